@@ -1,10 +1,7 @@
-//! What answers look like, and the description of the interface, which is made from these types.
+//! Defines what answers look like. The description of the interface is made from these types.
 
-use crate::serve::problem::Problem;
-use crate::serve::routes;
 use serde::Serialize;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::{Modify, OpenApi, ToSchema};
+use utoipa::ToSchema;
 use workers::ask::index::Found;
 use workers::online::Decision;
 
@@ -110,35 +107,4 @@ pub enum Line {
 pub struct Ready {
     /// The epoch that is asked.
     pub epoch: u64,
-}
-
-/// The description of the interface.
-#[derive(OpenApi)]
-#[openapi(
-    info(title = "pagefold", description = "Asks a pagefold store by the rules of its runs, and inserts into it."),
-    paths(
-        routes::check,
-        routes::insert,
-        routes::remove,
-        routes::pages,
-        routes::explain,
-        routes::metrics,
-        routes::healthz,
-        routes::readyz
-    ),
-    components(schemas(Answer, Line, Problem, Ready, Rejected, Removed, Verdict)),
-    modifiers(&Token)
-)]
-pub struct Description;
-
-/// The token in the description.
-struct Token;
-
-impl Modify for Token {
-    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
-        let scheme =
-            SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
-        openapi.components.get_or_insert_default().add_security_scheme("token", scheme);
-        openapi.security = Some(vec![utoipa::openapi::SecurityRequirement::new("token", [""; 0])]);
-    }
 }

@@ -8,6 +8,7 @@ mod access;
 mod api;
 mod body;
 mod connections;
+mod description;
 mod inbox_writer;
 mod metrics;
 mod places;
@@ -15,6 +16,7 @@ mod problem;
 mod queue;
 mod rate;
 mod record;
+mod router;
 mod routes;
 
 pub use crate::serve::access::token_of;
@@ -170,7 +172,7 @@ pub fn serve(
         };
         announce(listener.local_addr().map_err(failed)?)?;
         let polled = tokio::spawn(poll(server.clone(), options.warms));
-        let served = connections::serve(listener, routes::router(server), stopping).await;
+        let served = connections::serve(listener, router::router(server), stopping).await;
         polled.abort();
         served.map_err(failed)
     });

@@ -1,78 +1,28 @@
-//! The requests that are answered.
+//! Answers each request that the server takes.
 
 use crate::serve::Server;
-use crate::serve::api::{Answer, Description, Line, Ready, Rejected, Removed};
+use crate::serve::api::{Answer, Line, Ready, Rejected, Removed};
 use crate::serve::body::{self, Held};
 use crate::serve::places::Place;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::queue::Work;
 use crate::serve::record::{self, Form, Named, Query};
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Extension, Request, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
 use serde::Serialize;
 use std::sync::Arc;
-use std::time::Instant;
-use utoipa::OpenApi as _;
 use workers::ask::{page, pair};
 use workers::error::Error;
 use workers::online::rows::Says;
 use workers::online::{Asked, Decision, Online, Refused, Removal};
 use workers::read::record::{Item, Record};
 
-/// All routes.
-pub fn router(server: Arc<Server>) -> Router {
-    let guarded = Router::new()
-        .route("/check", post(check))
-        .route("/insert", post(insert))
-        .route("/remove", post(remove))
-        .route("/pages", get(pages))
-        .route("/explain", get(explain))
-        .route("/metrics", get(metrics))
-        .route("/openapi.json", get(openapi))
-        .fallback(no_route)
-        .method_not_allowed_fallback(no_method)
-        .layer(middleware::from_fn_with_state(server.clone(), access));
-    // Programs that watch the server need no token.
-    let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
-    open.merge(guarded)
-        .layer(middleware::from_fn_with_state(server.clone(), counted))
-        .with_state(server)
-}
-
-type Server_ = State<Arc<Server>>;
+/// What all requests share.
+pub type Server_ = State<Arc<Server>>;
 /// The connection that a request came on.
-type From_ = Extension<Arc<Place>>;
-
-async fn access(State(server): Server_, request: Request, next: Next) -> Response {
-    match server.access.check(request.headers(), request.uri()) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    }
-}
-
-async fn counted(State(server): Server_, request: Request, next: Next) -> Response {
-    let (path, begun) = (request.uri().path().to_owned(), Instant::now());
-    let response = next.run(request).await;
-    server.metrics.request(&path, response.status(), begun.elapsed());
-    response
-}
-
-async fn no_route(uri: Uri) -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        format!("{}: /openapi.json lists what there is", uri.path()),
-    )
-}
-
-async fn no_method(uri: Uri) -> Problem {
-    let detail = format!("{}: /openapi.json says which methods it takes", uri.path());
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail)
-}
+pub type From_ = Extension<Arc<Place>>;
 
 /// What becomes of a record, or of each of a batch, by the rules of a run. Nothing is changed.
 #[utoipa::path(
@@ -449,17 +399,14 @@ pub async fn metrics(State(server): Server_) -> Outcome<Response> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], server.figures()?).into_response())
 }
 
-async fn openapi(State(server): Server_, Extension(place): From_) -> Outcome<Response> {
-    answer(&server, &place, &Description::openapi())
-}
-
 const JSON: &str = "application/json";
 
 fn to_json(value: &impl Serialize) -> Outcome<Vec<u8>> {
     serde_json::to_vec(value).map_err(|e| Error::internal("cannot write JSON").caused_by(e).into())
 }
 
-fn answer(server: &Server, place: &Arc<Place>, value: &impl Serialize) -> Outcome<Response> {
+/// The answer `value`, in JSON, to a request that came on `place`.
+pub fn answer(server: &Server, place: &Arc<Place>, value: &impl Serialize) -> Outcome<Response> {
     let mut held = Held::new(&server.budget);
     held.bytes = to_json(value)?;
     held.drawn()?;
