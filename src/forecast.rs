@@ -7,7 +7,7 @@
 //! other texts, above all how many of them are alike, give other constants: it is a forecast of the
 //! size, and no promise.
 
-use crate::cluster::topology::Topology;
+use crate::topology::Topology;
 use serde::Serialize;
 use std::path::Path;
 use workers::confirm::By;

@@ -16,6 +16,7 @@ mod schedule;
 mod serve;
 mod signals;
 mod terminal;
+mod topology;
 mod unattended;
 
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 //! All of it comes from environment variables, except the key. The key comes from a file that only
 //! this user can read, because every process of the user can see the environment.
 
-use crate::cluster::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
+use crate::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;

@@ -11,8 +11,8 @@
 
 use crate::cluster::control::{Message, Order, Task, own_digest};
 use crate::cluster::supervisor::{AttemptFailure, Supervisor};
-use crate::cluster::topology::{Host, Topology};
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::topology::{Host, Topology};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,11 +5,11 @@
 //! is special in any shell.
 
 use crate::cluster::process;
-use crate::cluster::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use crate::config;
 use crate::config::takes::{Key, Takes};
 use crate::config::written::line_of;
 use crate::jobs::text_of;
+use crate::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -16,6 +16,7 @@
 //! limit.
 
 use crate::cluster::probe::{Finding, Probe};
+use crate::terminal::bar::ObservedProcess;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -165,6 +166,13 @@ impl Message {
             line,
             peer,
             mends: error.kind() == Kind::TryAgain && (mends || peer.is_some()),
+        }
+    }
+
+    /// Records in `observed` the figures of a process that is done.
+    pub fn record_end(&self, observed: &ObservedProcess) {
+        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = self {
+            observed.record_end(*memory_bytes, *splits_done, *splits_resumed, refused);
         }
     }
 }

@@ -9,5 +9,4 @@ pub mod probe;
 pub mod process;
 pub mod ranks;
 pub mod supervisor;
-pub mod topology;
 pub mod worker;

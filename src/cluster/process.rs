@@ -10,8 +10,8 @@
 //! worker is to do, and the key of the mesh, travel over its stdin.
 
 use crate::cluster::control::{Message, Order};
-use crate::cluster::topology::Host;
 use crate::terminal::logging;
+use crate::topology::Host;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

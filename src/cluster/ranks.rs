@@ -21,11 +21,11 @@ use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
 use crate::cluster::attempts::{self, Attempt, Work};
 use crate::cluster::control::{Assignment, Message, Task, kind_of, own_digest};
-use crate::cluster::topology::{Host, Topology};
 use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::topology::{Host, Topology};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -191,7 +191,7 @@ impl Ranks {
             }
         }
         for (message, observed) in final_messages.iter().zip(&observed) {
-            observed.record_end(message);
+            message.record_end(observed);
         }
         let (hosts, seconds) = (peers.clone(), began.elapsed().as_secs_f64());
         let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];

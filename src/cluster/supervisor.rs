@@ -13,8 +13,8 @@
 use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};
 use crate::cluster::process::{Process, ProcessEvent};
-use crate::cluster::topology::{Host, Launch, Topology};
 use crate::terminal::bar::ObservedProcess;
+use crate::topology::{Host, Launch, Topology};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -337,7 +337,7 @@ impl<'a> Supervisor<'a> {
             }
             last @ (Message::Done { .. } | Message::Probed { .. }) => {
                 if let Some(observed) = self.observed.get(process) {
-                    observed.record_end(&last);
+                    last.record_end(observed);
                 }
                 supervised.final_message = Some(last);
             }

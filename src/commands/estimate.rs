@@ -2,10 +2,10 @@
 
 use crate::cli;
 use crate::cluster::cluster_file;
-use crate::cluster::topology::cores;
 use crate::forecast::{self, Forecast, Load, Machines};
 use crate::jobs;
 use crate::terminal::print::{counted, print_json, show, size};
+use crate::topology::cores;
 use serde_json::json;
 use workers::error::Result;
 use workers::plan::inputs;

@@ -2,9 +2,9 @@
 //! or makes the inputs again.
 
 use crate::cli;
-use crate::cluster::topology;
 use crate::jobs::{committed, open};
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
+use crate::topology;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;

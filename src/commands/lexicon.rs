@@ -4,9 +4,9 @@
 //! lines that hosts repeat. It is written under another name and then renamed. Its header says what
 //! made it and contains no time, so the same texts give the same bytes.
 
-use crate::cluster::topology;
 use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::print::{grouped, print_json, show};
+use crate::topology;
 use crate::{cli, jobs};
 use serde_json::json;
 use std::path::Path;

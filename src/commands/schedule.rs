@@ -94,7 +94,7 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
         return show(&crontab(&command, &absolute(&log)?, &moments)?);
     }
     let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
-    units::emit(&units, arguments.to.as_deref())
+    show(&units::emit(&units, arguments.to.as_deref())?)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! `pagefold serve`: answers questions over HTTP.
 
 use crate::cli;
-use crate::cluster::topology::cores;
 use crate::jobs;
 use crate::serve::{Options, serve};
 use crate::terminal::print::{print_json, show};
+use crate::topology::cores;
 use serde_json::json;
 use std::time::Duration;
 use workers::error::Result;

@@ -5,7 +5,6 @@
 //! yet.
 
 use crate::schedule::moments::{Moments, RunCommand, absolute};
-use crate::terminal::print::show;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
@@ -222,19 +221,19 @@ fn timer(title: &str, moments: &Moments) -> String {
     )
 }
 
-/// Prints `units`, each under its file name, or writes them to `folder`.
-pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<()> {
+/// Writes `units` to `folder` and says so, or returns them, each under its file name.
+pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<String> {
     let Some(folder) = folder else {
         let text: Vec<String> =
             units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
-        return show(&text.join("\n"));
+        return Ok(text.join("\n"));
     };
     for unit in units {
         let path = folder.join(&unit.name);
         durable::write(&path, unit.text.as_bytes()).map_err(|e| e.with_kind(Kind::Output))?;
     }
     let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
-    show(&format!("wrote {} to {}\n", names.join(" and "), folder.display()))
+    Ok(format!("wrote {} to {}\n", names.join(" and "), folder.display()))
 }
 
 #[cfg(test)]

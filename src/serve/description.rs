@@ -9,10 +9,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 /// Answers with the description.
-pub async fn openapi(
-    State(server): Server_,
-    Extension(place): From_,
-) -> Outcome<Response> {
+pub async fn openapi(State(server): Server_, Extension(place): From_) -> Outcome<Response> {
     routes::answer(&server, &place, &Description::openapi())
 }
 

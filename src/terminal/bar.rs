@@ -1,7 +1,6 @@
 //! Shows the progress of a run: a bar on a terminal, log lines elsewhere. `progress.rs` computes
 //! what they say.
 
-use crate::cluster::control::Message;
 use crate::terminal::print::grouped;
 use crate::terminal::progress::{After, Reached, step_after, step_name};
 use console::{Term, truncate_str};
@@ -44,16 +43,18 @@ impl ObservedProcess {
         ObservedProcess { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
     }
 
-    /// Records the figures of its final message.
-    pub fn record_end(&self, final_message: &Message) {
-        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } =
-            final_message
-        {
-            self.memory_bytes.fetch_max(*memory_bytes, Ordering::Relaxed);
-            self.progress.splits_done.store(*splits_done, Ordering::Relaxed);
-            self.progress.splits_resumed.store(*splits_resumed, Ordering::Relaxed);
-            *lock(&self.refused) = refused.clone();
-        }
+    /// Records the figures that it tells at its end.
+    pub fn record_end(
+        &self,
+        memory_bytes: u64,
+        splits_done: u64,
+        splits_resumed: u64,
+        refused: &BTreeMap<String, u64>,
+    ) {
+        self.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
+        self.progress.splits_done.store(splits_done, Ordering::Relaxed);
+        self.progress.splits_resumed.store(splits_resumed, Ordering::Relaxed);
+        *lock(&self.refused) = refused.clone();
     }
 
     fn stage(&self) -> &'static str {

@@ -1,4 +1,4 @@
-//! The topology of a job: which processes run on which hosts, how they are started, and their
+//! Holds the topology of a job: which processes run on which hosts, how they are started, and their
 //! timeouts.
 
 use serde::Deserialize;
