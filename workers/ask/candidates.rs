@@ -9,7 +9,7 @@ use crate::candidates::hamming::Scratch;
 use crate::candidates::pivots::{PIVOTS, PIVOTS_LEAST, examined_before, examined_between};
 use crate::document::Id;
 use crate::fold::buckets::{Found, near};
-use crate::fold::groups::{CREATED, PROBE, Touched};
+use crate::fold::groups::{GroupTouch, Touched};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a text would be compared with.
@@ -106,7 +106,11 @@ pub fn proposed(
         let touched = [Touched {
             band: band as u64,
             key,
-            bits: if own.is_empty() { CREATED | PROBE } else { PROBE },
+            group: if own.is_empty() {
+                GroupTouch::CREATED | GroupTouch::PROBE
+            } else {
+                GroupTouch::PROBE
+            },
         }];
         let mut found = NearOf { key, found: Vec::new(), others: Vec::new() };
         match band {

@@ -16,7 +16,7 @@ use workers::candidates::bands::{Bands, all_pairs, new_against_stored};
 use workers::candidates::hamming::{Kernel, Scratch, within_plain};
 use workers::document::Id;
 use workers::fold::buckets::near;
-use workers::fold::groups::{CREATED, PROBE, Touched};
+use workers::fold::groups::{GroupTouch, Touched};
 use workers::store::manifest::{Run, TableState};
 use workers::store::runs::Table;
 use workers::store::segment;
@@ -331,7 +331,7 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
     let touch = |band, value| Touched {
         band: band as u64,
         key: bands.key(band, value),
-        bits: CREATED | PROBE,
+        group: GroupTouch::CREATED | GroupTouch::PROBE,
     };
     let mut touched: Vec<Touched> = (0..bands.count())
         .flat_map(|band| new.iter().map(move |&value| touch(band, value)))

@@ -13,7 +13,7 @@ use crate::candidates::pivots::PIVOTS;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{CREATED, DELETED, INSIDE, PROBE, Touched};
+use crate::fold::groups::{GroupTouch, Touched};
 use crate::store::cursor::Keys;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -63,19 +63,18 @@ pub fn near<R: Row<Key = u64>>(
     let (mut live, mut neighbours) = (Vec::new(), Neighbours::default());
     for touched in touched.chunk_by(|a, b| a.key & fixed == b.key & fixed) {
         let key = touched[0].key;
-        if !touched.iter().any(|touch| touch.bits & (PROBE | DELETED) != 0) {
+        if !touched.iter().any(|touch| touch.group.concerns_buckets()) {
             continue;
         }
         live.clear();
         old.live(key & fixed..=key | !fixed, &mut live);
-        let keys = |bits: u64| {
-            touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key)
+        let keys = |is: fn(GroupTouch) -> bool| {
+            touched.iter().filter(move |touch| is(touch.group)).map(|touch| touch.key)
         };
-        let probing: Vec<u64> =
-            touched.iter().filter(|touch| probes(touch)).map(|touch| touch.key).collect();
-        if live.len() + keys(CREATED).count() <= EARLIER_FEW {
+        let probing: Vec<u64> = keys(GroupTouch::is_probing).collect();
+        if live.len() + keys(GroupTouch::is_created).count() <= EARLIER_FEW {
             // No key can have so many earlier ones that the near rule leaves something out.
-            let seeds: Vec<u64> = keys(PROBE | DELETED).collect();
+            let seeds: Vec<u64> = keys(GroupTouch::concerns_buckets).collect();
             let others = without(&live, &seeds);
             let mut pair = |a, b| found.pair(a, b, [PIVOTS; 2]);
             hamming::between(&probing, &others, k, fixed, &earlier, scratch, &mut pair);
@@ -101,13 +100,9 @@ struct Bucket<'a> {
 impl Bucket<'_> {
     /// Whether a key is live, before the epoch and after it.
     fn is_live(&self, key: u64) -> [bool; 2] {
-        match self
-            .touched
-            .binary_search_by_key(&key, |touch| touch.key)
-            .map(|at| self.touched[at].bits)
-        {
-            Ok(bits) if bits & CREATED != 0 => [false, true],
-            Ok(bits) if bits & DELETED != 0 => [true, false],
+        match self.touched.binary_search_by_key(&key, |touch| touch.key) {
+            Ok(at) if self.touched[at].group.is_created() => [false, true],
+            Ok(at) if self.touched[at].group.is_deleted() => [true, false],
             _ => [true, true],
         }
     }
@@ -122,7 +117,7 @@ impl Bucket<'_> {
         let seeds: Vec<u64> = self
             .touched
             .iter()
-            .filter(|touch| touch.bits & (PROBE | DELETED) != 0)
+            .filter(|touch| touch.group.concerns_buckets())
             .map(|touch| touch.key)
             .collect();
         let others = without(self.live, &seeds);
@@ -194,11 +189,6 @@ fn without(keys: &[u64], others: &[u64]) -> Vec<u64> {
     keys.iter().copied().filter(|key| !is_other(*key)).collect()
 }
 
-/// Whether a touched fingerprint is compared with all others of its bucket.
-fn probes(touch: &Touched) -> bool {
-    touch.bits & DELETED == 0 && touch.bits & PROBE != 0
-}
-
 /// Emits the pairs that [`near`] finds in one band.
 struct Emitter<'a> {
     epoch: &'a Epoch,
@@ -239,14 +229,14 @@ pub fn buckets(
         if band == 0 {
             let before = epoch.before::<GroupRow>()?;
             near(&before, touched, bands, band, &mut scratch, &mut found);
-            let inside = touched.iter().filter(|touch| touch.bits & INSIDE != 0);
+            let inside = touched.iter().filter(|touch| touch.group.is_inside());
             inside.for_each(|touch| found.pair(touch.key, touch.key, [PIVOTS; 2]));
         } else {
             let before = epoch.band_before(band)?;
             near(&before, touched, bands, band, &mut scratch, &mut found);
-            let row = |touch: &Touched| match touch.bits {
-                bits if bits & CREATED != 0 => Some(BandRow { key: touch.key, diff: 1 }),
-                bits if bits & DELETED != 0 => Some(BandRow { key: touch.key, diff: -1 }),
+            let row = |touch: &Touched| match touch.group {
+                group if group.is_created() => Some(BandRow { key: touch.key, diff: 1 }),
+                group if group.is_deleted() => Some(BandRow { key: touch.key, diff: -1 }),
                 _ => None,
             };
             epoch.write_band(band, touched.iter().filter_map(row))?;
@@ -342,29 +332,30 @@ mod tests {
             for (round, count) in [700, 60, 3, 200, 1].into_iter().enumerate() {
                 let keys = draw(count);
                 let touch = |&key: &u64| {
-                    let bits = match (live.contains(&key), key % 5) {
-                        (false, _) => CREATED | PROBE,
-                        (true, 0) => PROBE,
-                        (true, 1) => 0,
-                        (true, _) => DELETED,
+                    let group = match (live.contains(&key), key % 5) {
+                        (false, _) => GroupTouch::CREATED | GroupTouch::PROBE,
+                        (true, 0) => GroupTouch::PROBE,
+                        (true, 1) => GroupTouch::NONE,
+                        (true, _) => GroupTouch::DELETED,
                     };
-                    Touched { band: band as u64, key, bits }
+                    Touched { band: band as u64, key, group }
                 };
                 let touched: Vec<Touched> = keys.iter().map(touch).collect();
                 let mut found = Collected::default();
                 near(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
                 let before = live.clone();
                 for touch in &touched {
-                    match touch.bits {
-                        bits if bits & CREATED != 0 => _ = live.insert(touch.key),
-                        bits if bits & DELETED != 0 => _ = live.remove(&touch.key),
+                    match touch.group {
+                        group if group.is_created() => _ = live.insert(touch.key),
+                        group if group.is_deleted() => _ = live.remove(&touch.key),
                         _ => {}
                     }
                 }
                 let (old, left_before) = examined(&before, is_near);
                 let (new, left_after) = examined(&live, is_near);
-                let probes =
-                    |key: u64| touched.iter().any(|touch| touch.key == key && probes(touch));
+                let probes = |key: u64| {
+                    touched.iter().any(|touch| touch.key == key && touch.group.is_probing())
+                };
                 let mut expected = Vec::new();
                 let both: BTreeSet<(u64, u64)> = old.keys().chain(new.keys()).copied().collect();
                 for &(a, b) in both.iter().filter(|(a, b)| live.contains(a) && live.contains(b)) {
@@ -390,10 +381,10 @@ mod tests {
                 changed += expected.iter().filter(|(_, _, is)| is[0] > 0 && is[1] == 0).count();
                 let rows: Vec<BandRow> = touched
                     .iter()
-                    .filter(|touch| touch.bits & (CREATED | DELETED) != 0)
+                    .filter(|touch| touch.group.is_created() || touch.group.is_deleted())
                     .map(|touch| BandRow {
                         key: touch.key,
-                        diff: if touch.bits & CREATED != 0 { 1 } else { -1 },
+                        diff: if touch.group.is_created() { 1 } else { -1 },
                     })
                     .collect();
                 if let Some(written) = write(folder.path(), "test", rows).expect("written") {
@@ -435,27 +426,27 @@ mod tests {
                 }
             }
             let touch = |key| {
-                let bits = match (live.contains(&key), key % 3) {
-                    (false, _) => CREATED | PROBE,
-                    (true, 0) => DELETED,
-                    (true, 1) => PROBE,
-                    (true, _) => 0,
+                let group = match (live.contains(&key), key % 3) {
+                    (false, _) => GroupTouch::CREATED | GroupTouch::PROBE,
+                    (true, 0) => GroupTouch::DELETED,
+                    (true, 1) => GroupTouch::PROBE,
+                    (true, _) => GroupTouch::NONE,
                 };
-                Touched { band: band as u64, key, bits }
+                Touched { band: band as u64, key, group }
             };
             let touched: Vec<Touched> = draw(150).into_iter().map(touch).collect();
             let mut found = Collected::default();
             near(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
             let found = found.pairs;
 
-            let after = |bits: u64| {
-                touched.iter().filter(move |touch| touch.bits & bits != 0).map(|touch| touch.key)
+            let after = |flag: GroupTouch| {
+                touched.iter().filter(move |touch| touch.group.has(flag)).map(|touch| touch.key)
             };
-            let deleted: BTreeSet<u64> = after(DELETED).collect();
+            let deleted: BTreeSet<u64> = after(GroupTouch::DELETED).collect();
             let lives: BTreeSet<u64> = live
                 .iter()
                 .copied()
-                .chain(after(CREATED))
+                .chain(after(GroupTouch::CREATED))
                 .filter(|key| !deleted.contains(key))
                 .collect();
             let earlier = bands.key_earlier(band);
@@ -466,7 +457,7 @@ mod tests {
                     && earlier.iter().all(|mask| difference & mask != 0)
             };
             let (mut expected, _) = examined(&lives, |a, b| owns(a ^ b));
-            let probing: BTreeSet<u64> = after(PROBE).collect();
+            let probing: BTreeSet<u64> = after(GroupTouch::PROBE).collect();
             let is_probed = |a: u64, b: u64| probing.contains(&a) || probing.contains(&b);
             expected.retain(|&(a, b), _| is_probed(a, b));
             let found =

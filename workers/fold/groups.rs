@@ -14,6 +14,7 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::tables::GroupRow;
+use std::ops::BitOr;
 
 /// A changed fingerprint, sent to the owner of its bucket in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -23,26 +24,73 @@ pub struct Touched {
     pub band: u64,
     /// The fingerprint as that band's sort key.
     pub key: u64,
-    /// [`CREATED`], [`DELETED`], [`PROBE`], [`INSIDE`].
-    pub bits: u64,
+    /// What happened to the group of the fingerprint.
+    pub group: GroupTouch,
 }
 
-/// The fingerprint had no content before.
-pub const CREATED: u64 = 1;
-/// The fingerprint has no content any more.
-pub const DELETED: u64 = 2;
-/// The group's pivots changed, so it must be compared with its bucket.
-pub const PROBE: u64 = 4;
-/// The group's ranks changed and it has several contents, so it must be examined inside.
-pub const INSIDE: u64 = 8;
+/// What happened to the group of a fingerprint: a set of flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct GroupTouch(u64);
 
-/// The flags of a group's change.
-pub fn bits(change: GroupChange) -> u64 {
-    let bit = |holds: bool, bit: u64| if holds { bit } else { 0 };
-    bit(change.created, CREATED)
-        | bit(change.deleted, DELETED)
-        | bit(change.pivots_moved, PROBE)
-        | bit(change.members_moved, INSIDE)
+impl GroupTouch {
+    /// Nothing that a bucket needs to know.
+    pub const NONE: GroupTouch = GroupTouch(0);
+    /// The fingerprint had no content before.
+    pub const CREATED: GroupTouch = GroupTouch(1);
+    /// The fingerprint has no content any more.
+    pub const DELETED: GroupTouch = GroupTouch(2);
+    /// The group's pivots changed, so it must be compared with its bucket.
+    pub const PROBE: GroupTouch = GroupTouch(4);
+    /// The group's ranks changed and it has several contents, so it must be examined inside.
+    pub const INSIDE: GroupTouch = GroupTouch(8);
+
+    /// The flags of a group's change.
+    fn of(change: GroupChange) -> GroupTouch {
+        let flag = |holds: bool, flag: GroupTouch| if holds { flag } else { GroupTouch::NONE };
+        flag(change.created, GroupTouch::CREATED)
+            | flag(change.deleted, GroupTouch::DELETED)
+            | flag(change.pivots_moved, GroupTouch::PROBE)
+            | flag(change.members_moved, GroupTouch::INSIDE)
+    }
+
+    /// Whether it has one of these `flags`.
+    pub fn has(self, flags: GroupTouch) -> bool {
+        self.0 & flags.0 != 0
+    }
+
+    /// Whether the fingerprint had no content before.
+    pub fn is_created(self) -> bool {
+        self.has(GroupTouch::CREATED)
+    }
+
+    /// Whether the fingerprint has no content any more.
+    pub fn is_deleted(self) -> bool {
+        self.has(GroupTouch::DELETED)
+    }
+
+    /// Whether the fingerprint is live and is compared with all others of its bucket.
+    pub fn is_probing(self) -> bool {
+        self.has(GroupTouch::PROBE) && !self.is_deleted()
+    }
+
+    /// Whether pairs with other fingerprints of the bucket may change.
+    pub fn concerns_buckets(self) -> bool {
+        self.has(GroupTouch::PROBE | GroupTouch::DELETED)
+    }
+
+    /// Whether the group must be examined inside.
+    pub fn is_inside(self) -> bool {
+        self.has(GroupTouch::INSIDE)
+    }
+}
+
+impl BitOr for GroupTouch {
+    type Output = GroupTouch;
+
+    fn bitor(self, other: GroupTouch) -> GroupTouch {
+        GroupTouch(self.0 | other.0)
+    }
 }
 
 /// Stores the changed members of groups, and emits each changed group to the bands that it
@@ -70,12 +118,17 @@ pub fn groups(
         let key = changes[0].key;
         let old = before.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = crate::store::table::consolidate([old, changes].concat());
-        let bits = bits(GroupChange::of(&members(old, &new, |row: &GroupRow| row.content)));
+        let members = members(old, &new, |row: &GroupRow| row.content);
+        let group = GroupTouch::of(GroupChange::of(&members));
         // A change inside the group concerns band 0 only, whose key is the group's.
-        let concerned = if bits & !INSIDE != 0 { bands.count() } else { usize::from(bits != 0) };
+        let concerned = match group {
+            GroupTouch::NONE => 0,
+            GroupTouch::INSIDE => 1,
+            _ => bands.count(),
+        };
         let fingerprint = bands.unkey(0, key);
         for band in 0..concerned {
-            emit(Touched { band: band as u64, key: bands.key(band, fingerprint), bits });
+            emit(Touched { band: band as u64, key: bands.key(band, fingerprint), group });
         }
         epoch.count_bucket(0, old.len(), new.len());
         if new.len() > PIVOTS {

@@ -11,7 +11,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::resolve::{Candidate, NO_DISTANCE};
+use crate::fold::resolve::{Candidate, Distance};
 use crate::store::table::consolidate;
 use crate::tables::evidence::row_keys;
 use crate::tables::{EvidenceRow, KeyRow};
@@ -69,7 +69,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
         let new = consolidate([old, changes].concat());
         let signature = u16::from(bucket.1);
         changes_within(&members(old, &new, |row: &KeyRow| row.content), |content, other, diff| {
-            emit(Candidate::new(content, other, diff, signature, NO_DISTANCE));
+            emit(Candidate::new(content, other, diff, signature, Distance::UNKNOWN));
             *(if diff > 0 { &mut added } else { &mut dropped }) += 1;
         });
         epoch.count_bucket(bucket.1, old.len(), new.len());

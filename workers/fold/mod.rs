@@ -51,7 +51,7 @@ use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
 use crate::fold::leaders::Led;
 use crate::fold::pages::PageContent;
-use crate::fold::pairs::PairChange;
+use crate::fold::pairs::{DeletedPair, PairChange};
 use crate::fold::propagate::propagate;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
@@ -287,14 +287,15 @@ fn propose<'s>(
     );
     let keys: Flow<'s, KeyTouch> = dataflow.begin(scope, "keys.touched", keys::touched);
     let by_key: Flow<'s, Candidate> = dataflow.then(keys, "keys", |touch| touch.key, keys::keys);
-    let deleted: Flow<'s, Candidate> =
+    let deleted: Flow<'s, DeletedPair> =
         dataflow.then(changes, "pairs.deleted", |change| change.content.high, pairs::deleted);
-    let candidates = both(both(by_fingerprint, by_key), deleted);
-    let pairs: Flow<'s, PairChange> = dataflow.then(
-        candidates,
+    let pairs: Flow<'s, PairChange> = dataflow.then_both(
+        (both(by_fingerprint, by_key), |candidate: &Candidate| candidate.content.high),
+        (deleted, |pair: &DeletedPair| pair.content.high),
         "pairs.confirm",
-        |candidate| candidate.content.high,
-        move |epoch, candidates, emit| pairs::confirm(epoch, &evidence, candidates, emit),
+        move |epoch, candidates, deleted, emit| {
+            pairs::confirm(epoch, &evidence, candidates, deleted, emit)
+        },
     );
     dataflow.then(
         pairs,

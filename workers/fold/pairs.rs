@@ -15,7 +15,7 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::resolve::{CONTENT_DELETED, Candidate, NO_DISTANCE, decided_at};
+use crate::fold::resolve::{Candidate, decided_at};
 use crate::graph::walk;
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
@@ -80,11 +80,21 @@ impl PairChange {
     }
 }
 
-/// Emits the stored pairs of contents that disappeared, so that they are deleted.
+/// A stored pair of which a content disappeared, sent to the owner that decides it: the pair is
+/// deleted, whatever proposes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct DeletedPair {
+    /// The content whose owner decides the pair: [`decided_at`].
+    pub content: Id,
+    other: Id,
+}
+
+/// Emits the stored pairs of contents that disappeared.
 pub fn deleted(
     epoch: &Epoch,
     changes: &[ContentChange],
-    emit: &mut dyn FnMut(Candidate),
+    emit: &mut dyn FnMut(DeletedPair),
 ) -> Result<()> {
     let mut contents: Vec<Id> =
         changes.iter().filter(|change| change.diff < 0).map(|change| change.content).collect();
@@ -93,17 +103,15 @@ pub fn deleted(
     }
     contents.sort_unstable();
     for row in epoch.before::<PairRow>()?.matching(&contents) {
-        emit(Candidate::new(row.content, row.other, -1, CONTENT_DELETED, NO_DISTANCE));
+        let (content, other) = decided_at(row.content, row.other);
+        emit(DeletedPair { content, other });
     }
     Ok(())
 }
 
-/// The proposals of a pair after `changes`: a count in one byte for each signature, 0 if a content
-/// was deleted. None if a count is out of range.
+/// The proposals of a pair after `changes`: a count in one byte for each signature. None if a count
+/// is out of range.
 fn proposals(before: u64, changes: &[Candidate]) -> Option<u64> {
-    if changes.iter().any(|candidate| candidate.signature == CONTENT_DELETED) {
-        return Some(0);
-    }
     let mut sums = before.to_le_bytes().map(i64::from);
     for candidate in changes {
         *sums.get_mut(usize::from(candidate.signature))? += i64::from(candidate.diff);
@@ -327,39 +335,71 @@ impl Evidence for Compared<'_> {
 const ADVANCED_PAIRS: usize = 1 << 6;
 
 /// Candidates and stored pairs that are merged at once.
-const PORTION_ROWS: usize = 1 << 16;
+const MERGED_PAIRS: usize = 1 << 16;
 
-/// Adds up the proposals of pairs, decides new pairs, and emits every changed pair under both
-/// contents. If the configuration of decisions changed, every stored pair is decided again from the
+/// What changes some pairs, ascending.
+#[derive(Clone, Copy)]
+struct Changes<'a> {
+    candidates: &'a [Candidate],
+    deleted: &'a [DeletedPair],
+}
+
+impl<'a> Changes<'a> {
+    /// Takes off those of the contents up to `last`.
+    fn take(&mut self, last: Id) -> Changes<'a> {
+        let (candidates, later_candidates) =
+            self.candidates.split_at(self.candidates.partition_point(|row| row.content <= last));
+        let (deleted, later_deleted) =
+            self.deleted.split_at(self.deleted.partition_point(|row| row.content <= last));
+        *self = Changes { candidates: later_candidates, deleted: later_deleted };
+        Changes { candidates, deleted }
+    }
+
+    /// The last content of the next portion; none if nothing is left.
+    fn last(&self) -> Option<Id> {
+        let candidate = self.candidates.iter().take(MERGED_PAIRS).next_back();
+        let deleted = self.deleted.iter().take(MERGED_PAIRS).next_back();
+        let contents = [candidate.map(|row| row.content), deleted.map(|row| row.content)];
+        contents.into_iter().flatten().min()
+    }
+
+    /// The contents under which the pairs are stored, ascending.
+    fn contents(&self) -> Vec<Id> {
+        let mut contents: Vec<Id> = self.candidates.iter().map(|row| row.content).collect();
+        contents.extend(self.deleted.iter().map(|row| row.content));
+        contents.sort_unstable();
+        contents.dedup();
+        contents
+    }
+}
+
+/// Adds up the proposals of pairs, decides new pairs, deletes those that are `deleted`, and emits
+/// every changed pair under both contents. If the configuration of decisions changed, every stored pair is decided again from the
 /// evidence alone.
 pub fn confirm(
     epoch: &Epoch,
     segments: &[SegmentRef],
     candidates: &[Candidate],
+    deleted: &[DeletedPair],
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
     let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
     let table = epoch.before::<PairRow>()?;
-    let mut rest = candidates;
+    let mut rest = Changes { candidates, deleted };
     if epoch.shared.plan.decision_changed {
         let (from, to) = epoch.id_range();
-        for stored in table.portions_in(from, to, PORTION_ROWS) {
+        for stored in table.portions_in(from, to, MERGED_PAIRS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
-            let (changes, later) =
-                rest.split_at(rest.partition_point(|candidate| candidate.content <= last));
-            rest = later;
-            portion(epoch, &judge, stored, changes, true, emit)?;
+            portion(epoch, &judge, stored, rest.take(last), true, emit)?;
         }
     }
-    while let Some(last) = rest.get(PORTION_ROWS.min(rest.len()).wrapping_sub(1)) {
-        let (changes, later) =
-            rest.split_at(rest.partition_point(|candidate| candidate.content <= last.content));
-        rest = later;
-        let mut contents: Vec<Id> = changes.iter().map(|candidate| candidate.content).collect();
-        contents.dedup();
+    while let Some(last) = rest.last() {
+        let changes = rest.take(last);
         // If all were decided again above, the remaining candidates have no stored pair.
-        let stored =
-            if epoch.shared.plan.decision_changed { Vec::new() } else { table.matching(&contents) };
+        let stored = match epoch.shared.plan.decision_changed {
+            true => Vec::new(),
+            false => table.matching(&changes.contents()),
+        };
         portion(epoch, &judge, stored, changes, false, emit)?;
     }
     Ok(())
@@ -371,7 +411,7 @@ fn portion(
     epoch: &Epoch,
     judge: &Judge<'_>,
     stored: Vec<PairRow>,
-    changes: &[Candidate],
+    changes: Changes<'_>,
     again: bool,
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
@@ -398,22 +438,28 @@ fn portion(
     let (mut due, mut pairs) = (Vec::new(), Vec::new());
     let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
     let mut stored = stored.into_iter().filter(is_here).peekable();
-    let mut changes =
-        changes.chunk_by(|a, b| (a.content, a.other) == (b.content, b.other)).peekable();
+    let pair = |candidates: &[Candidate]| (candidates[0].content, candidates[0].other);
+    let same = |a: &Candidate, b: &Candidate| (a.content, a.other) == (b.content, b.other);
+    let mut candidates = changes.candidates.chunk_by(same).peekable();
+    let deleted = changes.deleted.iter().map(|row| (row.content, row.other));
+    let mut deleted = deleted.peekable();
     loop {
-        let pair = |changes: &[Candidate]| (changes[0].content, changes[0].other);
-        let key = match (
+        let next = [
             stored.peek().map(|row| (row.content, row.other)),
-            changes.peek().map(|one| pair(one)),
-        ) {
-            (Some(a), Some(b)) => a.min(b),
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => break,
-        };
+            candidates.peek().map(|one| pair(one)),
+            deleted.peek().copied(),
+        ];
+        let Some(key) = next.into_iter().flatten().min() else { break };
         let before = stored.next_if(|row| (row.content, row.other) == key);
-        let changes = changes.next_if(|changes| pair(changes) == key).unwrap_or_default();
+        let changes = candidates.next_if(|one| pair(one) == key).unwrap_or_default();
+        // A pair comes twice if both contents disappeared.
+        let mut is_deleted = false;
+        while deleted.next_if_eq(&key).is_some() {
+            is_deleted = true;
+        }
         let proposed = before.as_ref().map_or(0, |row| row.proposals);
-        let proposals = proposals(proposed, changes).ok_or_else(|| {
+        let after = if is_deleted { Some(0) } else { proposals(proposed, changes) };
+        let proposals = after.ok_or_else(|| {
             Error::internal(format!(
                 "pair {} {}: {proposed:016x} and {changes:?} do not add up",
                 key.0, key.1
@@ -425,12 +471,8 @@ fn portion(
                 put(before.as_ref(), Some(&PairRow { proposals, ..row.clone() }))
             }
             _ => {
-                let known = changes
-                    .iter()
-                    .map(|candidate| candidate.distance)
-                    .find(|distance| *distance != NO_DISTANCE);
-                let distance =
-                    before.as_ref().map(|row| row.distance.into()).or(known).map(u32::from);
+                let known = || changes.iter().find_map(|candidate| candidate.distance.get());
+                let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
                 pairs.push((key.0, key.1, distance));
                 due.push(Due { before: before.map(Box::new), proposals });
             }
@@ -468,13 +510,19 @@ pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::resolve::Distance;
 
     fn candidate(signature: u16, diff: i32) -> Candidate {
-        Candidate { content: Id::NONE, other: Id::MAX, diff, signature, distance: NO_DISTANCE }
+        Candidate {
+            content: Id::NONE,
+            other: Id::MAX,
+            diff,
+            signature,
+            distance: Distance::UNKNOWN,
+        }
     }
 
-    /// Proposals are counted for each signature apart, a deleted content ends all of them, and a
-    /// count out of range is an error.
+    /// Proposals are counted for each signature apart, and a count out of range is an error.
     #[test]
     fn proposals_add_up() {
         assert_eq!(
@@ -489,7 +537,6 @@ mod tests {
             proposals(0x0201, &[candidate(0, -1), candidate(1, -1), candidate(1, -1)]),
             Some(0)
         );
-        assert_eq!(proposals(0x0201, &[candidate(1, 1), candidate(CONTENT_DELETED, -1)]), Some(0));
         assert_eq!(proposals(0x0201, &[]), Some(0x0201));
         assert_eq!(proposals(0x0100, &[candidate(0, -1)]), None);
         assert_eq!(proposals(0xff00, &[candidate(1, 1)]), None);

@@ -24,15 +24,52 @@ pub struct GroupMember {
     pub from: u64,
     /// The content.
     pub content: Id,
-    /// Its rank before the epoch; `u64::MAX` if it was not live.
-    pub before: u64,
-    /// Its rank after the epoch; `u64::MAX` if it is not live.
-    pub after: u64,
+    /// Its rank before the epoch, if it was live.
+    pub before: GroupRank,
+    /// Its rank after the epoch, if it is live.
+    pub after: GroupRank,
     /// [`NearFingerprints::product_max`] of both fingerprints.
     pub product_max: [u32; 2],
 }
 
-const NO_RANK: u64 = u64::MAX;
+/// The rank of a content in its group, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct GroupRank(u64);
+
+impl GroupRank {
+    const NONE: u64 = u64::MAX;
+
+    /// This rank.
+    pub fn of(rank: Option<usize>) -> GroupRank {
+        GroupRank(rank.map_or(GroupRank::NONE, |rank| rank as u64))
+    }
+
+    /// The rank; none if there is none.
+    pub fn get(self) -> Option<usize> {
+        (self.0 != GroupRank::NONE).then_some(self.0 as usize)
+    }
+}
+
+/// The number of bits in which two fingerprints differ, if it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct Distance(u16);
+
+impl Distance {
+    /// Of fingerprints that are not known.
+    pub const UNKNOWN: Distance = Distance(u16::MAX);
+
+    /// So many bits.
+    pub fn of(bits: u32) -> Distance {
+        Distance(bits as u16)
+    }
+
+    /// The number of bits; none if it is not known.
+    pub fn get(self) -> Option<u32> {
+        (self != Distance::UNKNOWN).then_some(self.0.into())
+    }
+}
 
 /// Two contents that a signature begins (+1) or ceases (-1) to propose, sent to the owner of one of
 /// them.
@@ -45,15 +82,15 @@ pub struct Candidate {
     pub other: Id,
     /// +1 or -1.
     pub diff: i32,
-    /// The signature's number, 0 for SimHash; or [`CONTENT_DELETED`].
+    /// The signature's number, 0 for SimHash.
     pub signature: u16,
-    /// The number of bits in which the fingerprints differ, or [`NO_DISTANCE`].
-    pub distance: u16,
+    /// The number of bits in which the fingerprints differ, if the signature knows it.
+    pub distance: Distance,
 }
 
 impl Candidate {
     /// The pair of `a` and `b`, in either order.
-    pub fn new(a: Id, b: Id, diff: i32, signature: u16, distance: u16) -> Candidate {
+    pub fn new(a: Id, b: Id, diff: i32, signature: u16, distance: Distance) -> Candidate {
         let (content, other) = decided_at(a, b);
         Candidate { content, other, diff, signature, distance }
     }
@@ -68,12 +105,6 @@ pub fn decided_at(a: Id, b: Id) -> (Id, Id) {
     // Contents are digests, so each of their bits is one in half of them.
     if (a.low ^ b.low) & 1 == 0 { (lesser, greater) } else { (greater, lesser) }
 }
-
-/// `signature` of a stored pair with a deleted content: the pair is deleted, regardless of its
-/// proposals.
-pub const CONTENT_DELETED: u16 = u16::MAX;
-/// `distance` if the fingerprints are not known.
-pub const NO_DISTANCE: u16 = u16::MAX;
 
 /// The members of the groups of `keys`, before and after the epoch.
 fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
@@ -99,7 +130,6 @@ pub fn group_members(
     let mut keys: Vec<u64> = pairs.iter().map(|pair| pair.a).collect();
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
-    let rank = |rank: Option<usize>| rank.map_or(NO_RANK, |rank| rank as u64);
     for pair in pairs {
         // A group that is compared with itself is known to its owner: one member is enough to say
         // so.
@@ -108,7 +138,7 @@ pub fn group_members(
         for member in
             groups[&pair.a].iter().filter(|member| member.was_or_is_below(rank_end)).take(needed)
         {
-            let (before, after) = (rank(member.before), rank(member.after));
+            let (before, after) = (GroupRank::of(member.before), GroupRank::of(member.after));
             let (content, product_max) = (member.content, pair.product_max);
             emit(GroupMember { to: pair.b, from: pair.a, content, before, after, product_max });
         }
@@ -128,19 +158,18 @@ pub fn resolve(
     let mut keys: Vec<u64> = received.iter().map(|member| member.to).collect();
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
-    let rank = |rank: u64| (rank != NO_RANK).then_some(rank as usize);
     let (mut added, mut dropped) = (0, 0);
     let member = |m: &GroupMember| Member {
         content: m.content,
-        before: rank(m.before),
-        after: rank(m.after),
+        before: m.before.get(),
+        after: m.after.get(),
     };
     for received in received.chunk_by(|a, b| (a.to, a.from) == (b.to, b.from)) {
         let (to, from) = (received[0].to, received[0].from);
-        let distance = distance(to, from);
+        let distance = Distance::of(distance(to, from));
         let others: Vec<Member> = received.iter().map(member).collect();
         let mut found = |content: Id, other: Id, diff: i32| {
-            emit(Candidate::new(content, other, diff, 0, distance as u16));
+            emit(Candidate::new(content, other, diff, 0, distance));
             *(if diff > 0 { &mut added } else { &mut dropped }) += 1;
         };
         match to == from {
