@@ -54,6 +54,14 @@ impl Id {
         (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
     }
 
+    /// Its digits.
+    pub fn hex(self) -> HexDigits<32> {
+        HexDigits(std::array::from_fn(|at| match at.checked_sub(16) {
+            None => digit(self.high, at),
+            Some(at) => digit(self.low, at),
+        }))
+    }
+
     /// Whether this is [`Id::NONE`].
     pub fn is_none(self) -> bool {
         self == Id::NONE
@@ -62,9 +70,7 @@ impl Id {
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            str::from_utf8([hex(self.high), hex(self.low)].as_flattened()).unwrap_or_default(),
-        )
+        f.write_str(self.hex().as_str())
     }
 }
 
@@ -74,10 +80,32 @@ impl fmt::Debug for Id {
     }
 }
 
-/// The 16 lower-case hex digits of `n`. An export writes millions of ids and fingerprints, and
-/// formatting by `{:016x}` takes several times as long.
-pub fn hex(n: u64) -> [u8; 16] {
-    std::array::from_fn(|at| b"0123456789abcdef"[(n >> (60 - 4 * at)) as usize & 15])
+/// `N` lower-case hex digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HexDigits<const N: usize>([u8; N]);
+
+impl<const N: usize> HexDigits<N> {
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl<const N: usize> fmt::Display for HexDigits<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The 16 digits of `n`. An export writes millions of ids and fingerprints, and formatting by
+/// `{:016x}` takes several times as long.
+pub fn hex(n: u64) -> HexDigits<16> {
+    HexDigits(std::array::from_fn(|at| digit(n, at)))
+}
+
+/// The digit of `n` at the place `at`, from 0 for the highest to 15.
+fn digit(n: u64, at: usize) -> u8 {
+    b"0123456789abcdef"[(n >> (60 - 4 * at)) as usize & 15]
 }
 
 /// The date of a record without a valid date: less than every date.

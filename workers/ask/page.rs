@@ -7,7 +7,7 @@ use crate::ask::index::Index;
 use crate::ask::keep::{Kept, kept};
 use crate::ask::nearest::{Nearest, nearest};
 use crate::ask::tables::{Cluster, time};
-use crate::document::{Id, canonical_url};
+use crate::document::{Id, canonical_url, hex};
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule;
 use crate::job::Job;
@@ -186,7 +186,7 @@ fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
     Some(Text {
         content: content.to_string(),
         chars: row.as_ref().map(|row| row.chars),
-        fingerprint: row.as_ref().map(|row| format!("{:016x}", row.fingerprint)),
+        fingerprint: row.as_ref().map(|row| hex(row.fingerprint).to_string()),
         too_short: row.as_ref().is_some_and(|row| row.flags & TOO_SHORT != 0),
         gathered: row.as_ref().is_some_and(|row| row.flags & GATHERED != 0),
         says_little: row.as_ref().is_some_and(|row| row.says_little(index.clusters())),

@@ -13,7 +13,7 @@ use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::confirm::decide;
 use crate::confirm::parts::{Part, parts};
-use crate::document::Id;
+use crate::document::{Id, hex};
 use crate::error::{Error, Kind, Result};
 use crate::store::cursor::Keys;
 use crate::tables::evidence::Content;
@@ -338,8 +338,8 @@ impl Pair {
             Some(why) => (false, Some(why).filter(|why| *why != why::NOT_PROPOSED)),
         };
         self.simhash = Some(Fingerprints {
-            a: format!("{:016x}", of[0].1),
-            b: format!("{:016x}", of[1].1),
+            a: hex(of[0].1).to_string(),
+            b: hex(of[1].1).to_string(),
             distance: difference.count_ones(),
             k: bands.k(),
             bands: bands
@@ -364,7 +364,7 @@ impl Pair {
                 .iter()
                 .any(|key| compares_within(&index.tables.bucket(number, *key), of[0].0, of[1].0));
             if count(&a) + count(&b) > 0 {
-                let shared = shared.into_iter().map(|key| format!("{key:016x}")).collect();
+                let shared = shared.into_iter().map(|key| hex(key).to_string()).collect();
                 self.signatures.push(Signature {
                     signature: kind.name(),
                     keys: [count(&a), count(&b)],

@@ -1,6 +1,6 @@
 //! The rows of exported tables: their fields are the columns of both formats.
 
-use crate::document::{Id, NO_DATE, hex};
+use crate::document::{Id, NO_DATE};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array,
@@ -68,9 +68,7 @@ impl Hex {
         let rows = ids.size_hint().0;
         let mut texts = StringBuilder::with_capacity(rows, rows * Hex::DIGITS);
         for Hex(id) in ids {
-            texts.append_value(
-                str::from_utf8([hex(id.high), hex(id.low)].as_flattened()).unwrap_or_default(),
-            );
+            texts.append_value(id.hex().as_str());
         }
         texts.finish()
     }

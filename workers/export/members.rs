@@ -136,8 +136,7 @@ pub(super) fn write(
                     url,
                     doc: page.doc.to_string(),
                     content: facts.map(|facts| facts.content.to_string()),
-                    fingerprint: facts
-                        .map(|facts| String::from_utf8_lossy(&hex(facts.fingerprint)).into_owned()),
+                    fingerprint: facts.map(|facts| hex(facts.fingerprint).to_string()),
                     chars: facts.map_or(0, |facts| facts.chars),
                     cluster: cluster.map_or(page.doc, |row| row.cluster).to_string(),
                     cluster_size: cluster.map_or(1, |row| row.pages),

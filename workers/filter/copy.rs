@@ -17,8 +17,6 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes copied at once.
-const COPY_BYTES: usize = 1 << 18;
 /// The level of zstd, its own default.
 const ZSTD_LEVEL: i32 = 3;
 
@@ -168,15 +166,7 @@ impl Raw {
         let Some(part) = parts.of(fate)? else { return Ok(()) };
         let failed = |e| Error::io("read", &self.path, e);
         self.file.seek(SeekFrom::Start(from)).map_err(failed)?;
-        let mut buffer = vec![0; COPY_BYTES.min((to - from) as usize)];
-        let mut left = to - from;
-        while left > 0 {
-            let want = left.min(buffer.len() as u64) as usize;
-            std::io::Read::read_exact(&mut self.file, &mut buffer[..want]).map_err(failed)?;
-            part.write_all(&buffer[..want]).map_err(|e| part.failed(e))?;
-            left -= want as u64;
-        }
-        Ok(())
+        part.copy(&mut self.file, to - from, &self.path)
     }
 }
 

@@ -3,11 +3,13 @@
 use crate::error::{Error, Kind, Result};
 use crate::store::{durable, entries};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The size of a file's buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
+/// Bytes copied at once.
+const COPY_BYTES: u64 = 1 << 18;
 
 /// A file that is being written under another name. It is removed if it is dropped before it is
 /// whole.
@@ -46,6 +48,19 @@ impl Part {
     /// The bytes written so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Copies so many `bytes` of the file at `path`, from where `from` stands in it.
+    pub fn copy(&mut self, from: &mut impl Read, bytes: u64, path: &Path) -> Result<()> {
+        let mut buffer = vec![0; bytes.min(COPY_BYTES) as usize];
+        let mut left = bytes;
+        while left > 0 {
+            let want = left.min(COPY_BYTES) as usize;
+            from.read_exact(&mut buffer[..want]).map_err(|e| Error::io("read", path, e))?;
+            self.write_all(&buffer[..want]).map_err(|e| self.failed(e))?;
+            left -= want as u64;
+        }
+        Ok(())
     }
 
     /// Gives the file its name, durably. Returns its size.

@@ -10,7 +10,7 @@ use crate::read::Limits;
 use crate::read::source::Source;
 use crate::store::{Lock, digest, entries};
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// What was made again.
@@ -23,9 +23,6 @@ pub struct Undone {
     /// Their bytes.
     pub bytes: u64,
 }
-
-/// Bytes copied at once.
-const COPY_BYTES: usize = 1 << 18;
 
 /// Makes in `originals` the inputs again that a filter divided into `kept` and `removed`.
 pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
@@ -137,8 +134,7 @@ fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -
     };
     let mut from = open(kept)?;
     let mut out = removed.map(open).transpose()?;
-    let mut buffer = vec![0; COPY_BYTES];
-    while let Some((fate, mut left)) = runs.next()? {
+    while let Some((fate, left)) = runs.next()? {
         let (file, path) = match fate {
             Fate::Removed => (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept)),
             Fate::Kept => (&mut from, kept),
@@ -150,12 +146,7 @@ fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -
                 continue;
             }
         };
-        while left > 0 {
-            let want = left.min(COPY_BYTES as u64) as usize;
-            file.read_exact(&mut buffer[..want]).map_err(|e| Error::io("read", path, e))?;
-            part.write_all(&buffer[..want]).map_err(|e| part.failed(e))?;
-            left -= want as u64;
-        }
+        part.copy(file, left, path)?;
     }
     Ok(part)
 }

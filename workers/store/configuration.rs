@@ -1,5 +1,6 @@
 //! Two configurations, compared in words of the job file.
 
+use crate::store::digest::is_digest;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -98,9 +99,7 @@ fn shown(key: &str, value: &Value) -> String {
     match value {
         Value::Null => "nothing".into(),
         // Of a file its digest counts.
-        Value::String(digest)
-            if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
-        {
+        Value::String(digest) if is_digest(digest) => {
             format!("a file of digest {}...", &digest[..8])
         }
         Value::Number(n) if SHARES.contains(&key) => {

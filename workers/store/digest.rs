@@ -11,6 +11,11 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
+/// Whether `text` has the form of a digest.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// The digest of all bytes of `reader`.
 pub fn of_reader(reader: impl Read) -> std::io::Result<String> {
     let mut hasher = blake3::Hasher::new();

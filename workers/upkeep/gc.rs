@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use crate::plan;
 use crate::store::manifest::{self, Head, Manifest, Op};
-use crate::store::{Store, durable, entries};
+use crate::store::{Store, digest, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -109,7 +109,7 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 /// Whether pagefold makes such a name: of a digest, or of a file that is being written.
 fn is_ours(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let is_digest = stem.len() == 64 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_digest = digest::is_digest(stem);
     has_ending(path, "writing")
         || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
 }

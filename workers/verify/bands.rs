@@ -1,10 +1,11 @@
 //! Checks that `fingerprint_contents` and the tables of the bands above 0 have exactly the
 //! fingerprints of the live contents.
 
+use crate::document::hex;
 use crate::store::manifest::Head;
 use crate::tables::mapped::Mapped;
 use crate::tables::{ContentRow, GroupRow, band_table};
-use crate::verify::findings::{Check, hex};
+use crate::verify::findings::Check;
 use crate::verify::live::{Live, distinct, look_up, missing};
 
 /// `fingerprint_contents` has exactly the comparable contents, each under its

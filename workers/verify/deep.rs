@@ -7,7 +7,7 @@
 //! each of its pages and 100 for each accepted pair.
 
 use crate::candidates::near::NearRule;
-use crate::document::Id;
+use crate::document::{Id, hex};
 use crate::error::Result;
 use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
@@ -19,7 +19,7 @@ use crate::store::table::Row;
 use crate::tables::mapped::Mapped;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{EvidenceRow, band_table};
-use crate::verify::findings::{Check, Deep, hex};
+use crate::verify::findings::{Check, Deep};
 use crate::verify::large_buckets;
 use crate::verify::live::Live;
 use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall};
@@ -103,7 +103,7 @@ fn rows(tables: &Mapped, texts: &Table<EvidenceRow>) -> Check {
             table,
             &band_table(band),
             Row::key,
-            |key| hex(tables.bands.unkey(band, key)),
+            |key| hex(tables.bands.unkey(band, key)).to_string(),
             &mut check,
         );
     }

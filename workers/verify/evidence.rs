@@ -3,7 +3,7 @@
 //! Pages are not read again. So evidence is checked only as far as it contradicts its content or
 //! itself.
 
-use crate::document::Id;
+use crate::document::{Id, hex};
 use crate::job::Job;
 use crate::store::runs::Table;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};
@@ -11,7 +11,7 @@ use crate::tables::mapped::Mapped;
 use crate::tables::{ContentRow, EvidenceRow, KeyRow};
 use crate::text::signatures::SignatureKind;
 use crate::text::sketch::Sketches;
-use crate::verify::findings::{Check, hex};
+use crate::verify::findings::Check;
 use crate::verify::live::{Live, joined, missing, portions};
 
 /// The first thing that is wrong with the evidence of a content.

@@ -79,11 +79,6 @@ impl Check {
     }
 }
 
-/// A fingerprint, a key or proposals in hex.
-pub(super) fn hex(fingerprint: u64) -> String {
-    format!("{fingerprint:016x}")
-}
-
 /// The result of comparing sampled fingerprints with all by brute force.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recall {

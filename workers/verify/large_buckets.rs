@@ -6,7 +6,7 @@
 use crate::candidates::bands::Bands;
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{BySignature, NEAR, Unexamined, name, unexamined};
-use crate::document::Id;
+use crate::document::{Id, hex};
 use crate::error::Result;
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -14,7 +14,6 @@ use crate::store::runs::Table;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{BandRow, ContentPageRow, GroupRow, KeyRow, UrlRow};
 use crate::text::signatures::SignatureKind;
-use crate::verify::findings::hex;
 use crate::verify::live::{Live, distinct};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -125,7 +124,7 @@ pub fn report(
         let key = if signature == 0 { bands.unkey(0, key) } else { key };
         (
             name(signature).to_owned(),
-            Largest { key: hex(key), contents: contents as u64, url: url(first) },
+            Largest { key: hex(key).to_string(), contents: contents as u64, url: url(first) },
         )
     });
     Ok((sums, largest.collect()))

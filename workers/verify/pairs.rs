@@ -4,7 +4,7 @@
 
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{examined_before, examined_between};
-use crate::document::Id;
+use crate::document::{Id, hex};
 use crate::error::Result;
 use crate::fold::pairs::Judge;
 use crate::job::Job;
@@ -19,7 +19,7 @@ use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{EvidenceRow, PairRow};
 use crate::text::simhash;
-use crate::verify::findings::{Check, hex};
+use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, portions};
 use std::cmp::Ordering;
 use std::sync::Arc;
