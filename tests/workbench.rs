@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use workers::store::table::Row as _;
+use workers::tables::{GoneRow, SuccessorRow};
 
 /// The error with which a command off a terminal ended, as a terminal shows it but without
 /// `pagefold: `; nothing if it succeeded. In the log on stderr it is the only line of JSON with an
@@ -286,7 +288,7 @@ impl Bench {
     pub fn multisets(&self) -> BTreeMap<String, (u64, String)> {
         let mut sums = BTreeMap::new();
         for (name, table) in self.head().manifest.tables {
-            if workers::tables::is_history(&name) {
+            if [GoneRow::NAME, SuccessorRow::NAME].contains(&name.as_str()) {
                 continue;
             }
             if table.rows > 0 {

@@ -33,7 +33,7 @@
 //!   to add another.
 //! - **History** columns say what became of a page over time. A run from scratch would give other
 //!   values, so they are not part of a table's multiset hash. `pages` has some. `gone` and
-//!   `successors` are all history: a run from scratch has no such row, see [`is_history`].
+//!   `successors` are all history: a run from scratch has no such row.
 //! - All other columns are a pure function of the live pages and the job's configuration, but for
 //!   the representatives of `clusters` where the keep rule reads who represented before
 //!   ([`crate::graph::keep_rule`]).
@@ -146,11 +146,6 @@ table! {
             last_time: i64,
         }
     }
-}
-
-/// Whether the rows of the table `name` tell only what was, so that a run from scratch has none.
-pub fn is_history(name: &str) -> bool {
-    [GoneRow::NAME, SuccessorRow::NAME].contains(&name)
 }
 
 table! {
