@@ -97,7 +97,7 @@ fn lay_rows(rows: &[(usize, BTreeMap<usize, u64>)]) -> (Vec<u64>, Vec<u64>) {
         }
         pairs.resize(pairs.len().max(place + last + 1), 0);
         columns.iter().for_each(|(column, pair)| pairs[place + column] = *pair);
-        begins[*row] = Row::new(place, columns.keys().copied()).0;
+        begins[*row] = WordRow::new(place, columns.keys().copied()).0;
     }
     (begins, pairs)
 }

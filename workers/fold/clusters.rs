@@ -26,7 +26,7 @@ use crate::tables::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows that are held in memory at once where every cluster is made again.
-pub(crate) const PORTION_ROWS: usize = 1 << 16;
+pub(crate) const TOUCHED_ROWS: usize = 1 << 16;
 
 /// A content of a touched component, sent to the content's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -129,14 +129,14 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
             .range(from, to)
             .into_iter()
             .for_each(|row| emit(row.component));
-        for rows in epoch.before::<MemberRow>()?.portions_in(from, to, PORTION_ROWS) {
+        for rows in epoch.before::<MemberRow>()?.portions_in(from, to, TOUCHED_ROWS) {
             rows.chunk_by(|a, b| a.component == b.component)
                 .for_each(|rows| emit(rows[0].component));
         }
         let (contents, components) =
             (epoch.before::<ContentRow>()?, epoch.before::<ComponentRow>()?);
         let pages = epoch.before::<ContentPageRow>()?;
-        for rows in contents.portions_in(from, to, PORTION_ROWS) {
+        for rows in contents.portions_in(from, to, TOUCHED_ROWS) {
             let contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
             let joined: BTreeSet<Id> =
                 components.matching(&contents).into_iter().map(|row| row.content).collect();
@@ -273,7 +273,7 @@ pub fn rank(
     let rule = keep_rule(epoch);
     let mut incumbents = incumbents.iter().peekable();
     let (pages, urls) = (epoch.after::<PageRow>()?, epoch.after::<UrlRow>()?);
-    for touched in touched.chunks(PORTION_ROWS) {
+    for touched in touched.chunks(TOUCHED_ROWS) {
         let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
         let urls = if rule.reads_urls() { urls.matching(&docs) } else { Vec::new() };
         let (rows, mut urls) = (pages.matching(&docs), urls.iter().peekable());

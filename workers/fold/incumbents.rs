@@ -11,7 +11,7 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::clusters::{Incumbent, PORTION_ROWS, TouchedPage, keep_rule};
+use crate::fold::clusters::{Incumbent, TOUCHED_ROWS, TouchedPage, keep_rule};
 use crate::fold::epoch::Epoch;
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub fn pages(
         return Ok(());
     }
     let before = epoch.before::<PageRow>()?;
-    for touched in touched.chunks(PORTION_ROWS) {
+    for touched in touched.chunks(TOUCHED_ROWS) {
         let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
         let rows = before.matching(&docs).into_iter().filter(|page| !page.content.is_none());
         rows.for_each(|page| emit(EarlierPage { content: page.content, doc: page.doc }));

@@ -335,7 +335,7 @@ impl Evidence for Compared<'_> {
 const ADVANCED_PAIRS: usize = 1 << 6;
 
 /// Candidates and stored pairs that are merged at once.
-const MERGED_PAIRS: usize = 1 << 16;
+const MERGED_ROWS: usize = 1 << 16;
 
 /// What changes some pairs, ascending.
 #[derive(Clone, Copy)]
@@ -357,8 +357,8 @@ impl<'a> Changes<'a> {
 
     /// The last content of the next portion; none if nothing is left.
     fn last(&self) -> Option<Id> {
-        let candidate = self.candidates.iter().take(MERGED_PAIRS).next_back();
-        let deleted = self.deleted.iter().take(MERGED_PAIRS).next_back();
+        let candidate = self.candidates.iter().take(MERGED_ROWS).next_back();
+        let deleted = self.deleted.iter().take(MERGED_ROWS).next_back();
         let contents = [candidate.map(|row| row.content), deleted.map(|row| row.content)];
         contents.into_iter().flatten().min()
     }
@@ -388,7 +388,7 @@ pub fn confirm(
     let mut rest = Changes { candidates, deleted };
     if epoch.shared.plan.decision_changed {
         let (from, to) = epoch.id_range();
-        for stored in table.portions_in(from, to, MERGED_PAIRS) {
+        for stored in table.portions_in(from, to, MERGED_ROWS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
             portion(epoch, &judge, stored, rest.take(last), true, emit)?;
         }

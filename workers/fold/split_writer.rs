@@ -20,7 +20,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Visits that one worker has in memory before it sorts and writes them.
-pub const PORTION_ROWS: usize = 1 << 17;
+pub const SPLIT_ROWS: usize = 1 << 17;
 /// Bytes of visits, most of them of URLs, that it has in memory.
 pub const VISITS_BYTES: usize = 64 << 20;
 /// Bytes of evidence that one worker has in memory before it writes them.
@@ -95,10 +95,10 @@ impl SplitWriter {
         }
         self.visits_bytes += size_of::<Visit>() + visit.url.len();
         self.visits.push(visit);
-        if self.evidence_bytes >= EVIDENCE_BYTES || self.evidence.len() == PORTION_ROWS {
+        if self.evidence_bytes >= EVIDENCE_BYTES || self.evidence.len() == SPLIT_ROWS {
             self.flush_evidence(epoch)?;
         }
-        if self.visits.len() == PORTION_ROWS || self.visits_bytes >= VISITS_BYTES {
+        if self.visits.len() == SPLIT_ROWS || self.visits_bytes >= VISITS_BYTES {
             self.flush_visits(epoch)?;
         }
         Ok(())

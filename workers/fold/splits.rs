@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, Weak};
 /// The JSON file of a finished split.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SplitDone {
-    /// Its visits, in portions of at most [`crate::fold::split_writer::PORTION_ROWS`].
+    /// Its visits, in portions of at most [`crate::fold::split_writer::SPLIT_ROWS`].
     pub visits: Vec<SegmentRef>,
     /// The evidence of its texts, in portions that are also limited by
     /// [`crate::fold::split_writer::EVIDENCE_BYTES`]. A text may be in several portions.

@@ -21,12 +21,12 @@ pub const SEAL_BYTES: u64 = 67_108_864;
 pub struct Inbox {
     folder: PathBuf,
     seal_after: Duration,
-    open: Option<Open>,
+    open: Option<OpenBatch>,
     _lock: Lock,
 }
 
 /// The open file.
-struct Open {
+struct OpenBatch {
     file: File,
     number: u64,
     bytes: u64,
@@ -115,12 +115,12 @@ impl Inbox {
         Ok(())
     }
 
-    fn create(&self, number: u64) -> Result<Open> {
+    fn create(&self, number: u64) -> Result<OpenBatch> {
         let path = self.folder.join(open_name(number));
         let file = File::options().create_new(true).append(true).open(&path);
         let file = file.map_err(|e| Error::io("create", &path, e).with_kind(Kind::Io))?;
         durable::sync_folder(&self.folder)?;
-        Ok(Open { file, number, bytes: 0, since: Instant::now() })
+        Ok(OpenBatch { file, number, bytes: 0, since: Instant::now() })
     }
 }
 

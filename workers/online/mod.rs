@@ -23,7 +23,7 @@ use crate::locks::lock;
 use crate::online::heads::{Heads, Opened};
 use crate::online::inbox::{Batch, Inbox};
 use crate::online::overlay::{Entry, Key, Overlay};
-use crate::online::rows::{Row, Rows};
+use crate::online::rows::{InboxRow, Rows};
 use crate::plan::time::now;
 use crate::read::record::{Body, Item, Record};
 use crate::store::table::Row as _;
@@ -240,7 +240,7 @@ impl Online {
 
     /// What becomes of a record, which is inserted if its text is new, or all pages that have it
     /// expire with the next epoch, or `always`.
-    pub fn insert(&self, row: &Row, always: bool) -> std::result::Result<Decision, Refused> {
+    pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
@@ -286,7 +286,7 @@ impl Online {
     }
 
     /// Removes the page of a record.
-    pub fn remove(&self, row: &Row) -> std::result::Result<Removal, Refused> {
+    pub fn remove(&self, row: &InboxRow) -> std::result::Result<Removal, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
@@ -313,7 +313,7 @@ impl Online {
 
     /// The head, the date of a record, and the record of the overlay that holds for its page now. A
     /// record without a date is dated by its arrival, and is newer than what is known of its page.
-    fn dated(&self, row: &Row, doc: Id) -> Result<(Arc<Opened>, i64, Option<Key>)> {
+    fn dated(&self, row: &InboxRow, doc: Id) -> Result<(Arc<Opened>, i64, Option<Key>)> {
         let state = self.read()?;
         let before = state.overlay.page(doc);
         let date = row.record.date.unwrap_or_else(|| {
@@ -446,7 +446,7 @@ impl State {
 
 /// Fails if a row has a date in the future. An epoch cuts such a date, so that it could not tell
 /// which of two records of a URL came last.
-fn undated_or_past(row: &Row) -> std::result::Result<(), Item> {
+fn undated_or_past(row: &InboxRow) -> std::result::Result<(), Item> {
     let latest = now().saturating_add(FUTURE_SECONDS_MAX);
     match row.record.date.filter(|date| *date > latest) {
         Some(_) => Err(Item::reject("future_date", "its date is more than a day in the future")),

@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 
 /// A row, and the record that a run reads from it.
-pub struct Row {
+pub struct InboxRow {
     fields: BTreeMap<String, Box<RawValue>>,
     /// The record; its date is none if the row has none.
     pub record: Record,
@@ -46,12 +46,12 @@ impl Rows {
     }
 
     /// The row that a client sent as JSON.
-    pub fn parse(&self, json: &[u8]) -> Result<Row, Item> {
+    pub fn parse(&self, json: &[u8]) -> Result<InboxRow, Item> {
         self.checked(self.record(json)?, json)
     }
 
     /// The row that a client sent as JSON, which says that its page is gone.
-    pub fn parse_removal(&self, json: &[u8]) -> Result<Row, Item> {
+    pub fn parse_removal(&self, json: &[u8]) -> Result<InboxRow, Item> {
         // What is no JSON, or says nothing of a page, is told by the reader of rows.
         let Ok(mut fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(json) else {
             return Err(self
@@ -65,7 +65,7 @@ impl Rows {
     }
 
     /// The row of a page at `url`, with its date, if it has one, in seconds since 1970.
-    pub fn made(&self, url: &str, date: Option<i64>, says: Says) -> Result<Row, Item> {
+    pub fn made(&self, url: &str, date: Option<i64>, says: Says) -> Result<InboxRow, Item> {
         let names: Vec<&str> = self
             .wanted
             .names
@@ -96,7 +96,7 @@ impl Rows {
     /// # Errors
     ///
     /// A reject if a run would not read it.
-    pub fn line(&self, row: &Row, date: i64) -> Result<Vec<u8>, Item> {
+    pub fn line(&self, row: &InboxRow, date: i64) -> Result<Vec<u8>, Item> {
         let mut line = match row.record.date {
             Some(_) => bytes(&row.fields),
             None => {
@@ -124,10 +124,10 @@ impl Rows {
         }
     }
 
-    fn checked(&self, record: Record, json: &[u8]) -> Result<Row, Item> {
+    fn checked(&self, record: Record, json: &[u8]) -> Result<InboxRow, Item> {
         let fields =
             serde_json::from_slice(json).map_err(|e| Item::reject("bad_json", e.to_string()))?;
-        Ok(Row { fields, record })
+        Ok(InboxRow { fields, record })
     }
 }
 

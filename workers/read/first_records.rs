@@ -5,7 +5,7 @@ use super::{Options, Reader, Split};
 use crate::error::Result;
 
 /// Opens a reader of splits, such as [`super::open`].
-type Open = fn(&Split, &Options) -> Result<Box<dyn Reader>>;
+type Opener = fn(&Split, &Options) -> Result<Box<dyn Reader>>;
 
 /// A reader that ends after some records. Those that are skipped do not count: a sample of an
 /// archive has pages, not requests.
@@ -21,7 +21,7 @@ struct FirstRecords {
 pub fn open(
     split: &Split,
     options: &Options,
-    open: Open,
+    open: Opener,
     records_max: u64,
     bytes: u64,
 ) -> Result<Box<dyn Reader>> {

@@ -8,7 +8,7 @@
 
 use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
-use super::row::Row;
+use super::row::FieldRow as Row;
 use super::value::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;

@@ -11,22 +11,22 @@ use super::value::Value;
 use crate::document::part_of_text;
 
 /// The values of a row: for each name that is wanted its value, none if the row does not have it.
-pub struct Row<'a> {
+pub struct FieldRow<'a> {
     values: Vec<Option<Value<'a>>>,
     wanted: &'a Wanted,
 }
 
-impl<'a> Row<'a> {
+impl<'a> FieldRow<'a> {
     /// The row with these values, in the order of the names of `wanted`. Of each field the first
     /// name that the row has is taken, even if it holds nothing.
-    pub fn new(mut values: Vec<Option<Value<'a>>>, wanted: &'a Wanted) -> Row<'a> {
+    pub fn new(mut values: Vec<Option<Value<'a>>>, wanted: &'a Wanted) -> FieldRow<'a> {
         debug_assert_eq!(values.len(), wanted.names.len());
         for names in wanted.uses() {
             if let Some(taken) = names.clone().find(|&at| values[at].is_some()) {
                 names.filter(|&at| at != taken).for_each(|at| values[at] = None);
             }
         }
-        Row { values, wanted }
+        FieldRow { values, wanted }
     }
 
     /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`, and

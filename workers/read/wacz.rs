@@ -61,14 +61,14 @@ pub struct Wacz {
     keeps_heads: bool,
     /// Those that are not yet opened, the last one first.
     archives: Vec<Archive>,
-    open: Option<Open>,
+    open: Option<OpenMember>,
     /// Of the files that are read.
     notes: Notes,
     bytes: u64,
     start: u64,
 }
 
-struct Open {
+struct OpenMember {
     archive: Archive,
     codec: Codec,
     frames: Frames<Warc>,
@@ -100,12 +100,12 @@ impl Wacz {
         if self.keeps_heads {
             frames.keep_heads();
         }
-        self.open = Some(Open { archive, codec, frames });
+        self.open = Some(OpenMember { archive, codec, frames });
         Ok(true)
     }
 }
 
-impl Open {
+impl OpenMember {
     /// `entry` with its place in the zip.
     fn placed(&self, entry: Entry, path: &Path) -> Result<Entry> {
         let Entry { mut offset, position, mut member, item } = entry;

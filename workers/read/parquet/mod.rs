@@ -15,7 +15,7 @@ mod pages;
 
 use super::fields::{PageKey, Wanted};
 use super::record::{Entry, Item, Notes, Record};
-use super::row::Row;
+use super::row::FieldRow;
 use super::value::Value;
 use super::{Limits, Options, Reader, Split};
 use crate::error::{Error, Kind, Result};
@@ -226,7 +226,7 @@ impl Parquet {
                 values.push(value);
             }
         }
-        let item = Row::new(values, &self.wanted).item(row, |word| self.notes.add(word));
+        let item = FieldRow::new(values, &self.wanted).item(row, |word| self.notes.add(word));
         match (too_long, item) {
             (None, item) => item,
             (

@@ -147,7 +147,7 @@ impl Dictionary {
     #[inline(always)]
     pub fn pair(&self, first: Code, second: Code) -> Pair {
         let (row, column) = row_and_column(first, second);
-        let place = Row(self.rows[row]).place(column);
+        let place = WordRow(self.rows[row]).place(column);
         Pair(self.pairs.get(place).copied().unwrap_or(0)).of_row(row)
     }
 

@@ -52,29 +52,30 @@ pub fn row_and_column(first: Code, second: Code) -> (usize, usize) {
 
 /// A row: the place where it begins (20 bits), and a filter of its columns (44 bits).
 #[derive(Clone, Copy)]
-pub struct Row(pub u64);
+pub struct WordRow(pub u64);
 
-impl Row {
+impl WordRow {
     const FILTER_BITS: u32 = 44;
 
     /// The row that begins at `place` and has these columns.
-    pub fn new(place: usize, columns: impl Iterator<Item = usize>) -> Row {
+    pub fn new(place: usize, columns: impl Iterator<Item = usize>) -> WordRow {
         assert!(place < PLACES, "a row begins at {place}");
-        Row(columns
-            .fold((place as u64) << Row::FILTER_BITS, |row, column| row | 1 << Row::bit(column)))
+        WordRow(columns.fold((place as u64) << WordRow::FILTER_BITS, |row, column| {
+            row | 1 << WordRow::bit(column)
+        }))
     }
 
     /// The place of the pair in `column`; 0, where no pair is, if the filter lacks the column.
     #[inline(always)]
     pub fn place(self, column: usize) -> usize {
-        let passes = (self.0 >> Row::bit(column) & 1) as usize;
+        let passes = (self.0 >> WordRow::bit(column) & 1) as usize;
         // No branch: a processor cannot foretell whether a pair begins a word.
-        ((self.0 >> Row::FILTER_BITS) as usize + column) & passes.wrapping_neg()
+        ((self.0 >> WordRow::FILTER_BITS) as usize + column) & passes.wrapping_neg()
     }
 
     #[inline(always)]
     fn bit(column: usize) -> u32 {
-        (column as u32 * Row::FILTER_BITS) >> COLUMN_BITS
+        (column as u32 * WordRow::FILTER_BITS) >> COLUMN_BITS
     }
 }
 
