@@ -1,4 +1,4 @@
-//! The pages beside the code name files that exist.
+//! The pages beside the code, and the table of where things are, name files that exist.
 
 use std::path::{Path, PathBuf};
 
@@ -42,4 +42,21 @@ fn named_files_exist() {
         }
     }
     assert!(checked > 100, "only {checked} names");
+}
+
+/// Every file that the table "Where is ..." names is there, by its path from the top.
+#[test]
+fn files_are_where_the_table_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("CONTRIBUTING.md")).expect("readable");
+    let (_, after) = page.split_once("\n## Where is ...\n").expect("the table");
+    let (table, _) = after.split_once("\n## ").expect("an end");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).skip(1);
+    let rows: Vec<(&str, &str)> = rows.collect();
+    assert_eq!(rows.len(), 10);
+    for (what, files) in rows {
+        let mut files = files.split('`').skip(1).step_by(2).peekable();
+        assert!(files.peek().is_some(), "{what}: no file");
+        files.for_each(|file| assert!(root.join(file).is_file(), "{what}: no {file}"));
+    }
 }
