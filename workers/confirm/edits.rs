@@ -1,4 +1,4 @@
-//! A shortest edit script of two lists of token codes, by bits.
+//! Computes a shortest edit script of two lists of token codes, by bits.
 //!
 //! The rows of the table of common subsequences are words of bits, a zero where the length grows,
 //! so that one addition advances 64 columns ([`crate::confirm::lcs`] has the papers). All rows are
@@ -46,6 +46,15 @@ pub struct Span {
 
 /// The spans in which `a` and `b` differ, ascending; `None` if more than `edits_max` codes are
 /// deleted and inserted. Both have room ([`has_room`]).
+///
+/// ```
+/// use workers::confirm::edits::{Span, spans};
+///
+/// // The code 7 stands in place of 2, and 9 is added at the end.
+/// let expected = vec![Span { a: 1..2, b: 1..2 }, Span { a: 3..3, b: 3..4 }];
+/// assert_eq!(spans(&[1, 2, 3], &[1, 7, 3, 9], 3), Some(expected));
+/// assert_eq!(spans(&[1, 2, 3], &[1, 7, 3, 9], 2), None);
+/// ```
 pub fn spans(a: &[u64], b: &[u64], edits_max: usize) -> Option<Vec<Span>> {
     let prefix = common(a.iter(), b.iter());
     let (x, y) = (&a[prefix..], &b[prefix..]);

@@ -1,4 +1,4 @@
-//! Classes of characters that several rules on texts share.
+//! Tells the classes of characters that several rules on texts share.
 
 /// Whether `c` is a Chinese character.
 pub fn is_han(c: char) -> bool {
@@ -7,6 +7,14 @@ pub fn is_han(c: char) -> bool {
 
 /// Whether `c` is a letter or digit of any script: `char::is_alphanumeric`, faster for frequent
 /// characters.
+///
+/// ```
+/// use workers::text::characters::{is_han, is_letter};
+///
+/// assert!(is_letter('好') && is_letter('é') && is_letter('7'));
+/// assert!(!is_letter('。') && !is_letter(' '));
+/// assert!(is_han('好') && !is_han('é') && !is_han('。'));
+/// ```
 #[inline]
 pub fn is_letter(c: char) -> bool {
     // A look into Unicode's tables takes longer than hashing the character.
