@@ -6,7 +6,7 @@
 //! it ended.
 //!
 //! The command that reaches another host runs without a shell here. It must not ask questions, and
-//! the host's key must be known already: a launcher under cron has nobody to answer. What the
+//! the host's key must be known already, because under cron no person can answer. What the
 //! worker is to do, and the key of the mesh, travel over its stdin.
 
 use crate::cluster::control::{Message, Order};

@@ -73,7 +73,7 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
     let command = RunCommand { binary, job, cluster };
     let moments = moments(arguments.at, arguments.every);
-    // A wrong job would fail each night, where nobody looks. One that is missing may come later.
+    // A wrong job would fail each night, unseen. One that is missing may come later.
     let path = Path::new(&command.job);
     let job = match path.exists() {
         false if command.job.contains(units::INSTANCE) => None,

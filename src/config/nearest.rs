@@ -1,4 +1,4 @@
-//! The name that somebody meant who wrote a similar one.
+//! Finds the name that was probably meant where an unknown, similar one is written.
 
 /// The one of `names` that is a few letters away from `word`, if there is one.
 ///

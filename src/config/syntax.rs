@@ -1,4 +1,4 @@
-//! What is no TOML in a file, in words that need no knowledge of TOML's grammar.
+//! Says where a file is not TOML, in words that a reader understands who does not know TOML.
 
 use crate::config::Mistake;
 use crate::config::written::{At, line_of};

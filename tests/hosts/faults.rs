@@ -123,7 +123,7 @@ fn trial(
         lan.no_worker_left(GENEROUS, what);
         let took = struck.elapsed();
         scene.start().succeeded(&scene, 1);
-        return Some((took, "nobody was left".into()));
+        return Some((took, "no host was left".into()));
     }
     let noticed = run.says("an attempt failed", fault.detected_within());
     lan.heal(host);

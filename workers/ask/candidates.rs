@@ -1,4 +1,4 @@
-//! Which stored contents an epoch would compare with a text that is added.
+//! Finds the stored contents that an epoch would compare with a text that is added.
 //!
 //! These are look-ups of the text's fingerprint in one bucket of each band, and of its keys. The
 //! near rule is that of epochs, run by their code on the same buckets. The pivot rule ranks the

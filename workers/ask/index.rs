@@ -223,7 +223,7 @@ impl Index {
         })
     }
 
-    /// Reads and checks what questions may read and nobody has read yet, but for kept texts, until
+    /// Reads and checks what questions may read and has not been read yet, but for kept texts, until
     /// `until`. Returns whether none is left.
     pub fn warm(&self, until: Instant) -> bool {
         self.tables.mapped.warm(until)

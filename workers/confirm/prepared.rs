@@ -1,4 +1,4 @@
-//! What is computed of a text alone, kept for texts that are compared again and again.
+//! Keeps what is computed of a text alone, for texts that are compared again and again.
 //!
 //! A page of a template is compared with dozens of others. To unpack a text, to shingle it and to
 //! cut it into tokens takes several times as long as to compare it with another, so a worker keeps

@@ -1,5 +1,5 @@
-//! Writes `members`, the live pages with their clusters, and `redirects`, the pages that fold into
-//! another or are gone.
+//! Writes two tables: `members` has each live page with its cluster, and `redirects` has each page
+//! that folds into another one or is gone.
 
 use crate::confirm::Reason;
 use crate::document::{Id, hex};

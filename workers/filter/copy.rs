@@ -477,7 +477,7 @@ impl Lines {
             });
             match copied {
                 Ok(_) => break,
-                // What a damaged member holds can be read by nobody. The reader goes on behind it.
+                // A damaged member cannot be read. The reader goes on behind it.
                 Err(_) if matches!(source.end(), Some(End::Damage { .. })) => {
                     source.resync(jsonl::starts)?
                 }

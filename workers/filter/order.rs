@@ -1,4 +1,4 @@
-//! In which order the parts of an original stand, so that it can be made again.
+//! Holds the order in which the parts of an original stand, so that it can be made again.
 //!
 //! A file of numbers (LEB128): for each run of bytes or rows its length times two, plus one if
 //! it was removed. A zero is followed by the length of a run that a filter added to what it kept.

@@ -1,4 +1,4 @@
-//! A file that gets its name when it is whole.
+//! Writes a file that gets its name when it is whole.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::{durable, entries};

@@ -1,4 +1,4 @@
-//! What a filter counts.
+//! Counts what a filter keeps and removes.
 
 use crate::document::host_name;
 use crate::filter::verdict::{Record, Verdict};

@@ -1,4 +1,4 @@
-//! Which of the records of a URL holds, over all epochs.
+//! Decides which of the records of a URL holds, over all epochs.
 //!
 //! Within an epoch the greatest record wins, whatever the order. Over epochs a dated record never
 //! loses to an older dated one, whichever epoch brings it; without dates, or with equal ones, the

@@ -194,7 +194,7 @@ impl Pattern {
     /// in its shortest form. None if it is no host, nor `*.` and the name of a domain.
     fn of(given: &str) -> Option<Pattern> {
         let (is_below, name) = given.strip_prefix("*.").map_or((false, given), |rest| (true, rest));
-        // The parser takes percent escapes, which nobody writes in a name, and a star.
+        // The parser takes percent escapes, which no name needs, and a star.
         if name.contains(['%', '*']) {
             return None;
         }

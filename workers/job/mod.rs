@@ -109,7 +109,7 @@ impl Job {
     /// SimHash's options move from `[[signatures]]`, if they are there, to `[simhash]`: it is
     /// always computed, and its candidates are found in another way than those of equal keys. A
     /// list of other signatures adds to MinHash and sentences, which only `minhash = false` and
-    /// `sentences = false` leave out, so that nobody loses them by adding one.
+    /// `sentences = false` leave out, so that adding one does not drop them.
     pub fn settled(mut self) -> std::result::Result<Job, Wrong> {
         let at = self
             .signatures

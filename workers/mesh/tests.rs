@@ -65,7 +65,7 @@ fn exchange(worker: &mut Worker) -> Vec<u64> {
 }
 
 fn silently(reason: &Error) {
-    panic!("nobody should be lost: {reason}");
+    panic!("no process should be lost: {reason}");
 }
 
 type Outcome = Result<Vec<Vec<u64>>>;

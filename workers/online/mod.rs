@@ -198,7 +198,7 @@ impl Online {
         })
     }
 
-    /// A panic under the lock may leave the state half changed, so nobody uses it again.
+    /// A panic under the lock may leave the state half changed, so it is not used again.
     fn read(&self) -> Result<RwLockReadGuard<'_, State>> {
         self.state
             .read()

@@ -1,4 +1,4 @@
-//! What the inbox says and no epoch has taken yet, in memory.
+//! Holds in memory what the inbox says and no epoch has taken yet.
 //!
 //! An answer about the head is brought up to date by this: pages that the inbox has, texts that
 //! their pages left, and contents that are identical or near. Each of these is applied in the order

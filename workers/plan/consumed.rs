@@ -1,4 +1,4 @@
-//! What the store has taken of which input, and which inputs are due by it.
+//! Decides which inputs are due, from what the store has taken of each.
 //!
 //! Consumed means that the last consumption of this path had these bytes. The same bytes under
 //! another path are another delivery and are read again, because a delta may repeat: a page that

@@ -19,7 +19,7 @@ impl Lock {
     /// another process holds it, unless the caller is patient and waits.
     pub fn take(path: &Path, is_patient: bool) -> Result<Option<Lock>> {
         path.parent().map_or(Ok(()), durable::create_folder)?;
-        // A user who may open it may lock it, and nobody else could.
+        // A user who may open it may lock it, and would keep all others out.
         let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file = file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
         let operation = if is_patient {

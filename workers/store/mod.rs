@@ -98,7 +98,8 @@ impl Store {
     }
 
     /// Whether the store at `root` is of another identity and nothing was committed yet. It then
-    /// binds nobody: a first run may be refused because of the very key that the job then corrects.
+    /// binds no later run: a first run may be refused because of the very key that the job then
+    /// corrects.
     fn has_other_plans(root: &Path, identity: &serde_json::Value) -> Result<bool> {
         let format = serde_json::from_slice::<Format>(&format_text(root)?);
         let is_other = format.is_ok_and(|format| {

@@ -129,7 +129,7 @@ impl<R: Row> Table<R> {
         self.segments.is_empty() && self.negated.is_empty()
     }
 
-    /// Reads and checks batches that nobody has read yet, until `until`. Returns whether none is
+    /// Reads and checks batches that were not read yet, until `until`. Returns whether none is
     /// left.
     pub fn warm(&self, until: Instant) -> bool {
         self.segments.iter().all(|segment| segment.warm(until))

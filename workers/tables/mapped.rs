@@ -70,7 +70,7 @@ impl Mapped {
         })
     }
 
-    /// Reads and checks batches that nobody has read yet, until `until`: first of the tables that
+    /// Reads and checks batches that were not read yet, until `until`: first of the tables that
     /// each question reads. Returns whether none is left.
     pub fn warm(&self, until: Instant) -> bool {
         self.groups.warm(until)

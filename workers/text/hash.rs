@@ -1,4 +1,4 @@
-//! Hashes of numbers that are hashes already.
+//! Hashes numbers that are hashes already.
 //!
 //! They are defined by arithmetic alone and are part of keys that stores keep, so they can never
 //! change: a library's hash may.

@@ -222,7 +222,7 @@ impl<R: Row> Segment<R> {
         }
     }
 
-    /// Reads and checks batches that nobody has read yet, until `until`. Returns whether none is
+    /// Reads and checks batches that were not read yet, until `until`. Returns whether none is
     /// left.
     pub fn warm(&self, until: Instant) -> bool {
         let cold = |number: &usize| self.batches[*number].sound.get().is_none();
