@@ -140,6 +140,18 @@ pub fn is_small(span: &Span) -> bool {
 ///
 /// In a short text a number in code is a fact, such as a model of a product; elsewhere it is a
 /// version or a line of a listing.
+///
+/// ```
+/// use workers::confirm::alignment::{Tokens, spans};
+/// use workers::confirm::differences::{Difference, of_numbers, settle};
+///
+/// let (a, b) = ("a boat of 12 metres", "a boat of 15 metres");
+/// let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
+/// // One digit differs, and the span covers the whole number.
+/// let spans = settle(&a, &b, &spans(&a, &b, 100).unwrap());
+/// assert_eq!((spans.len(), spans[0].a.len()), (1, 2));
+/// assert_eq!(of_numbers(&a, &b, &spans[0], false), Difference::Number);
+/// ```
 pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
     let found = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
