@@ -118,6 +118,11 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
     }
 }
 
+/// Whether `c`, which folds to `folded`, stays as it is wherever it stands. A space may be dropped.
+fn is_same(c: char, folded: Fold) -> bool {
+    folded == Fold(u32::from(c)) && c != ' '
+}
+
 /// Writes the normal form of `text` to `out`, which is cleared first. Returns whether it was cut.
 ///
 /// Most characters fold alone, by one look into a table. The others and their neighbours take the
@@ -147,7 +152,17 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
         && let Some(c) = text[at..].chars().next()
     {
         let folded = fold(c);
-        if folded == Fold::SLOW {
+        if is_same(c, folded) {
+            // A run of characters that are their own normal form is copied as a whole.
+            if let Some((_, before)) = held.take() {
+                sink.fold(before);
+            }
+            let run = text[at..].char_indices().take_while(|(_, c)| is_same(*c, fold(*c)));
+            let (last, c) = run.last().unwrap_or((0, c));
+            sink.push_run(&text[at..at + last]);
+            held = Some((at + last, fold(c)));
+            at += last + c.len_utf8();
+        } else if folded == Fold::SLOW {
             let start = held.take().map_or(at, |(at, _)| at);
             let rest = &text[at..];
             at += rest.find(|c| !matches!(fold(c), Fold::SLOW | Fold::DROP)).unwrap_or(rest.len());
@@ -214,6 +229,15 @@ impl Sink<'_> {
             }
             self.out.push(c);
         }
+    }
+
+    /// The same of characters of which none is a space.
+    fn push_run(&mut self, run: &str) {
+        if self.space && !run.is_empty() {
+            self.out.push(' ');
+            self.space = false;
+        }
+        self.out.push_str(run);
     }
 
     #[inline]
