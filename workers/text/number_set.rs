@@ -61,7 +61,7 @@ fn numbers(normal: &str, mut found: impl FnMut(&str)) {
         }
     };
     let mut rest = normal;
-    while let Some(start) = rest.bytes().position(|byte| byte.is_ascii_digit()) {
+    while let Some(start) = first_digit(rest.as_bytes()) {
         let run = &rest[start..];
         let end = run
             .bytes()
@@ -76,6 +76,15 @@ fn numbers(normal: &str, mut found: impl FnMut(&str)) {
             run.split('.').for_each(&mut emit);
         }
     }
+}
+
+/// Where the first digit is. Digits are rare, so 32 bytes are looked at together.
+fn first_digit(bytes: &[u8]) -> Option<usize> {
+    let (parts, _) = bytes.as_chunks::<32>();
+    let has_digit =
+        |part: &[u8; 32]| part.iter().fold(false, |has, byte| has | byte.is_ascii_digit());
+    let passed = 32 * parts.iter().take_while(|part| !has_digit(part)).count();
+    bytes[passed..].iter().position(u8::is_ascii_digit).map(|at| passed + at)
 }
 
 #[cfg(test)]
@@ -123,6 +132,12 @@ mod tests {
             prop_assert!(!reported || lacks(&x, &y) && lacks(&y, &x));
             prop_assert_eq!(reported, conflict(bits(&b), bits(&a)));
             prop_assert!(!conflict(bits(&a), bits(&a)));
+        }
+
+        /// The first digit is found wherever it is.
+        #[test]
+        fn first_digit_is_first(text in "[a-z年]{0,70}[0-9:/]{0,2}[a-z年]{0,40}") {
+            prop_assert_eq!(first_digit(text.as_bytes()), text.find(|c: char| c.is_ascii_digit()));
         }
 
         /// No text makes it panic.
