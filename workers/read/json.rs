@@ -25,7 +25,8 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
     if memchr::memchr(0, line).is_some() {
         return reject("nul", &"a zero byte");
     }
-    let text = match std::str::from_utf8(line) {
+    // The fast check does not say where it fails.
+    let text = match simdutf8::basic::from_utf8(line).or_else(|_| std::str::from_utf8(line)) {
         Ok(text) => text,
         Err(error) => return reject("bad_utf8", &error),
     };
