@@ -200,7 +200,7 @@ impl Featurizer {
             }
             let count = (equal.len() as u64).min(u64::from(u32::MAX));
             let weight = match self.options.weight {
-                Weight::SqrtTf => (count << 16).isqrt(),
+                Weight::SqrtTf => sqrt_weight(count),
                 Weight::Tf => count << 8,
             };
             let weight = match &self.idf {
@@ -215,6 +215,21 @@ impl Featurizer {
     pub fn is_too_short(&self, features: &[Feature]) -> bool {
         features.len() < self.options.features_min
     }
+}
+
+/// The square root of a count, in units of 1/256.
+fn sqrt_weight(count: u64) -> u64 {
+    /// Those of small counts, which almost all words have.
+    const SMALL: [u64; 64] = {
+        let mut small = [0; 64];
+        let mut count = 0;
+        while count < small.len() {
+            small[count] = ((count as u64) << 16).isqrt();
+            count += 1;
+        }
+        small
+    };
+    SMALL.get(count as usize).copied().unwrap_or_else(|| (count << 16).isqrt())
 }
 
 /// Calls `found` for every word: jieba's in runs of Chinese characters, Unicode's between them.
