@@ -177,14 +177,14 @@ fn distinct(hashes: &mut Vec<u64>) {
 
 /// Sorts hashes: `sort_unstable`, faster.
 ///
-/// Hashes are uniform, so one pass of bucket sort by their top bits leaves two to four in a bucket.
+/// Hashes are uniform, so one pass of bucket sort by their top bits leaves few in a bucket.
 pub(crate) fn sort(hashes: &mut Vec<u64>) {
     let n = hashes.len();
     if n < SPREAD_MIN || n > u32::MAX as usize {
         hashes.sort_unstable();
         return;
     }
-    let bits = (n.ilog2() - 1).min(PLACE_BITS_MAX);
+    let bits = (n.ilog2() + 1).min(PLACE_BITS_MAX);
     let place = |hash: u64| (hash >> (64 - bits)) as usize;
     let mut ends = [0u32; 1 << PLACE_BITS_MAX];
     hashes.iter().for_each(|hash| ends[place(*hash)] += 1);
@@ -202,12 +202,21 @@ pub(crate) fn sort(hashes: &mut Vec<u64>) {
     }
     let mut start = 0;
     for end in &ends[..1 << bits] {
-        let some = start..*end as usize;
-        to[some.clone()].sort_unstable();
-        from[some.clone()].copy_from_slice(&to[some]);
+        sort_few(&mut to[start..*end as usize]);
         start = *end as usize;
     }
+    from.copy_from_slice(to);
     hashes.truncate(n);
+}
+
+/// Sorts hashes that are most often none, one or two.
+#[inline]
+fn sort_few(hashes: &mut [u64]) {
+    match hashes {
+        [] | [_] => {}
+        [a, b] => (*a, *b) = (*a.min(b), *a.max(b)),
+        _ => hashes.sort_unstable(),
+    }
 }
 
 /// More hashes than these are sorted: what has been seen of them leaves the cache.
