@@ -38,6 +38,7 @@ pub struct EvidenceBuilder {
     signer: Signer,
     shinglings: Shinglings,
     zstd: zstd::bulk::Compressor<'static>,
+    packed: Vec<u8>,
     keys: Vec<Key>,
     sketches: Vec<u8>,
 }
@@ -52,6 +53,7 @@ impl EvidenceBuilder {
             signer,
             shinglings: Shinglings::default(),
             zstd,
+            packed: Vec::new(),
             keys: Vec::new(),
             sketches: Vec::new(),
         })
@@ -100,12 +102,14 @@ impl EvidenceBuilder {
         if raw.len() < ZSTD_BYTES_MIN {
             return Ok([&[RAW], raw].concat().into());
         }
-        let packed = self
+        self.packed.resize(zstd::zstd_safe::compress_bound(raw.len()).max(self.packed.len()), 0);
+        let bytes = self
             .zstd
-            .compress(raw)
+            .compress_to_buffer(raw, &mut self.packed[..])
             .map_err(|e| Error::internal("cannot compress a text").caused_by(e))?;
+        let packed = &self.packed[..bytes];
         Ok(if packed.len() < raw.len() {
-            [&[ZSTD], &packed[..]].concat()
+            [&[ZSTD], packed].concat()
         } else {
             [&[RAW], raw].concat()
         }
