@@ -9,6 +9,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::document::Id;
 use crate::text::hash::BuildAsIs;
+use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,7 +30,7 @@ impl Prepared {
     /// Prepares a normalised text.
     pub fn of(text: String) -> Prepared {
         let mut shingles = Shingles::default();
-        ShingleKind::Long.shingles(&text, &mut shingles);
+        ShingleKind::Long.shingles(&Letters::of(&text), &mut shingles);
         // Twice as long while duplicates are removed.
         shingles.hashes.shrink_to_fit();
         Prepared { shingles: shingles.hashes, tokens: Tokens::of(text) }

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Instant;
 use workers::document::Id;
 use workers::text::features::{self, Featurizer};
+use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::Shingles;
 use workers::text::signatures::{
@@ -85,7 +86,7 @@ fn alike(articles: &[Article]) -> Pairs {
     let sets: Vec<Vec<u64>> = articles
         .iter()
         .map(|article| {
-            shingles.set(&article.normal, 5);
+            shingles.set(&Letters::of(&article.normal), 5);
             shingles.hashes.clone()
         })
         .collect();
@@ -207,8 +208,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     });
     let mut shingles = Shingles::default();
-    let shingle_s =
-        seconds(|| articles.iter().for_each(|article| shingles.set(&article.normal, 5)));
+    let shingle_s = seconds(|| {
+        articles.iter().for_each(|article| shingles.set(&Letters::of(&article.normal), 5))
+    });
     println!(
         "words and features {:.1} MB/s, character-5 shingles {:.1} MB/s",
         megabytes / segment_s,
@@ -262,7 +264,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 keys.clear();
                 let mut text = Text::new(&article.normal, words, &mut shinglings);
                 text.set(5);
-                if text.letters(128) < 128 {
+                if text.letters.count() < 128 {
                     text.multiset(2);
                 }
                 let start = Instant::now();

@@ -29,6 +29,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use workers::confirm::lcs;
 use workers::document::canonical_url;
+use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::{Shingles, shared};
 
@@ -55,7 +56,7 @@ impl By {
     fn of(self, normal: &str) -> Measured {
         if self == By::Jaccard {
             let mut shingles = Shingles::default();
-            shingles.set(normal, 5);
+            shingles.set(&Letters::of(normal), 5);
             return Measured { characters: Vec::new(), tokens: shingles.hashes };
         }
         let characters = normal.chars().filter(|c| !c.is_whitespace()).collect::<Vec<char>>();

@@ -16,6 +16,7 @@ use crate::store::segment::SegmentRef;
 use crate::store::table::{MultisetHash, Row};
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::{Archive, KEY_BYTES, RAW, ZSTD};
+use crate::text::letters::Letters;
 use crate::text::signatures::{Key, Shinglings, Signer, Text};
 use crate::text::sketch::{self};
 
@@ -64,14 +65,16 @@ impl EvidenceBuilder {
         self.signer.uses_words()
     }
 
-    /// The evidence of the normalised text `normal`, which has `chars` characters and the id
-    /// `content`. `words` are the hashes of its words in order, or empty if they are not used.
+    /// The evidence of the normalised text `normal`, which has `chars` characters, these `letters`
+    /// and the id `content`. `words` are the hashes of its words in order, or empty if they are not
+    /// used.
     pub fn evidence(
         &mut self,
         content: Id,
         fingerprint: u64,
         chars: u32,
         normal: &str,
+        letters: &Letters,
         words: &[u64],
     ) -> Result<EvidenceRow> {
         if !self.options.evidence {
@@ -84,7 +87,7 @@ impl EvidenceBuilder {
                 Box::default(),
             ));
         }
-        let mut text = Text::new(normal, words, &mut self.shinglings);
+        let mut text = Text::with(normal, words, letters, &mut self.shinglings);
         sketch::write(&mut text, &mut self.sketches);
         self.keys.clear();
         self.signer.sign(&mut text, &mut self.keys);
@@ -218,7 +221,7 @@ mod tests {
             for keep in [Keep::All, Keep::Short, Keep::None] {
                 let mut shared = builder(keep);
                 let of = |builder: &mut EvidenceBuilder, text: &str| {
-                    builder.evidence(Id::of(text.as_bytes()), 7, text.chars().count() as u32, text, &[]).expect("made")
+                    builder.evidence(Id::of(text.as_bytes()), 7, text.chars().count() as u32, text, &Letters::of(text), &[]).expect("made")
                 };
                 let mut rows: Vec<EvidenceRow> = texts.iter().map(|text| of(&mut shared, text)).collect();
                 for (row, text) in rows.iter().zip(&texts) {
@@ -264,11 +267,10 @@ mod tests {
     fn long_texts_are_compressed_or_dropped() {
         let mut builder = builder(Keep::All);
         let text = "会议今天在北京举行, ".repeat(1000);
-        let row = builder.evidence(Id::MAX, 1, 9, &text, &[]).expect("made");
+        let row = builder.evidence(Id::MAX, 1, 9, &text, &Letters::of(&text), &[]).expect("made");
         assert!(row.text[0] == ZSTD && row.text.len() * 10 < text.len());
-        let row = builder
-            .evidence(Id::MAX, 1, 9, &"a".repeat(TEXT_KEPT_BYTES_MAX + 1), &[])
-            .expect("made");
+        let long = "a".repeat(TEXT_KEPT_BYTES_MAX + 1);
+        let row = builder.evidence(Id::MAX, 1, 9, &long, &Letters::of(&long), &[]).expect("made");
         assert!(row.text.is_empty());
     }
 

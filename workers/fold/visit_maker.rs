@@ -13,6 +13,7 @@ use crate::tables::visits::{GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO
 use crate::tables::{EvidenceRow, Visit};
 use crate::text::features::{Feature, Featurizer};
 use crate::text::furniture::Furniture;
+use crate::text::letters::Letters;
 use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
 use crate::text::{little, normalize};
@@ -62,6 +63,7 @@ pub struct VisitMaker {
     featurizer: Featurizer,
     evidence: EvidenceBuilder,
     normal: String,
+    letters: Letters,
     features: Vec<Feature>,
     words: Vec<u64>,
 }
@@ -81,6 +83,7 @@ impl VisitMaker {
             featurizer,
             evidence: EvidenceBuilder::new(&job.contents, signer)?,
             normal: String::new(),
+            letters: Letters::default(),
             features: Vec::new(),
             words: Vec::new(),
         })
@@ -141,7 +144,8 @@ impl VisitMaker {
         }
         visit.content = Id::of(self.normal.as_bytes());
         visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
-        visit.letters = little::letters(&self.normal);
+        self.letters.read(&self.normal);
+        visit.letters = self.letters.weight();
         if little::is_notice(&self.normal, visit.letters) {
             visit.flags |= NOTICE;
         }
@@ -177,6 +181,7 @@ impl VisitMaker {
             return Ok(None);
         }
         let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);
-        self.evidence.evidence(content, fingerprint, chars, &self.normal, &self.words).map(Some)
+        let (normal, letters, words) = (&self.normal, &self.letters, &self.words);
+        self.evidence.evidence(content, fingerprint, chars, normal, letters, words).map(Some)
     }
 }

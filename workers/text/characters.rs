@@ -5,6 +5,20 @@ pub fn is_han(c: char) -> bool {
     matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{20000}'..='\u{323af}' | '\u{f900}'..='\u{faff}' | '々' | '〇')
 }
 
+/// Whether `c` is a Chinese character or kana, which are written without spaces between words.
+pub fn stands_alone(c: char) -> bool {
+    is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}')
+}
+
+/// Whether a Chinese character of the most frequent range, U+4E00 to U+9FFF, begins at byte `at`.
+///
+/// Two of its three bytes tell, so that it need not be decoded to be counted.
+#[inline(always)]
+pub fn is_frequent_han(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes().get(at..).and_then(|rest| rest.first_chunk());
+    bytes.is_some_and(|two| matches!(u16::from_be_bytes(*two), 0xe4b8..=0xe9bf))
+}
+
 /// Whether `c` is a letter or digit of any script: `char::is_alphanumeric`, faster for frequent
 /// characters.
 ///
@@ -30,6 +44,18 @@ pub fn is_letter(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two bytes tell of all characters of the frequent range and of no others, which are all
+    /// letters of three bytes.
+    #[test]
+    fn frequent_characters() {
+        for c in '\0'..=char::MAX {
+            let is_frequent = matches!(c, '\u{4e00}'..='\u{9fff}');
+            assert_eq!(is_frequent_han(&String::from(c), 0), is_frequent, "{c}");
+            assert!(!is_frequent || is_han(c) && is_letter(c) && c.len_utf8() == 3);
+        }
+        assert!(!is_frequent_han("", 0) && !is_frequent_han("a", 0) && !is_frequent_han("a", 1));
+    }
 
     /// The short cuts of `is_letter` change its answer for no character.
     #[test]

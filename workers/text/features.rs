@@ -11,8 +11,9 @@
 //! machines.
 
 use crate::error::{Error, Kind, Result};
-use crate::text::characters::{is_han, is_letter};
+use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
+use crate::text::letters::Letters;
 use crate::text::log2::log2;
 use crate::text::normalize;
 use crate::text::segment::{Piece, Segmenter};
@@ -124,6 +125,7 @@ pub struct Featurizer {
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
     hashes: Vec<u64>,
+    letters: Letters,
     segmenter: Segmenter,
 }
 
@@ -149,6 +151,7 @@ impl Featurizer {
             idf,
             stop_words: Arc::new(stop_words),
             hashes: Vec::new(),
+            letters: Letters::default(),
             segmenter,
         })
     }
@@ -165,7 +168,7 @@ impl Featurizer {
             Unit::Words => {
                 words(text, &mut self.segmenter, |word| self.hashes.push(word_hash(word)))
             }
-            Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
+            Unit::Characters => self.hash_grams(text),
         }
         self.weigh(out);
     }
@@ -184,9 +187,16 @@ impl Featurizer {
         self.hashes.clear();
         match self.options.unit {
             Unit::Words => self.hashes.extend_from_slice(in_order),
-            Unit::Characters => grams(text, self.options.characters, &mut self.hashes),
+            Unit::Characters => self.hash_grams(text),
         }
         self.weigh(out);
+    }
+
+    /// Hashes every n consecutive letters or digits, or all if there are fewer.
+    fn hash_grams(&mut self, text: &str) {
+        self.letters.read(text);
+        let grams = self.letters.grams(self.options.characters);
+        self.hashes.extend(grams.map(|gram| xxh3_64(gram.as_bytes())));
     }
 
     /// Writes the features to `out` whose occurrences are in `self.hashes`.
@@ -256,22 +266,6 @@ fn words_between(mut text: &str, mut found: impl FnMut(&str)) {
 /// Whether `c` is certainly in no word: most gaps are one mark of Chinese punctuation.
 fn is_mark(c: char) -> bool {
     matches!(c, ' ' | '!'..='/' | ':'..='?' | '\u{2010}'..='\u{203b}' | '\u{3001}'..='\u{3002}' | '\u{3008}'..='\u{3011}')
-}
-
-/// Pushes the hash of every `n` consecutive letters or digits, or of all if there are fewer.
-fn grams(text: &str, n: usize, hashes: &mut Vec<u64>) {
-    let letters: String = text.chars().filter(|c| is_letter(*c)).collect();
-    let mut starts: Vec<usize> = letters.char_indices().map(|(at, _)| at).collect();
-    starts.push(letters.len());
-    if starts.len() <= n {
-        if !letters.is_empty() {
-            hashes.push(xxh3_64(letters.as_bytes()));
-        }
-        return;
-    }
-    hashes.extend(
-        starts.windows(n + 1).map(|window| xxh3_64(&letters.as_bytes()[window[0]..window[n]])),
-    );
 }
 
 /// Frozen document frequencies of words.

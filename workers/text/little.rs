@@ -6,7 +6,7 @@
 //! letters, against a limit of the job, and the phrases of a frozen list. Both are functions of the
 //! text alone, so that which pages stay apart does not depend on other pages.
 
-use crate::text::characters::{is_han, is_letter};
+use crate::text::characters::{is_letter, stands_alone};
 use aho_corasick::AhoCorasick;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -21,7 +21,8 @@ const NOTICE_LETTERS_MAX: u32 = 200;
 const NOTICES: &str = include_str!("notices.txt");
 
 /// The letters of the normalised text `normal`: one for each Chinese character or kana, and two for
-/// each word of another script, as a Chinese word has about two characters.
+/// each word of another script, as a Chinese word has about two characters. `Letters::weight` is the
+/// same, counted while letters are read.
 ///
 /// ```
 /// use workers::text::little::letters;
@@ -32,7 +33,7 @@ const NOTICES: &str = include_str!("notices.txt");
 pub fn letters(normal: &str) -> u32 {
     let (mut letters, mut in_word) = (0u32, false);
     for c in normal.chars() {
-        let alone = is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}');
+        let alone = stands_alone(c);
         let in_next = !alone && is_letter(c);
         letters += match (alone, in_next) {
             (true, _) => 1,

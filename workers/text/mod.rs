@@ -9,6 +9,7 @@ pub mod dictionary;
 pub mod features;
 pub mod furniture;
 pub(crate) mod hash;
+pub mod letters;
 pub mod little;
 mod ln;
 mod log2;

@@ -6,7 +6,7 @@
 //! The multiset form distinguishes the occurrences of a q-gram, as the paper's section 2 numbers
 //! them: short texts have too few distinct ones.
 
-use crate::text::characters::is_letter;
+use crate::text::letters::Letters;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The version of these rules; part of a store's identity.
@@ -50,10 +50,10 @@ impl ShingleKind {
     }
 
     /// Makes the shingles of this kind of a text of any length.
-    pub fn shingles(self, normal: &str, out: &mut Shingles) {
+    pub fn shingles(self, letters: &Letters, out: &mut Shingles) {
         match self {
-            ShingleKind::Short => out.multiset(normal, self.q()),
-            ShingleKind::Long => out.set(normal, self.q()),
+            ShingleKind::Short => out.multiset(letters, self.q()),
+            ShingleKind::Long => out.set(letters, self.q()),
         }
     }
 }
@@ -61,11 +61,12 @@ impl ShingleKind {
 /// The shingles of a text, in memory that is reused from text to text.
 ///
 /// ```
+/// use workers::text::letters::Letters;
 /// use workers::text::shingles::{Shingles, jaccard};
 ///
 /// let shingles = |normal: &str| {
 ///     let mut shingles = Shingles::default();
-///     shingles.set(normal, 5);
+///     shingles.set(&Letters::of(normal), 5);
 ///     shingles.hashes
 /// };
 /// // 8 and 7 letters have 4 and 3 distinct 5-grams.
@@ -84,12 +85,11 @@ pub struct Shingles {
 }
 
 impl Shingles {
-    /// Makes the set of q-grams of `normal`: a q-gram's hash is xxh3 of its UTF-8.
+    /// Makes the set of q-grams of a text: a q-gram's hash is xxh3 of its UTF-8.
     ///
     /// A text of 1 to q - 1 letters is one q-gram. A text without letters has none.
-    pub fn set(&mut self, normal: &str, q: usize) {
-        self.hashes.clear();
-        grams(normal, q, |gram| self.hashes.push(xxh3_64(gram)));
+    pub fn set(&mut self, letters: &Letters, q: usize) {
+        self.hash(letters, q);
         distinct(&mut self.hashes);
     }
 
@@ -97,21 +97,20 @@ impl Shingles {
     /// which need none. Sorting takes several times as long.
     ///
     /// `seen` is memory to use.
-    pub fn unordered_set(&mut self, normal: &str, q: usize, seen: &mut Vec<u64>) {
-        self.hashes.clear();
-        grams(normal, q, |gram| self.hashes.push(xxh3_64(gram)));
+    pub fn unordered_set(&mut self, letters: &Letters, q: usize, seen: &mut Vec<u64>) {
+        self.hash(letters, q);
         distinct_unordered(&mut self.hashes, seen);
     }
 
     /// Makes the multiset of q-grams: occurrence n of a q-gram, counted from 0, is xxh3 seeded with
     /// n.
-    pub fn multiset(&mut self, normal: &str, q: usize) {
+    pub fn multiset(&mut self, letters: &Letters, q: usize) {
         let Shingles { hashes, found, again } = self;
         found.clear();
         again.clear();
         hashes.clear();
         // A q-gram's position counts letters only. It serves to find the few repeated ones again.
-        grams(normal, q, |gram| found.push((xxh3_64(gram), found.len() as u32)));
+        found.extend(grams(letters, q).zip(0..).map(|(gram, at)| (xxh3_64(gram), at)));
         found.sort_unstable();
         for equal in found.chunk_by(|a, b| a.0 == b.0) {
             hashes.push(equal[0].0);
@@ -119,49 +118,26 @@ impl Shingles {
         }
         if !again.is_empty() {
             again.sort_unstable();
-            let (mut at, mut next) = (0, again.iter().peekable());
-            grams(normal, q, |gram| {
+            let mut next = again.iter().peekable();
+            for (gram, at) in grams(letters, q).zip(0..) {
                 if let Some((_, n)) = next.next_if(|(place, _)| *place == at) {
                     hashes.push(xxh3_64_with_seed(gram, *n));
                 }
-                at += 1;
-            });
+            }
         }
         distinct(hashes);
     }
+
+    /// Hashes every q-gram, in order.
+    fn hash(&mut self, letters: &Letters, q: usize) {
+        self.hashes.clear();
+        self.hashes.extend(grams(letters, q).map(xxh3_64));
+    }
 }
 
-/// Size of the buffer in which letters are put side by side, in bytes.
-const WINDOW_BYTES: usize = 4096;
-
-/// Calls `found` with the UTF-8 of every q-gram in order.
-fn grams(normal: &str, q: usize, mut found: impl FnMut(&[u8])) {
-    let q = q.clamp(1, Q_MAX);
-    let mut bytes = [0u8; WINDOW_BYTES];
-    // A ring of the offsets of the last q letters; `slot` is the place of the next letter.
-    let (mut starts, mut slot, mut letters) = ([0usize; Q_MAX], 0, 0usize);
-    let mut end = 0;
-    for c in normal.chars() {
-        if !is_letter(c) {
-            continue;
-        }
-        if end + 4 > WINDOW_BYTES {
-            let oldest = if letters < q { 0 } else { starts[slot] };
-            bytes.copy_within(oldest..end, 0);
-            end -= oldest;
-            starts.iter_mut().for_each(|start| *start = start.saturating_sub(oldest));
-        }
-        starts[slot] = end;
-        end += c.encode_utf8(&mut bytes[end..]).len();
-        slot = if slot + 1 == q { 0 } else { slot + 1 };
-        letters += 1;
-        if letters >= q {
-            found(&bytes[starts[slot]..end]);
-        }
-    }
-    if 0 < letters && letters < q {
-        found(&bytes[..end]);
-    }
+/// The UTF-8 of every q-gram, in order.
+fn grams(letters: &Letters, q: usize) -> impl Iterator<Item = &[u8]> {
+    letters.grams(q.min(Q_MAX)).map(str::as_bytes)
 }
 
 /// Fewer hashes than this are sorted by comparison.
@@ -315,13 +291,14 @@ mod tests {
     }
 
     fn check(text: &str, q: usize) {
+        let letters = Letters::of(text);
         let set: BTreeSet<u64> =
             plain(text, q).iter().map(|gram| xxh3_64(gram.as_bytes())).collect();
-        assert_eq!(of(|shingles| shingles.set(text, q)), Vec::from_iter(set));
+        assert_eq!(of(|shingles| shingles.set(&letters, q)), Vec::from_iter(set));
         let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-        let mut unordered = of(|shingles| shingles.unordered_set(text, q, &mut vec![5; 9]));
+        let mut unordered = of(|shingles| shingles.unordered_set(&letters, q, &mut vec![5; 9]));
         unordered.sort_unstable();
-        assert_eq!(unordered, of(|shingles| shingles.set(text, q)));
+        assert_eq!(unordered, of(|shingles| shingles.set(&letters, q)));
         let multiset: BTreeSet<u64> = (plain(text, q).into_iter())
             .map(|gram| {
                 let n = seen.entry(gram.clone()).or_default();
@@ -329,21 +306,20 @@ mod tests {
                 xxh3_64_with_seed(gram.as_bytes(), *n - 1)
             })
             .collect();
-        assert_eq!(of(|shingles| shingles.multiset(text, q)), Vec::from_iter(multiset));
+        assert_eq!(of(|shingles| shingles.multiset(&letters, q)), Vec::from_iter(multiset));
     }
 
     proptest! {
-        /// The rolling window and the bucket sort equal the definition, also where the window moves
-        /// and q-grams repeat.
+        /// The bucket sort and the table equal the definition, also where q-grams repeat.
         #[test]
-        fn rolling_is_plain(text in "[a-c1 ,。一-三ⅷ²é\u{1d7d8}\u{20000}]{0,80}", q in 1usize..8, times in 1usize..60) {
+        fn shingles_are_plain(text in "[a-c1 ,。一-三ⅷ²é\u{1d7d8}\u{20000}]{0,80}", q in 1usize..8, times in 1usize..60) {
             check(&text, q);
             check(&text.repeat(times), q);
         }
 
         /// They equal the definition on any text.
         #[test]
-        fn rolling_is_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
+        fn shingles_are_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
             check(&text, q);
         }
 
@@ -377,17 +353,18 @@ mod tests {
     /// Punctuation and white space do not count; the order of letters does.
     #[test]
     fn only_letters_count() {
-        assert_eq!(of(|s| s.set("春眠 不觉晓，处处", 5)), of(|s| s.set("春眠不觉晓处处", 5)));
-        assert_ne!(of(|s| s.set("春眠不觉晓", 2)), of(|s| s.set("晓觉不眠春", 2)));
-        assert_eq!(of(|s| s.set("!? 。", 5)), [0; 0]);
-        assert_eq!(of(|s| s.set("春", 5)), [xxh3_64("春".as_bytes())]);
+        let set = |text: &str, q: usize| of(|shingles| shingles.set(&Letters::of(text), q));
+        assert_eq!(set("春眠 不觉晓，处处", 5), set("春眠不觉晓处处", 5));
+        assert_ne!(set("春眠不觉晓", 2), set("晓觉不眠春", 2));
+        assert_eq!(set("!? 。", 5), [0; 0]);
+        assert_eq!(set("春", 5), [xxh3_64("春".as_bytes())]);
     }
 
     /// A repetitive text has few q-grams in its set and many in its multiset.
     #[test]
     fn occurrences() {
-        let text = "好".repeat(100);
-        assert_eq!(of(|s| s.set(&text, 2)).len(), 1);
-        assert_eq!(of(|s| s.multiset(&text, 2)).len(), 99);
+        let letters = Letters::of(&"好".repeat(100));
+        assert_eq!(of(|shingles| shingles.set(&letters, 2)).len(), 1);
+        assert_eq!(of(|shingles| shingles.multiset(&letters, 2)).len(), 99);
     }
 }

@@ -25,7 +25,7 @@
 use crate::text::hash::half_finish;
 use crate::text::log2::log2;
 use crate::text::number_set;
-use crate::text::shingles::{SHORT_LETTERS, ShingleKind};
+use crate::text::shingles::ShingleKind;
 use crate::text::signatures::Text;
 use std::sync::OnceLock;
 
@@ -161,7 +161,7 @@ pub fn write(text: &mut Text<'_>, out: &mut Vec<u8>) {
     out.clear();
     out.extend([0; 8]);
     out.extend(number_set::bits(text.normal).to_le_bytes());
-    let letters = text.letters(SHORT_LETTERS);
+    let letters = text.letters.count();
     for (kind, count_at) in [(ShingleKind::Short, 0), (ShingleKind::Long, 4)] {
         if !kind.is_for(letters) {
             continue;
@@ -283,7 +283,8 @@ fn estimate(odd_16: u64, bits: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::text::characters::is_letter;
-    use crate::text::shingles::{LONG_LETTERS, Shingles, jaccard};
+    use crate::text::letters::Letters;
+    use crate::text::shingles::{LONG_LETTERS, SHORT_LETTERS, Shingles, jaccard};
     use crate::text::signatures::Shinglings;
     use proptest::prelude::*;
 
@@ -405,7 +406,7 @@ mod tests {
             for (kind, sketch) in [(ShingleKind::Short, sketches.short), (ShingleKind::Long, sketches.long)] {
                 let Some(sketch) = sketch else { continue };
                 let mut shingles = Shingles::default();
-                kind.shingles(&text, &mut shingles);
+                kind.shingles(&Letters::of(&text), &mut shingles);
                 prop_assert_eq!(sketch.shingles as usize, shingles.hashes.len());
                 prop_assert_eq!(compare(sketch, sketch).low, 10_000);
             }

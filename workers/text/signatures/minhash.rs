@@ -20,7 +20,7 @@
 
 use super::{KEYS_MAX, Text};
 use crate::text::hash::{chain, finish};
-use crate::text::shingles::{SHORT_LETTERS, ShingleKind};
+use crate::text::shingles::ShingleKind;
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
@@ -91,7 +91,7 @@ impl MinHash {
 
     /// Appends the keys of `text`, if it has a letter or digit.
     pub fn keys(&mut self, text: &mut Text<'_>, out: &mut Vec<u64>) {
-        let letters = text.letters(SHORT_LETTERS);
+        let letters = text.letters.count();
         for kind in [ShingleKind::Long, ShingleKind::Short] {
             if kind.is_for(letters) {
                 self.keys_of(text.shingles(kind), kind.q(), out);

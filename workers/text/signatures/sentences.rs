@@ -24,7 +24,9 @@ use super::partitions::Partitions;
 use super::{KEYS_MAX, Text};
 use crate::text::characters::{is_han, is_letter};
 use crate::text::hash::chain;
+use crate::text::letters::Letters;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -98,7 +100,6 @@ pub struct Sentences {
     partitions: Arc<Partitions>,
     /// Bytes and hash of each sentence.
     found: Vec<(usize, u64)>,
-    sentence: String,
     letters: Vec<u64>,
 }
 
@@ -110,18 +111,17 @@ impl Sentences {
             options: options.clone(),
             partitions: Arc::new(Partitions::new(LENGTHS_PERCENT)),
             found: Vec::new(),
-            sentence: String::new(),
             letters: Vec::new(),
         }
     }
 
     /// Appends the keys of `text`.
     pub fn keys(&mut self, text: &Text<'_>, out: &mut Vec<u64>) {
-        let letters = text.letters(self.options.letters_max.saturating_add(1));
+        let letters = text.letters.count();
         if letters == 0 || letters > self.options.letters_max {
             return;
         }
-        self.find(text.normal);
+        self.find(text.normal, text.letters);
         let partitions = self.partitions.of(letters as u64).into_iter().flatten();
         for (partition, _) in partitions {
             out.extend(self.found.iter().map(|(_, hash)| chain(partition as u64, [*hash])));
@@ -129,41 +129,49 @@ impl Sentences {
         // A partner may be longer by the edits.
         if letters <= PARTS_LETTERS {
             self.letters.clear();
-            self.letters.extend(
-                text.normal.chars().filter(|c| is_letter(*c)).map(|c| u64::from(u32::from(c))),
-            );
+            self.letters.extend(text.letters.together().chars().map(|c| u64::from(u32::from(c))));
             parts(&self.letters, out);
         }
     }
 
     /// Leaves the sentences of `normal` that have keys in `self.found`.
-    fn find(&mut self, normal: &str) {
+    fn find(&mut self, normal: &str, letters: &Letters) {
         self.found.clear();
-        self.sentence.clear();
-        let (mut bytes, mut before) = (0, None);
-        let mut rest = normal.chars();
-        while let Some(c) = rest.next() {
-            if is_letter(c) {
-                self.sentence.push(c);
-                bytes += c.len_utf8();
-            } else if ends_sentence(before, c, rest.clone().next()) {
-                self.end_sentence();
+        let all = letters.together().as_bytes();
+        let mut start = 0;
+        let mut end_sentence = |end: usize| {
+            let sentence = &all[start..end];
+            if sentence.len() >= SENTENCE_BYTES_MIN {
+                self.found.push((sentence.len(), xxh3_64(sentence)));
             }
-            before = Some(c);
+            start = end;
+        };
+        for gap in letters.gaps() {
+            if has_end(normal, gap.place.clone()) {
+                end_sentence(gap.letter_bytes);
+            }
         }
-        self.end_sentence();
-        self.found.retain(|(length, _)| length * TEXT_PER_SENTENCE >= bytes);
+        end_sentence(all.len());
+        self.found.retain(|(length, _)| length * TEXT_PER_SENTENCE >= all.len());
         self.found.sort_unstable_by(|a, b| b.cmp(a));
         self.found.dedup();
         self.found.truncate(self.options.sentences);
     }
+}
 
-    fn end_sentence(&mut self) {
-        if self.sentence.len() >= SENTENCE_BYTES_MIN {
-            self.found.push((self.sentence.len(), xxh3_64(self.sentence.as_bytes())));
+/// Whether one of the marks and spaces at `place` ends a sentence.
+fn has_end(normal: &str, place: Range<usize>) -> bool {
+    let mut before = normal[..place.start].chars().next_back();
+    let mut rest = normal[place.start..].chars();
+    while normal.len() - rest.as_str().len() < place.end
+        && let Some(c) = rest.next()
+    {
+        if ends_sentence(before, c, rest.clone().next()) {
+            return true;
         }
-        self.sentence.clear();
+        before = Some(c);
     }
+    false
 }
 
 /// Whether the mark or space `c` ends a sentence.
@@ -219,6 +227,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn keys(normal: &str) -> Vec<u64> {
         let mut maker = Sentences::new(&Options::default());
@@ -315,6 +324,40 @@ mod tests {
         }
     }
 
+    /// The sentences of a text, letter by letter.
+    fn plain(normal: &str) -> Vec<(usize, u64)> {
+        let chars: Vec<char> = normal.chars().collect();
+        let (mut sentences, mut bytes) = (vec![String::new()], 0);
+        for (at, &c) in chars.iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| chars[before]);
+            if is_letter(c) {
+                bytes += c.len_utf8();
+                sentences.last_mut().expect("one").push(c);
+            } else if ends_sentence(before, c, chars.get(at + 1).copied()) {
+                sentences.push(String::new());
+            }
+        }
+        sentences.retain(|sentence| {
+            sentence.len() >= SENTENCE_BYTES_MIN && sentence.len() * TEXT_PER_SENTENCE >= bytes
+        });
+        let longest = sentences.iter().map(|one| (one.len(), xxh3_64(one.as_bytes())));
+        let longest: BTreeSet<(usize, u64)> = longest.collect();
+        longest.into_iter().rev().take(Options::default().sentences).collect()
+    }
+
+    proptest! {
+        /// The sentences between the gaps of a text are those that reading it letter by letter
+        /// finds.
+        #[test]
+        fn sentences_are_plain(
+            text in "([一-三]{1,12}|[a-c1-3]{1,30}|[ 。!?;|.,，]{1,3}|\\PC){0,16}"
+        ) {
+            let mut maker = Sentences::new(&Options::default());
+            maker.find(&text, &Letters::of(&text));
+            prop_assert_eq!(maker.found, plain(&text));
+        }
+    }
+
     /// Of all pairs of 400 short texts the parts find every one within the edit distance, as brute
     /// force does.
     #[test]
@@ -379,7 +422,7 @@ mod tests {
     fn ends_of_sentences() {
         let found = |normal: &str| {
             let mut maker = Sentences::new(&Options::default());
-            maker.find(normal);
+            maker.find(normal, &Letters::of(normal));
             maker.found.len()
         };
         assert_eq!(found("也门和谈仍在进行民众期盼 央视网消息也门代表团的谈判"), 2);

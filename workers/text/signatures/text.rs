@@ -1,9 +1,9 @@
 //! A text as signatures and sketches read it: the normal form, the words, and cached shingles.
 //!
-//! Several signatures and the sketch use the same shingles. They are made on first use, once for
-//! each text.
+//! Several signatures and the sketch use the same letters and shingles. Shingles are made on first
+//! use, once for each text.
 
-use crate::text::characters::is_letter;
+use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};
 
 /// Which shingles of a text.
@@ -16,6 +16,12 @@ enum Recipe {
 /// The cache of [`Text`], whose memory is reused from text to text.
 #[derive(Clone, Debug, Default)]
 pub struct Shinglings {
+    letters: Letters,
+    shingled: Shingled,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Shingled {
     made: Vec<(Recipe, Shingles)>,
     /// How many of `made` belong to the present text. The rest is memory to reuse.
     fresh: usize,
@@ -29,15 +35,38 @@ pub struct Text<'a> {
     pub normal: &'a str,
     /// The hashes of its words in order; empty where no signature uses them.
     pub words: &'a [u64],
-    shinglings: &'a mut Shinglings,
+    /// Its letters and digits.
+    pub letters: &'a Letters,
+    shingled: &'a mut Shingled,
 }
 
 impl<'a> Text<'a> {
     /// The text of `normal`, whose words are `words`. Clears what `shinglings` holds of another
     /// text.
     pub fn new(normal: &'a str, words: &'a [u64], shinglings: &'a mut Shinglings) -> Text<'a> {
-        shinglings.fresh = 0;
-        Text { normal, words, shinglings }
+        let Shinglings { letters, shingled } = shinglings;
+        letters.read(normal);
+        Text::of(normal, words, letters, shingled)
+    }
+
+    /// The same if its letters were read already.
+    pub fn with(
+        normal: &'a str,
+        words: &'a [u64],
+        letters: &'a Letters,
+        shinglings: &'a mut Shinglings,
+    ) -> Text<'a> {
+        Text::of(normal, words, letters, &mut shinglings.shingled)
+    }
+
+    fn of(
+        normal: &'a str,
+        words: &'a [u64],
+        letters: &'a Letters,
+        shingled: &'a mut Shingled,
+    ) -> Text<'a> {
+        shingled.fresh = 0;
+        Text { normal, words, letters, shingled }
     }
 
     /// The hashes of the set of q-grams, in no order.
@@ -58,13 +87,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The number of letters and digits, counted up to `max`.
-    pub fn letters(&self, max: usize) -> usize {
-        self.normal.chars().filter(|c| is_letter(*c)).take(max).count()
-    }
-
     fn shingled(&mut self, recipe: Recipe) -> &[u64] {
-        let Shinglings { made, fresh, seen } = &mut *self.shinglings;
+        let Shingled { made, fresh, seen } = &mut *self.shingled;
         let at = match made[..*fresh].iter().position(|(made, _)| *made == recipe) {
             Some(at) => at,
             None => {
@@ -74,8 +98,8 @@ impl<'a> Text<'a> {
                 let (made, shingles) = &mut made[*fresh];
                 *made = recipe;
                 match recipe {
-                    Recipe::Set(q) => shingles.unordered_set(self.normal, q, seen),
-                    Recipe::Multiset(q) => shingles.multiset(self.normal, q),
+                    Recipe::Set(q) => shingles.unordered_set(self.letters, q, seen),
+                    Recipe::Multiset(q) => shingles.multiset(self.letters, q),
                 }
                 *fresh += 1;
                 *fresh - 1
@@ -96,28 +120,20 @@ mod tests {
         let mut shinglings = Shinglings::default();
         for normal in ["one, two, three, two", "two three", "", "春眠不觉晓 处处闻啼鸟"] {
             let mut text = Text::new(normal, &[], &mut shinglings);
-            let mut fresh = Shingles::default();
+            let (letters, mut fresh) = (Letters::of(normal), Shingles::default());
             for q in [5, 2, 5, 3, 2] {
                 let sorted = |hashes: &[u64]| {
                     BTreeSet::from_iter(hashes.iter().copied()).into_iter().collect::<Vec<_>>()
                 };
-                fresh.set(normal, q);
+                fresh.set(&letters, q);
                 assert_eq!(
                     (text.set(q).len(), sorted(text.set(q))),
                     (fresh.hashes.len(), fresh.hashes.clone())
                 );
-                fresh.multiset(normal, q);
+                fresh.multiset(&letters, q);
                 assert_eq!(sorted(text.multiset(q)), fresh.hashes);
             }
         }
-        assert_eq!(shinglings.made.len(), 6);
-    }
-
-    /// Only letters and digits count, up to the limit.
-    #[test]
-    fn letters() {
-        let mut shinglings = Shinglings::default();
-        let text = Text::new("ab, 春眠 1!", &[], &mut shinglings);
-        assert_eq!([text.letters(100), text.letters(3), text.letters(0)], [5, 3, 0]);
+        assert_eq!(shinglings.shingled.made.len(), 6);
     }
 }

@@ -1,0 +1,161 @@
+//! The letters and digits of a normalised text, side by side, as shingles and sentences are made of
+//! them.
+//!
+//! They are found and copied once for each text, before anything is hashed. A hash reads eight bytes
+//! at once: if the processor has just written these in several pieces, it waits until all of them
+//! have arrived.
+
+use crate::text::characters::{is_frequent_han, is_letter, stands_alone};
+use std::ops::Range;
+
+/// The letters and digits of a text, in memory that is reused from text to text.
+///
+/// ```
+/// use workers::text::letters::Letters;
+///
+/// let letters = Letters::of("春眠, 不觉晓");
+/// assert_eq!(letters.count(), 5);
+/// assert_eq!(letters.grams(4).collect::<Vec<_>>(), ["春眠不觉", "眠不觉晓"]);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Letters {
+    together: String,
+    /// Where each letter begins in `together`, and where the last one ends.
+    starts: Vec<u32>,
+    gaps: Vec<Gap>,
+    weight: u32,
+}
+
+/// What stands between two letters, or before the first, or after the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// Its place in the text.
+    pub place: Range<usize>,
+    /// The bytes of all letters before it.
+    pub letter_bytes: usize,
+}
+
+impl Letters {
+    /// Those of `normal`.
+    pub fn of(normal: &str) -> Letters {
+        let mut letters = Letters::default();
+        letters.read(normal);
+        letters
+    }
+
+    /// Takes those of `normal` in place of those of another text.
+    pub fn read(&mut self, normal: &str) {
+        assert!(u32::try_from(normal.len()).is_ok(), "a text of {} bytes", normal.len());
+        let Letters { together, starts, gaps, weight } = self;
+        together.clear();
+        starts.clear();
+        gaps.clear();
+        // What the weight is more than the number of letters.
+        let mut more = 0i64;
+        let (mut at, mut word_end) = (0, usize::MAX);
+        while at < normal.len() {
+            let (start, before) = (at, together.len());
+            while at < normal.len() {
+                // Most letters are such, and are passed over without being decoded.
+                let bytes = if is_frequent_han(normal, at) {
+                    3
+                } else if let Some(c) = normal[at..].chars().next().filter(|c| is_letter(*c)) {
+                    if !stands_alone(c) {
+                        more += if word_end == at { -1 } else { 1 };
+                        word_end = at + c.len_utf8();
+                    }
+                    c.len_utf8()
+                } else {
+                    break;
+                };
+                starts.push((before + at - start) as u32);
+                at += bytes;
+            }
+            together.push_str(&normal[start..at]);
+            let gap = normal[at..].find(|c| {
+                more += i64::from(!is_letter(c) && stands_alone(c));
+                is_letter(c)
+            });
+            let end = gap.map_or(normal.len(), |bytes| at + bytes);
+            if at < end {
+                gaps.push(Gap { place: at..end, letter_bytes: together.len() });
+            }
+            at = end;
+        }
+        *weight = (starts.len() as i64 + more) as u32;
+        starts.push(together.len() as u32);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// How much they say: one for each Chinese character or kana, and two for each word of another
+    /// script ([`crate::text::little::letters`]).
+    pub fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// They as one string.
+    pub fn together(&self) -> &str {
+        &self.together
+    }
+
+    /// What stands between them, in order.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    /// Every `q` consecutive ones, in order; all of them if they are fewer, and nothing if there is
+    /// none.
+    pub fn grams(&self, q: usize) -> impl Iterator<Item = &str> {
+        let q = q.clamp(1, self.count().max(1));
+        let ends = self.starts.get(q..).unwrap_or_default();
+        self.starts
+            .iter()
+            .zip(ends)
+            .map(|(start, end)| &self.together[*start as usize..*end as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::little;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Letters, what is between them and grams equal their definition, and nothing of the text
+        /// before remains.
+        #[test]
+        fn letters_are_plain(
+            texts in prop::collection::vec("[a-c1 ,。一-三春-晓䶿々ぁ゙・ⅷ²é\u{1d7d8}\u{20000}\u{2a6e0}]{0,40}|\\PC{0,40}", 1..4),
+            q in 1usize..8,
+        ) {
+            let mut letters = Letters::default();
+            for text in &texts {
+                letters.read(text);
+                let plain: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
+                prop_assert_eq!(letters.count(), plain.len());
+                prop_assert_eq!(letters.weight(), little::letters(text));
+                prop_assert_eq!(letters.together(), plain.iter().collect::<String>());
+                let grams: Vec<String> = match plain.len() {
+                    0 => Vec::new(),
+                    n => plain.windows(q.min(n)).map(|gram| gram.iter().collect()).collect(),
+                };
+                prop_assert_eq!(letters.grams(q).collect::<Vec<_>>(), grams);
+                let (mut again, mut done, mut used) = (String::new(), 0, 0);
+                for Gap { place, letter_bytes } in letters.gaps() {
+                    prop_assert!(!text[place.clone()].chars().any(char::is_alphanumeric));
+                    prop_assert!(again.is_empty() || used < *letter_bytes);
+                    again.push_str(&letters.together()[used..*letter_bytes]);
+                    again.push_str(&text[place.clone()]);
+                    (done, used) = (place.end, *letter_bytes);
+                    prop_assert_eq!(&again, &text[..done]);
+                }
+                prop_assert_eq!(&text[done..], &letters.together()[used..]);
+            }
+        }
+    }
+}
