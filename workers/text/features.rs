@@ -311,6 +311,7 @@ impl Idf {
 }
 
 /// The hash that identifies a word of a normalised text.
+#[inline]
 pub fn word_hash(word: &str) -> u64 {
     xxh3_64(word.as_bytes())
 }

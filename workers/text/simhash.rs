@@ -52,10 +52,12 @@ pub fn simhash(features: &[Feature]) -> u64 {
     let (mut sums, mut total) = ([0; 64], 0);
     for chunk in features.chunks(LANE_FEATURES) {
         let weight: u64 = chunk.iter().map(|feature| u64::from(weight(feature))).sum();
+        let mut room = [NOTHING; LANE_FEATURES + 8];
+        let fewer = added_up(chunk, &mut room);
         // Half as wide lanes take half the time, and almost all weights fit them.
         match weight <= u64::from(u16::MAX) {
-            true => narrow::sum(chunk, &mut sums),
-            false => wide::sum(chunk, &mut sums),
+            true => narrow::sum(fewer, &mut sums),
+            false => wide::sum(fewer, &mut sums),
         }
         total += weight;
     }
@@ -73,6 +75,53 @@ const LANE_FEATURES: usize = 128;
 
 fn weight(feature: &Feature) -> u32 {
     feature.weight.min(WEIGHT_MAX)
+}
+
+const NOTHING: Feature = Feature { hash: 0, weight: 0 };
+
+/// The weight that most features have: that of one occurrence.
+const ONCE: u32 = 1 << 8;
+
+/// Fewer features with the sums of `features`, written to `room`.
+///
+/// Eight hashes of one weight are added up as binary numbers, one of each bit, by the logic of full
+/// adders: what they carry to the fourth place is a hash of eight times that weight (Harley and
+/// Seal; see Mula, Kurz, Lemire: "Faster population counts using AVX2 instructions", Computer
+/// Journal 61(1), 2018).
+fn added_up<'r>(features: &[Feature], room: &'r mut [Feature; LANE_FEATURES + 8]) -> &'r [Feature] {
+    let (mut once, mut equal, mut count) = ([0; LANE_FEATURES], 0, 0);
+    for feature in features {
+        // No branch: a processor cannot foretell which word comes again.
+        (once[equal], room[count]) = (feature.hash, *feature);
+        let is_once = usize::from(feature.weight == ONCE);
+        (equal, count) = (equal + is_once, count + 1 - is_once);
+    }
+    // Hashes of 0 add nothing.
+    once[equal..].fill(0);
+    let (eights, _) = once[..equal.next_multiple_of(8)].as_chunks::<8>();
+    let mut put = |hash, times: u32| {
+        room[count] = Feature { hash, weight: times * ONCE };
+        count += 1;
+    };
+    let (mut ones, mut twos, mut fours) = (0, 0, 0);
+    for [a, b, c, d, e, f, g, h] in eights {
+        let (two_a, two_b, two_c, two_d, four_a, four_b, eight);
+        (ones, two_a) = add_bits(ones, *a, *b);
+        (ones, two_b) = add_bits(ones, *c, *d);
+        (ones, two_c) = add_bits(ones, *e, *f);
+        (ones, two_d) = add_bits(ones, *g, *h);
+        (twos, four_a) = add_bits(twos, two_a, two_b);
+        (twos, four_b) = add_bits(twos, two_c, two_d);
+        (fours, eight) = add_bits(fours, four_a, four_b);
+        put(eight, 8);
+    }
+    [(ones, 1), (twos, 2), (fours, 4)].into_iter().for_each(|(hash, times)| put(hash, times));
+    &room[..count]
+}
+
+/// Adds three numbers of one bit each, in all 64 places: the sums and what is carried.
+fn add_bits(a: u64, b: u64, c: u64) -> (u64, u64) {
+    (a ^ b ^ c, a & b | c & (a ^ b))
 }
 
 /// Sums weights by bit in 64 lanes of one width.
