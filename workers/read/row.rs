@@ -10,6 +10,17 @@ use super::score;
 use super::value::Value;
 use crate::document::part_of_text;
 
+/// The part of `text` that is used. A text that was unescaped is not copied once more.
+fn used_text(text: Cow<'_, str>) -> String {
+    match text {
+        Cow::Borrowed(text) => part_of_text(text).to_owned(),
+        Cow::Owned(mut text) => {
+            text.truncate(part_of_text(&text).len());
+            text
+        }
+    }
+}
+
 /// The values of a row: for each name that is wanted its value, none if the row does not have it.
 pub struct FieldRow<'a> {
     values: Vec<Option<Value<'a>>>,
@@ -97,7 +108,7 @@ impl<'a> FieldRow<'a> {
         }
         match self.take(Use::Text) {
             (Value::Null, _) => {}
-            (Value::Text(text), _) => return Ok(Some(Body::Text(part_of_text(&text).to_owned()))),
+            (Value::Text(text), _) => return Ok(Some(Body::Text(used_text(text)))),
             (_, name) => return Err(bad_field(name)),
         }
         // A charset that the page names is that of its former bytes, not of this text.
