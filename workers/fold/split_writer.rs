@@ -14,7 +14,8 @@ use crate::store::segment::{self, SegmentRef};
 use crate::store::table::Row;
 use crate::tables::visits::dedup;
 use crate::tables::{EvidenceRow, Visit};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::text::hash::BuildSeeded;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,9 @@ pub struct SplitWriter {
     visits: Vec<Visit>,
     visits_bytes: usize,
     visit_segments: Vec<SegmentRef>,
-    evidence: BTreeMap<Id, EvidenceRow>,
+    evidence: Vec<EvidenceRow>,
+    /// The contents of `evidence`.
+    known: HashSet<Id, BuildSeeded>,
     evidence_bytes: usize,
     evidence_segments: Vec<SegmentRef>,
     rejects: Rejects,
@@ -62,7 +65,8 @@ impl SplitWriter {
             visits: Vec::new(),
             visits_bytes: 0,
             visit_segments: Vec::new(),
-            evidence: BTreeMap::new(),
+            evidence: Vec::new(),
+            known: HashSet::default(),
             evidence_bytes: 0,
             evidence_segments: Vec::new(),
             rejects: Rejects::default(),
@@ -79,7 +83,7 @@ impl SplitWriter {
 
     /// Whether the current portion has the evidence of `content`.
     pub fn has_evidence(&self, content: Id) -> bool {
-        self.evidence.contains_key(&content)
+        self.known.contains(&content)
     }
 
     /// Adds a visit, and the evidence of its text if the current portion does not have it.
@@ -89,9 +93,9 @@ impl SplitWriter {
         visit: Visit,
         evidence: Option<EvidenceRow>,
     ) -> Result<()> {
-        if let Some(row) = evidence {
+        if let Some(row) = evidence.filter(|row| self.known.insert(row.content)) {
             self.evidence_bytes += row.bytes();
-            self.evidence.insert(row.content, row);
+            self.evidence.push(row);
         }
         self.visits_bytes += size_of::<Visit>() + visit.url.len();
         self.visits.push(visit);
@@ -151,9 +155,13 @@ impl SplitWriter {
 
     fn flush_evidence(&mut self, epoch: &Epoch) -> Result<()> {
         self.evidence_bytes = 0;
-        let rows = std::mem::take(&mut self.evidence).into_values();
-        let part =
-            segment::write(&epoch.shared.attempt.join(EvidenceRow::NAME), &epoch.tag(), rows)?;
+        self.known.clear();
+        self.evidence.sort_unstable_by_key(|row| row.content);
+        let part = segment::write(
+            &epoch.shared.attempt.join(EvidenceRow::NAME),
+            &epoch.tag(),
+            self.evidence.drain(..),
+        )?;
         self.evidence_segments.extend(written(epoch, part));
         Ok(())
     }
