@@ -9,6 +9,7 @@ use super::record::{Body, Item, Record, url};
 use super::score;
 use super::value::Value;
 use crate::document::part_of_text;
+use std::borrow::Cow;
 
 /// The part of `text` that is used. A text that was unescaped is not copied once more.
 fn used_text(text: Cow<'_, str>) -> String {
