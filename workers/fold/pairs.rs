@@ -355,12 +355,17 @@ impl<'a> Changes<'a> {
         Changes { candidates, deleted }
     }
 
-    /// The last content of the next portion; none if nothing is left.
+    /// The last content of the next portion, which has all that is left unless that is too much;
+    /// none if nothing is left.
     fn last(&self) -> Option<Id> {
-        let candidate = self.candidates.iter().take(MERGED_ROWS).next_back();
-        let deleted = self.deleted.iter().take(MERGED_ROWS).next_back();
-        let contents = [candidate.map(|row| row.content), deleted.map(|row| row.content)];
-        contents.into_iter().flatten().min()
+        let candidate = |row: &Candidate| row.content;
+        let deleted = |row: &DeletedPair| row.content;
+        let full = [
+            self.candidates.get(MERGED_ROWS - 1).map(candidate),
+            self.deleted.get(MERGED_ROWS - 1).map(deleted),
+        ];
+        let ends = [self.candidates.last().map(candidate), self.deleted.last().map(deleted)];
+        full.into_iter().flatten().min().or_else(|| ends.into_iter().flatten().max())
     }
 
     /// The contents under which the pairs are stored, ascending.
