@@ -3,7 +3,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// Words of the program's language, of its parsers and of their error messages.
-const STRANGE: [&str; 16] = [
+const STRANGE: [&str; 22] = [
     "u8",
     "u16",
     "u32",
@@ -19,7 +19,13 @@ const STRANGE: [&str; 16] = [
     "unknown variant",
     "unknown field",
     "missing field",
-    "os error 2",
+    "os error",
+    "invalid digit",
+    "is not in",
+    "invalid socket",
+    "relative URL",
+    "trailing characters",
+    "EOF while parsing",
 ];
 
 /// Runs `pagefold` with `words` in `folder`.
@@ -173,6 +179,53 @@ fn of_a_job_file() {
             2,
             "{set} made a folder"
         );
+    }
+}
+
+/// A path of the command line that no shell has expanded, or that is a URL, is refused as in a job
+/// file: it became a folder named `~` or `s3:`, and the command succeeded.
+#[test]
+fn of_paths_of_the_command_line() {
+    let folder = scene("[\"in.jsonl\"]", "");
+    for (words, expected) in [
+        (&["filter", "job.toml", "--to=~/f"][..], "--to <DIR>': ~ is not expanded here"),
+        (&["filter", "job.toml", "--to=s3://b/f"], "only local files are written; name a local"),
+        (&["filter", "job.toml", "--to=$HOME/f"], "variables are not expanded here; write the"),
+        (&["filter", "job.toml", "--to=f", "--removed=~/r"], "--removed <DIR>': ~ is not"),
+        (&["filter", "job.toml", "--records=gs://b/r"], "--records <DIR>': only local files"),
+        (&["run", "in.jsonl", "--to=~/o"], "~ is not expanded here"),
+        (&["run", "s3://b/x.gz", "--to", "o"], "only local files are read; copy it first (aws s3"),
+        (&["run", "in.jsonl", "https://a.example/x.gz", "--to", "o"], "(curl -O)"),
+        (&["run", "job.toml", "--metrics=~/x.prom"], "--metrics <FILE>': ~ is not"),
+        (&["run", "job.toml", "--profile=~/x.json"], "~ is not expanded here"),
+        (&["report", "job.toml", "--out=s3://b/x.html"], "only local files are written"),
+        (&["lexicon", "job.toml", "--out=~/x.tsv"], "~ is not expanded here"),
+        (&["init", "in.jsonl", "--to=~/x.toml"], "~ is not expanded here"),
+        (&["init", "hf://datasets/x"], "copy it first (hf download)"),
+        (&["status", "~/job.toml"], "~ is not expanded here"),
+    ] {
+        says(folder.path(), words, 64, &[expected]);
+        let there = std::fs::read_dir(folder.path()).expect("readable").count();
+        assert_eq!(there, 2, "{words:?} made something");
+    }
+}
+
+/// A wrong value of an option is told what is wanted, in no words of the program.
+#[test]
+fn of_values_of_the_command_line() {
+    let folder = scene("[\"in.jsonl\"]", "");
+    for (words, expected) in [
+        (&["run", "job.toml", "--threads", "many"][..], "a whole number from 1 to 1024 is wanted"),
+        (&["run", "job.toml", "--threads=0"], "a whole number from 1 to 1024 is wanted"),
+        (&["run", "job.toml", "--limit", "0"], "a whole number from 1 up is wanted"),
+        (&["run", "job.toml", "--now=soon"], "a whole number is wanted"),
+        (&["run", "job.toml", "--wait=x"], "a whole number is wanted"),
+        (&["rollback", "job.toml", "x"], "a whole number is wanted"),
+        (&["gc", "job.toml", "--keep-days=x"], "a whole number is wanted"),
+        (&["serve", "job.toml", "--bind", "localhost"], "such as 127.0.0.1:7311"),
+        (&["status", "job.toml", "--max-age", "7"], "a number with s, m, h or d"),
+    ] {
+        says(folder.path(), words, 64, &[expected]);
     }
 }
 

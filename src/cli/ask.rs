@@ -1,6 +1,6 @@
 //! Commands that answer questions about a store: `status`, `explain`, `query` and `eval`.
 
-use super::OfJob;
+use super::{OfJob, values};
 use clap::{Args, ColorChoice};
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ pub struct Query {
     pub of: OfJob,
     /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them,
     /// which are answered one by one [default: stdin].
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = values::source())]
     pub file: Option<PathBuf>,
     /// Ask for the text of a stored page instead.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
@@ -66,7 +66,7 @@ pub struct Eval {
     pub of: OfJob,
     /// What is true, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`, all
     /// pairs that are the same.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub labels: PathBuf,
     /// Write FILE instead of reading it: read the inputs again, and take pages for the same that
     /// name the same canonical address (rel=canonical, in the page or in HTTP's Link), of which one
@@ -78,20 +78,20 @@ pub struct Eval {
     /// and recall from them. What the file already answers is not asked. y: they are the same; n:
     /// they are not; s: skip; q: stop. Answers may come from stdin, one a line.
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "sweep"])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = values::whole::<u32>(1, 1_000_000))]
     pub ask: Option<u32>,
     /// The sample that --ask draws.
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "ask")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "ask", value_parser = values::whole::<u64>(0, u64::MAX))]
     pub seed: u64,
     /// List so many pairs that are joined and not the same, and so many that are the same and not
     /// joined.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::whole::<u32>(0, 1_000_000))]
     pub list: u32,
     /// Try other settings: SimHash's k, MinHash's bins, the thresholds of confirm.
     #[arg(long)]
     pub sweep: bool,
     /// Draw what --sweep finds.
-    #[arg(long, value_name = "FILE.svg", requires = "sweep")]
+    #[arg(long, value_name = "FILE.svg", requires = "sweep", value_parser = values::place())]
     pub plot: Option<PathBuf>,
 }
 

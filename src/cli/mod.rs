@@ -6,6 +6,7 @@ mod run;
 mod serve;
 mod shell;
 mod upkeep;
+mod values;
 mod write;
 
 pub use ask::{Eval, Explain, Query, Status};
@@ -168,6 +169,7 @@ impl Command {
 #[derive(Args)]
 pub struct OfJob {
     /// The job file.
+    #[arg(value_parser = values::source())]
     pub job: PathBuf,
     /// Sets a key of the job file, as if it stood there. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]

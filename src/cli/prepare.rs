@@ -1,6 +1,6 @@
 //! Commands that come before a run: `init`, `check`, `schedule` and `lexicon`.
 
-use super::OfJob;
+use super::{OfJob, values};
 use crate::schedule::moments::{Every, TimeOfDay};
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct Init {
     /// Files, folders or patterns.
-    #[arg(value_name = "FILES", required = true)]
+    #[arg(value_name = "FILES", required = true, value_parser = values::source())]
     pub files: Vec<PathBuf>,
     /// Write the job to FILE.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::place())]
     pub to: Option<PathBuf>,
     /// Replace FILE if it is there.
     #[arg(long, requires = "to")]
@@ -26,19 +26,19 @@ pub struct Estimate {
     #[command(flatten)]
     pub of: OfJob,
     /// So many pages, of --bytes each [default: those of the job's inputs, by a sample of them].
-    #[arg(long, value_name = "N", requires = "bytes", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    #[arg(long, value_name = "N", requires = "bytes", value_parser = values::whole::<u64>(1, 1_000_000_000_000))]
     pub pages: Option<u64>,
     /// Bytes of the text of a page.
-    #[arg(long, value_name = "B", requires = "pages", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "B", requires = "pages", value_parser = values::whole::<u64>(1, 1_000_000))]
     pub bytes: Option<u64>,
     /// So many hosts [default: 1].
-    #[arg(long, value_name = "H", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "cluster")]
+    #[arg(long, value_name = "H", value_parser = values::whole::<u16>(1, 256), conflicts_with = "cluster")]
     pub hosts: Option<u16>,
     /// Workers of each host [default: the cores of this one].
-    #[arg(long, value_name = "W", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "cluster")]
+    #[arg(long, value_name = "W", value_parser = values::whole::<u16>(1, 1024), conflicts_with = "cluster")]
     pub threads: Option<u16>,
     /// The cluster file: which hosts, with how many workers.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub cluster: Option<PathBuf>,
 }
 
@@ -49,7 +49,7 @@ pub struct Check {
     #[command(flatten)]
     pub of: OfJob,
     /// The cluster file, whose hosts are tried, too.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub cluster: Option<PathBuf>,
 }
 
@@ -59,9 +59,10 @@ pub struct Check {
 pub struct Schedule {
     /// The job file. With %i in its name, and no such file, the units are templates, whose
     /// instances are named after their job files.
+    #[arg(value_parser = values::source())]
     pub job: PathBuf,
     /// The cluster file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub cluster: Option<PathBuf>,
     /// Print a line for a crontab.
     #[arg(long)]
@@ -76,16 +77,16 @@ pub struct Schedule {
     #[arg(long, value_name = "TIME", default_value = "1d")]
     pub every: Every,
     /// The pagefold to run [default: this one].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub binary: Option<PathBuf>,
     /// Where cron's runs write what they say [default: beside the job, ending in .log].
-    #[arg(long, value_name = "FILE", conflicts_with = "systemd")]
+    #[arg(long, value_name = "FILE", conflicts_with = "systemd", value_parser = values::place())]
     pub log: Option<PathBuf>,
     /// The user that systemd's runs belong to [default: root].
     #[arg(long, value_name = "NAME", conflicts_with = "cron")]
     pub user: Option<String>,
     /// Write the units into this folder instead.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "cron")]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "cron", value_parser = values::place())]
     pub to: Option<PathBuf>,
 }
 
@@ -96,20 +97,20 @@ pub struct Lexicon {
     #[command(flatten)]
     pub of: OfJob,
     /// The file to write, in place of what has that name.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::place())]
     pub out: PathBuf,
     /// What the file is for.
     #[arg(long, value_enum, default_value_t = LexiconKind::IMatch)]
     pub kind: LexiconKind,
     /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the
     /// texts for stop-words], lines of fewer pages of their host [default: 8 for furniture].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub docs_min: Option<u32>,
     /// Threads [default: all cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u16>(1, 1024))]
     pub threads: Option<u16>,
     /// Count so many distinct texts at most, drawn by digest [default: 4194304].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 26))]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, 1 << 26))]
     pub sample: Option<u32>,
 }
 

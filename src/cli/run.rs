@@ -1,5 +1,6 @@
 //! Commands that make an epoch: `run`, `rebuild`, and `worker` under a scheduler.
 
+use super::values;
 use clap::Args;
 use std::path::PathBuf;
 use workers::commit::guards::Guard;
@@ -16,15 +17,15 @@ pub struct Start {
     #[command(flatten)]
     pub unattended: Unattended,
     /// With --to: more files, folders or patterns to read.
-    #[arg(value_name = "FILES", requires = "to")]
+    #[arg(value_name = "FILES", requires = "to", value_parser = values::source())]
     pub more: Vec<PathBuf>,
     /// Read FILES instead of a job. The job that is made for them (see `pagefold init`), its store
     /// and its results lie in DIR.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = values::place())]
     pub to: Option<PathBuf>,
     /// A sample: read at most N records of each input. The store is of the sample for good; a run
     /// of all is refused on it, and `pagefold rebuild` makes it whole.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub limit: Option<u32>,
 }
 
@@ -37,14 +38,14 @@ pub struct Unattended {
     /// Wait while another run is at work on the store, at most so many seconds [default: exit 75;
     /// without SECONDS: for ever].
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
-    #[arg(value_parser = clap::value_parser!(u32))]
+    #[arg(value_parser = values::whole::<u32>(0, u64::MAX))]
     pub wait: Option<Option<u32>>,
     /// Do nothing, with exit code 0, while another run is at work on the store.
     #[arg(long, conflicts_with = "wait")]
     pub skip_if_running: bool,
     /// Take at most N inputs that are not consumed yet, the first by path; the others stay for
     /// later runs.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub max_inputs: Option<u32>,
     /// Say what would be read and do nothing: no file is written, no lock is taken, nothing is
     /// pinged.
@@ -52,7 +53,7 @@ pub struct Unattended {
     pub dry_run: bool,
     /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's
     /// `[output] metrics`].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::place())]
     pub metrics: Option<PathBuf>,
     /// Tell URL when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default: the
     /// job's `[output] ping`].
@@ -86,20 +87,21 @@ impl Unattended {
 #[derive(Args, Clone)]
 pub struct Run {
     /// The job file: what to read, how to fold, where results go.
+    #[arg(value_parser = values::source())]
     pub job: PathBuf,
     /// The cluster file: which processes, on which hosts, with how many workers. Without it one
     /// process does the work.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub cluster: Option<PathBuf>,
     /// Worker threads of a single process [default: all cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "cluster")]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u16>(1, 1024), conflicts_with = "cluster")]
     pub threads: Option<u16>,
     /// Sets a key of the job file, as if it stood there: `--set confirm.facts=off`. May be
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = values::whole::<i64>(0, u64::MAX))]
     pub now: Option<i64>,
     /// Let a guard pass that stopped the run before it committed. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]
@@ -107,6 +109,7 @@ pub struct Run {
     /// Say how long each stage took, and write it as a trace that chrome://tracing, Perfetto and
     /// the Firefox profiler open [default: `profile.json` in `[output] dir`].
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(value_parser = values::place())]
     pub profile: Option<Option<PathBuf>>,
     /// Print the summary as JSON.
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Commands that look after a store: `verify`, `rollback` and `gc`.
 
-use super::OfJob;
+use super::{OfJob, values};
 use clap::Args;
 use workers::upkeep::gc::{KEEP_DAYS, KEEP_EPOCHS};
 
@@ -19,7 +19,7 @@ pub struct Verify {
     pub deep: bool,
     /// Fingerprints that --deep holds against all others; another epoch has another sample.
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "deep")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = values::whole::<u32>(1, 1_000_000))]
     pub sample: u32,
 }
 
@@ -30,6 +30,7 @@ pub struct Rollback {
     #[command(flatten)]
     pub of: OfJob,
     /// The epoch to go back to.
+    #[arg(value_parser = values::whole::<u64>(0, u64::MAX))]
     pub epoch: u64,
     /// Let the next run read again what was consumed since.
     #[arg(long)]
@@ -47,9 +48,9 @@ pub struct Gc {
     pub delete: bool,
     /// Keep so many last epochs.
     #[arg(long, value_name = "N", default_value_t = KEEP_EPOCHS as u32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_parser = values::whole::<u32>(1, u64::MAX))]
     pub keep_epochs: u32,
     /// And the epochs of so many last days.
-    #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS)]
+    #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS, value_parser = values::whole::<u32>(0, u64::MAX))]
     pub keep_days: u32,
 }

@@ -1,6 +1,6 @@
 //! Commands that write what a store holds: `export`, `filter` and `report`.
 
-use super::OfJob;
+use super::{OfJob, values};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub struct Export {
     #[command(flatten)]
     pub of: OfJob,
     /// Write only what all epochs after EPOCH changed, as `changes_since` beside the other tables.
-    #[arg(long, value_name = "EPOCH")]
+    #[arg(long, value_name = "EPOCH", value_parser = values::whole::<u32>(0, u64::MAX))]
     pub since: Option<u32>,
 }
 
@@ -22,13 +22,13 @@ pub struct Filter {
     #[command(flatten)]
     pub of: OfJob,
     /// Write the inputs into this folder, under their names, without the records that fold.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = values::place())]
     pub to: Option<PathBuf>,
     /// Write what is left out into this folder.
-    #[arg(long, value_name = "DIR", requires = "to")]
+    #[arg(long, value_name = "DIR", requires = "to", value_parser = values::place())]
     pub removed: Option<PathBuf>,
     /// Write a table for each input into this folder: what became of each of its records.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = values::place())]
     pub records: Option<PathBuf>,
     /// Leave nothing out, and write beside each row its cluster, the size of it and the URL that
     /// represents it. For JSON lines and Parquet.
@@ -44,9 +44,10 @@ pub struct Filter {
     pub names: LabelNames,
     /// Make the inputs again in this folder, of what --to and --removed have.
     #[arg(long, value_name = "DIR", requires_all = ["to", "removed"], conflicts_with = "records")]
+    #[arg(value_parser = values::place())]
     pub undo: Option<PathBuf>,
     /// Threads [default: all cores].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u16>(1, 1024))]
     pub threads: Option<u16>,
 }
 
@@ -67,6 +68,6 @@ pub struct Report {
     pub of: OfJob,
     /// The file to write, in place of what has that name [default: report.html in the folder of
     /// results].
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = values::place())]
     pub out: Option<PathBuf>,
 }

@@ -52,7 +52,7 @@ fn unexpanded(path: &str) -> Option<String> {
         path[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || "_{(".contains(c))
     });
     variable.then(|| {
-        "variables are not expanded here; write the path out, or give it by --set, where the shell expands it".into()
+        "variables are not expanded here; write the path out, or have the shell expand it (of a job by --set; not in single quotes)".into()
     })
 }
 
