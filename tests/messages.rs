@@ -465,13 +465,25 @@ fn of_rejected_records() {
     refused(
         "a.json",
         &format!("[{}]\n", GOOD.trim()),
-        &["a JSON array", "jq -c '.[]' a.json > a.jsonl"],
+        &["a JSON array", "jq -c '.[]' < a.json > a.jsonl"],
     );
     refused(
         "a.json",
         "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n",
-        &["jq -c . a.json > a.jsonl"],
+        &["jq -c . < a.json > a.jsonl"],
     );
+    refused("a.jsonl", &[GOOD.trim(), GOOD].concat(), &["jq -c . < a.jsonl > a-2.jsonl"]);
+    refused(
+        "a.jsonl",
+        &GOOD.replace("\"some", "7, \"x\": \"some"),
+        &["`text` has a value of another type", "Name the right one in [read.fields]"],
+    );
+    refused("a.jsonl", "\"abc\"\n", &["bad_json: no JSON object: \"abc\""]);
+    refused("a.jsonl", "{\"url\":\"u\",\n", &["the line ends within its object"]);
+    // Of bad lines in any order an array is one, and no document.
+    refused("a.jsonl", "[1]\n{broken\n{broken\n", &["Hardly any was good"]);
+    let folder = scene("\"in.jsonl\"", "[read.limits]\nline_bytes_max = 20\n");
+    says(folder.path(), &["run", "job.toml"], 65, &["raise [read.limits] line_bytes_max"]);
     // The store of a refused first run has no epoch.
     let folder = scene("\"in.jsonl\"", "");
     write(folder.path(), "in.jsonl", "{broken\n");
@@ -500,6 +512,39 @@ fn of_rejected_records() {
         said.contains("To let it pass once: --allow rejects, or raise [read] rejects_max = 0.05"),
         "{said}"
     );
+}
+
+/// A JSON document, compressed and in a folder of good files, is refused with a command that makes
+/// lines of it, and after which the run succeeds; no advice lets it pass.
+#[test]
+fn of_json_documents() {
+    let folder = scene("\"in\"", "");
+    let at = folder.path();
+    write(at, "in/a.jsonl", &GOOD.repeat(9));
+    let array = format!("[{}]\n", GOOD.trim().replace("/1", "/2"));
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, array.as_bytes()).expect("in memory");
+    std::fs::write(at.join("in/b c.json.gz"), encoder.finish().expect("in memory"))
+        .expect("written");
+    let command = "gzip -dc < 'in/b c.json.gz' | jq -c '.[]' > 'in/b c.jsonl'";
+    let said = says(
+        at,
+        &["run", "job.toml"],
+        65,
+        &[command, "have [read] inputs name in/b c.jsonl, not in/b c.json.gz"],
+    );
+    assert!(!said.contains("--allow"), "{said}");
+    let bash = |command: &str| {
+        Command::new("bash").args(["-c", command]).current_dir(at).status().expect("started")
+    };
+    // Without jq, what it would write.
+    if bash("jq --version").success() {
+        assert!(bash(command).success());
+    } else {
+        write(at, "in/b c.jsonl", array.trim().trim_matches(['[', ']']));
+    }
+    std::fs::remove_file(at.join("in/b c.json.gz")).expect("removed");
+    says(at, &["run", "job.toml"], 0, &[]);
 }
 
 /// A table of somebody else that has the name of a result is not replaced, and nothing is done that

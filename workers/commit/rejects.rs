@@ -9,12 +9,15 @@ use crate::error::{Error, Result};
 use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
 use crate::plan::Plan;
+use crate::read::{documents, json};
 use crate::store::digest::HashingFile;
 use crate::store::manifest::FileRef;
 use crate::store::{Store, durable};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Rejected records that are looked at for those of JSON documents.
+const LOOKED_AT_MAX: u64 = 100_000;
 /// The most characters of a record's detail that a message repeats.
 const DETAIL_CHARS_MAX: usize = 160;
 
@@ -59,7 +62,9 @@ impl Rejects {
             let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
             format!("; such as {} at {}, {}{detail}", line.file, line.offset, line.reason)
         });
-        let remedy = if self.accepted < self.rejected { self.remedy() } else { allow.to_owned() };
+        let remedy = self.document().unwrap_or_else(|| {
+            if self.accepted < self.rejected { self.remedy() } else { allow.to_owned() }
+        });
         format!(
             "{} of {read} records were rejected ({}{first}); nothing was committed. {remedy}{}",
             self.rejected,
@@ -75,6 +80,14 @@ impl Rejects {
         } else {
             format!(". Rejected records: {}", self.list.display())
         }
+    }
+
+    /// The command that makes lines of a JSON document, if the example is of one.
+    fn document(&self) -> Option<String> {
+        let RejectLine { file, reason, detail, .. } = self.example.as_ref()?;
+        is_of_document(reason, detail)
+            .then(|| documents::remedy(Path::new(file)).ok().flatten())
+            .flatten()
     }
 
     fn remedy(&self) -> String {
@@ -105,16 +118,45 @@ impl Rejects {
                 "The job reads another field than the records have. Name that of the text: [read.fields] text = \"{}\"",
                 among(&TEXTS)
             ),
-            "bad_json" if detail.starts_with("a JSON array") => {
-                format!("Make lines of it: jq -c '.[]' {file} > {file}l, and read that")
+            "bad_field" => {
+                "A field that the job reads holds something else. Name the right one in \
+                            [read.fields], or change its values to texts"
+                    .into()
             }
-            "bad_json" if detail.starts_with("an object over") => {
-                format!("Make lines of it: jq -c . {file} > {file}l, and read that")
-            }
-            "bad_file" => "Take such files out of [read] inputs, or convert them".into(),
+            "long_line" => "If such lines are records, raise [read.limits] line_bytes_max".into(),
+            "too_long" => "If such records are wanted, raise [read.limits] record_bytes_max".into(),
+            "bomb" => "If the files are yours, raise [read.limits] ratio_max".into(),
+            "bad_row_group" => format!("{file} is damaged; fetch it or write it again"),
+            "bad_file" => match among_columns(detail, &URLS) {
+                Some(name) if detail.contains("[read.fields] url") => format!(
+                    "The files have no URL where the job looks for it. Name its column: \
+                     [read.fields] url = [\"{name}\"]"
+                ),
+                _ => match among_columns(detail, &TEXTS) {
+                    Some(name) if detail.contains("[read.fields] text") => format!(
+                        "The job reads another column than the files have. Name that of the text: \
+                         [read.fields] text = \"{name}\""
+                    ),
+                    _ => "Take such files out of [read] inputs, or convert them".into(),
+                },
+            },
             _ => "Hardly any was good, so they are left to be looked at".into(),
         }
     }
+}
+
+/// Whether a reject may be of a file of JSON that has not one object a line.
+fn is_of_document(reason: &str, detail: &str) -> bool {
+    let starts = [json::ARRAY, json::PRINTED, json::SEVERAL];
+    reason == "bad_json" && starts.iter().any(|start| detail.starts_with(start))
+        || reason == "long_line" && detail.ends_with(json::ARRAY)
+}
+
+/// The first of the `likely` names that is a column of the file that `detail` tells of.
+fn among_columns(detail: &str, likely: &[&'static str]) -> Option<&'static str> {
+    let (_, columns) = detail.rsplit_once("; its columns are ")?;
+    let columns = columns.split("; ").next().unwrap_or(columns);
+    likely.iter().find(|name| columns.split(", ").any(|column| column == **name)).copied()
 }
 
 /// Fields that are likely to hold a URL, to identify a record, and to hold its text.
@@ -177,15 +219,32 @@ impl RejectLines {
     pub fn look(&self, counts: &Counts) -> Result<Listed> {
         let most = counts.rejected.iter().max_by_key(|(_, n)| **n).map_or("", |(reason, _)| reason);
         let (mut lines, mut example) = (0, None);
+        let mut in_documents = 0;
+        let mut document: Option<RejectLine> = None;
         let unnamed = self.each(|line| {
             lines += 1;
-            if example.is_none() {
-                example = serde_json::from_slice(line)
-                    .ok()
-                    .filter(|line: &RejectLine| line.reason == most);
+            let may_be_document = most == "bad_json" && lines <= LOOKED_AT_MAX;
+            if example.is_some() && !may_be_document {
+                return Ok(());
             }
+            let Ok(line) = serde_json::from_slice::<RejectLine>(line) else { return Ok(()) };
+            if line.reason != most {
+                return Ok(());
+            }
+            // A document is one from its start; its other lines are bad in any way.
+            let is_same = document.as_ref().is_some_and(|document| document.file == line.file);
+            if is_same || line.offset <= 3 && is_of_document(&line.reason, &line.detail) {
+                in_documents += 1;
+                document = document.take().filter(|_| is_same).or(Some(line.clone()));
+            }
+            example.get_or_insert(line);
             Ok(())
         })?;
+        // What most of the lines are of.
+        let named = counts.rejected.get(most).copied().unwrap_or_default();
+        if in_documents * 2 >= named.min(LOOKED_AT_MAX) && document.is_some() {
+            example = document;
+        }
         Ok(Listed { lines, unnamed, example })
     }
 
@@ -238,8 +297,17 @@ mod tests {
             ("no_url", "no `url`; it has a, b", "[read.fields] url = [\"FIELD\"]"),
             ("no_key", "no `id`; it has a, uuid", "[read] key = \"uuid\""),
             ("no_text", "u; it has content, url", "[read.fields] text = \"content\""),
-            ("bad_json", "a JSON array; one object", "jq -c '.[]' p/x.json > p/x.jsonl"),
-            ("bad_json", "an object over several lines; one", "jq -c . p/x.json > p/x.jsonl"),
+            ("bad_json", "a JSON array; one object", "Hardly any was good"),
+            ("long_line", "more than 9 bytes", "[read.limits] line_bytes_max"),
+            ("bomb", "x", "[read.limits] ratio_max"),
+            ("bad_field", "`text` has", "[read.fields]"),
+            ("bad_row_group", "x", "p/x.json is damaged"),
+            (
+                "bad_file",
+                "no column `url`, which [read.fields] url names; its columns are uri, text; a corpus",
+                "[read.fields] url = [\"uri\"]",
+            ),
+            ("bad_file", "is unknown", "Take such files out"),
             ("bad_member", "x", "Hardly any was good"),
         ] {
             for accepted in [0, 9] {

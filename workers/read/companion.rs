@@ -5,6 +5,7 @@
 //! command that makes of it what can be read.
 
 use super::codec::{Codec, without_ending};
+use super::shell::{beside, fed, word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -24,10 +25,14 @@ pub enum Companion {
     Tar,
     /// A 7-Zip archive.
     SevenZip,
-    /// Comma or tab separated values.
+    /// Comma separated values.
     Csv,
+    /// Tab separated values.
+    Tsv,
     /// Arrow's IPC file, also called Feather.
     Arrow,
+    /// Arrow's IPC stream, as datasets of Hugging Face are saved.
+    ArrowStream,
     /// An index of a crawl, CDX or CDXJ.
     Cdx,
     /// A crawler's list of the pages that its archives have.
@@ -53,6 +58,8 @@ impl Companion {
             [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [b'F', b'E', b'A', b'1', ..] => {
                 Some(Companion::Arrow)
             }
+            // A stream begins with a mark and the length of a schema.
+            [0xff, 0xff, 0xff, 0xff, _, _, _, 0, ..] => Some(Companion::ArrowStream),
             _ => None,
         };
         plain.filter(|_| codec == Codec::Plain).or_else(|| is_index(head).then_some(Companion::Cdx))
@@ -88,7 +95,8 @@ impl Companion {
             "bz2" => Some(Companion::Bzip2),
             "tar" | "tgz" => Some(Companion::Tar),
             "7z" => Some(Companion::SevenZip),
-            "csv" | "tsv" => Some(Companion::Csv),
+            "csv" => Some(Companion::Csv),
+            "tsv" => Some(Companion::Tsv),
             "arrow" | "feather" | "ipc" => Some(Companion::Arrow),
             "cdx" | "cdxj" | "idx" => Some(Companion::Cdx),
             "md" | "txt" | "rst" | "log" | "html" | "pdf" | "md5" | "sha1" | "sha256"
@@ -111,7 +119,9 @@ impl Companion {
             Companion::Tar => "a tar archive",
             Companion::SevenZip => "a 7-Zip archive",
             Companion::Csv => "a table of separated values (CSV)",
+            Companion::Tsv => "a table of tab separated values (TSV)",
             Companion::Arrow => "an Arrow or Feather file",
+            Companion::ArrowStream => "an Arrow stream",
             Companion::Cdx => "an index of a crawl (CDX), without any text",
             Companion::Pages => "a crawler's list of pages that its archives have",
             Companion::Notes => "no crawl",
@@ -120,24 +130,30 @@ impl Companion {
 
     /// The command that makes of the file at `path` what can be read; none if nothing in it can.
     pub fn remedy(self, path: &Path) -> Option<String> {
-        let file = format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+        let file = word(path);
         let folder =
             path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = format!("'{}'", folder.display().to_string().replace('\'', "'\\''"));
+        let folder = word(folder);
         match self {
             Companion::Zip => Some(format!("unzip {file} -d {folder}")),
             Companion::Lz4 => Some(format!("lz4 -dm {file}")),
             Companion::Xz => Some(format!("xz -dk {file}")),
             Companion::Bzip2 => Some(format!("bzip2 -dk {file}")),
-            Companion::Tar => Some(format!("tar -xf {file} -C {folder}")),
+            // Without k it would write over files of these names.
+            Companion::Tar => Some(format!("tar -xkf {file} -C {folder}")),
             Companion::SevenZip => Some(format!("7z x {file} -o{folder}")),
-            Companion::Csv => Some(format!(
-                "python3 -c 'import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin)]' \
-                 < {file} > {file}.jsonl"
-            )),
+            Companion::Csv => Some(rows(path, "sys.stdin")),
+            Companion::Tsv => Some(rows(path, "sys.stdin, delimiter=\"\\t\"")),
             Companion::Arrow => Some(format!(
                 "python3 -c 'import sys, pyarrow.feather as f, pyarrow.parquet as p; \
-                 p.write_table(f.read_table(sys.argv[1]), sys.argv[1] + \".parquet\")' {file}"
+                 p.write_table(f.read_table(sys.argv[1]), sys.argv[2])' {file} {}",
+                word(&beside(path, "parquet"))
+            )),
+            Companion::ArrowStream => Some(format!(
+                "python3 -c 'import sys, pyarrow as a, pyarrow.parquet as p; \
+                 p.write_table(a.ipc.open_stream(a.memory_map(sys.argv[1])).read_all(), sys.argv[2])' \
+                 {file} {}",
+                word(&beside(path, "parquet"))
             )),
             Companion::Cdx | Companion::Pages | Companion::Notes => None,
         }
@@ -151,6 +167,17 @@ impl Companion {
             None => format!("{what}: name the files of the crawl, or their folder"),
         }
     }
+}
+
+/// The command that makes JSON lines of a table whose rows Python's reader finds by `arguments`.
+/// Cells may be longer than its usual limit, and Excel writes a byte order mark.
+fn rows(path: &Path, arguments: &str) -> String {
+    let program = format!(
+        "python3 -c 'import csv, json, sys; csv.field_size_limit(sys.maxsize); \
+         sys.stdin.reconfigure(encoding=\"utf-8-sig\", newline=\"\"); \
+         [print(json.dumps(row)) for row in csv.DictReader({arguments})]'"
+    );
+    format!("{} > {}", fed(&program, path), word(&beside(path, "jsonl")))
 }
 
 /// Whether a text begins as an index does: the legend of CDX, or a line of a key such as
@@ -170,7 +197,9 @@ fn is_index(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::gzip;
     use super::*;
+    use std::process::Command;
 
     /// Companions are told by their content under any name, and else by their name; a crawl in odd
     /// clothes is none.
@@ -218,11 +247,75 @@ mod tests {
         });
     }
 
+    /// Each command does what it is given for, on files that people have: long cells, tabs, a byte
+    /// order mark, compression. It writes over no file.
+    #[test]
+    fn commands_do_what_they_say() {
+        let has = |words: &[&str]| {
+            let run = Command::new(words[0]).args(&words[1..]).output();
+            run.is_ok_and(|output| output.status.success())
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        let bash = |command: &str| {
+            Command::new("bash").args(["-c", command]).output().expect("bash is there")
+        };
+        let play = |name: &str, made: &str| {
+            let (path, made) = (at(name), at(made));
+            let bytes = path.metadata().expect("written").len();
+            let what = super::super::companion(&path, bytes).expect("readable").expect("known");
+            let output = bash(&what.remedy(&path).expect("a command"));
+            assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+            std::fs::read(made).expect("made")
+        };
+        let lacks = |what: &str| {
+            assert!(std::env::var("PAGEFOLD_REQUIRE").as_deref() != Ok("all"), "it lacks {what}");
+            eprintln!("a part of this test cannot run here: it lacks {what}");
+        };
+        if has(&["python3", "--version"]) {
+            let long = "x".repeat(200_000);
+            let lines = |bytes: Vec<u8>| -> Vec<serde_json::Value> {
+                let text = String::from_utf8(bytes).expect("UTF-8");
+                text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+            };
+            let csv = format!("\u{feff}url,text\r\nhttp://a.example/,\"{long}, \r\nb\"\r\n");
+            std::fs::write(at("a.csv"), &csv).expect("written");
+            std::fs::write(at("a.jsonl"), "mine").expect("written");
+            let row = &lines(play("a.csv", "a-2.jsonl"))[0];
+            assert_eq!(row["url"], "http://a.example/");
+            assert_eq!(row["text"], format!("{long}, \r\nb"));
+            assert_eq!(std::fs::read(at("a.jsonl")).expect("readable"), b"mine");
+            std::fs::write(at("b.tsv"), "url\ttext\nu\ta, b\n").expect("written");
+            assert_eq!(lines(play("b.tsv", "b.jsonl"))[0]["text"], "a, b");
+            std::fs::write(at("c.csv.gz"), gzip(b"url,text\nu,t\n")).expect("written");
+            assert_eq!(lines(play("c.csv.gz", "c.jsonl"))[0]["text"], "t");
+        } else {
+            lacks("python3");
+        }
+        if has(&["python3", "-c", "import pyarrow.feather, pyarrow.parquet"]) {
+            let write = "import sys, pyarrow as a; t = a.table({\"text\": [\"t\"]}); n = sys.argv[1]; \
+                         w = a.ipc.new_file(n + \"/f.arrow\", t.schema); w.write(t); w.close(); \
+                         w = a.ipc.new_stream(n + \"/s.arrow\", t.schema); w.write(t); w.close()";
+            let output = Command::new("python3").args(["-c", write]).arg(folder.path()).output();
+            assert!(output.is_ok_and(|output| output.status.success()));
+            assert!(play("f.arrow", "f.parquet").starts_with(b"PAR1"));
+            assert!(play("s.arrow", "s.parquet").starts_with(b"PAR1"));
+        } else {
+            lacks("pyarrow");
+        }
+        std::fs::write(at("x.jsonl"), "old").expect("written");
+        let output = bash(&format!("cd {} && tar -cf x.tar x.jsonl", word(folder.path())));
+        assert!(output.status.success());
+        std::fs::write(at("x.jsonl"), "mine").expect("written");
+        bash(&Companion::Tar.remedy(&at("x.tar")).expect("a command"));
+        assert_eq!(std::fs::read(at("x.jsonl")).expect("readable"), b"mine");
+    }
+
     /// A remedy is one command whose names are quoted.
     #[test]
     fn remedies_are_commands() {
         let line = Companion::Zip.line(Path::new("in/it's.zip"));
-        assert!(line.ends_with(r"run unzip 'in/it'\''s.zip' -d 'in'"), "{line}");
+        assert!(line.ends_with(r"run unzip 'in/it'\''s.zip' -d in"), "{line}");
         assert!(Companion::Cdx.line(Path::new("a.cdx")).contains("name the files of the crawl"));
     }
 }

@@ -28,7 +28,9 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
     // The fast check does not say where it fails.
     let text = match simdutf8::basic::from_utf8(line).or_else(|_| std::str::from_utf8(line)) {
         Ok(text) => text,
-        Err(error) => return reject("bad_utf8", &error),
+        Err(error) => {
+            return reject("bad_utf8", &format_args!("no UTF-8 at byte {}", error.valid_up_to()));
+        }
     };
     let found = wanted.names.iter().map(|_| None).collect();
     let mut object = Object { wanted, found, path: String::new(), levels: 0, duplicate: false };
@@ -52,15 +54,44 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         }
         Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
         Err(_) if line == b"{" => reject("bad_json", &PRINTED),
-        Err(error) if object.duplicate => reject("duplicate_field", &error),
-        Err(error) => reject(word(&error), &error),
+        Err(error) if object.duplicate => reject("duplicate_field", &words(&error)),
+        Err(error) => reject(word(&error), &words(&error)),
     }
 }
 
 /// What a line is that begins an array, and what makes lines of it.
 pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
 /// What a line is that begins an object of several lines, and what makes a line of it.
-const PRINTED: &str = "an object over several lines; one object a line is wanted (jq -c .)";
+pub const PRINTED: &str = "an object over several lines; one object a line is wanted (jq -c .)";
+
+/// What a line is that goes on behind its object.
+pub const SEVERAL: &str = "more behind the first object; one object a line is wanted";
+
+/// What is wrong, in words that need no knowledge of the parser, and at which byte of the line.
+fn words(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&place).unwrap_or(&message);
+    let what = match message {
+        "trailing characters" => return SEVERAL.into(),
+        _ if error.is_eof() => return "the line ends within its object".into(),
+        _ if message.starts_with("invalid type") => return "no JSON object".into(),
+        _ if error.is_data() => return message.into(),
+        "recursion limit exceeded" => "more than 128 levels in one another",
+        "key must be a string" => "a name without quotes",
+        "trailing comma" => "a comma with nothing behind it",
+        "invalid escape" => "no such escape",
+        "invalid number" => "no number",
+        "number out of range" => "a number beyond any range",
+        _ if message.starts_with("control character") => "a control character in a text",
+        _ if message.contains("hex escape") => "half of a surrogate pair, or no hexadecimal digit",
+        _ => match message.strip_prefix("expected ").filter(|what| what.starts_with('`')) {
+            Some(wanted) => return format!("{wanted} is wanted at byte {}", error.column()),
+            None => "no JSON",
+        },
+    };
+    format!("{what} at byte {}", error.column())
+}
 
 /// The names of the fields that a line has: one of them may be what the job means.
 fn fields_of(text: &str) -> String {
@@ -315,6 +346,30 @@ mod tests {
         let outcome = |line: &str| word(&item(line.as_bytes(), &fields));
         assert_eq!(outcome(r#"{"id":7,"site":"s","text":""}"#), "s/7 text 0");
         assert_eq!(outcome(r#"{"site":"s","text":""}"#), "!no_url");
+    }
+
+    /// A bad line is told what is wrong with it in plain words: the parser's named its own types.
+    #[test]
+    fn in_plain_words() {
+        let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
+        for (line, expected) in [
+            ("\"abc\"", "no JSON object"),
+            ("7", "no JSON object"),
+            ("none", "no JSON at byte 2"),
+            ("{\"url\":\"a\"}{\"url\":\"b\"}", SEVERAL),
+            ("{\"url\":\"a\",", "the line ends within its object"),
+            ("{url:1}", "a name without quotes at byte 2"),
+            ("{\"url\" 1}", "`:` is wanted at byte 8"),
+            ("{\"url\":1 2}", "`,` or `}` is wanted at byte 10"),
+            ("{\"url\":\"\\q\"}", "no such escape at byte 10"),
+            ("{\"url\":01}", "no number at byte 9"),
+            ("{\"url\":\"a\",\"url\":\"b\"}", "the field `url` stands twice"),
+            ("{\"url\":\"\\ud800\"}", "half of a surrogate pair"),
+        ] {
+            let item = super::item(line.as_bytes(), 0, &wanted, |_| ());
+            let Item::Reject { detail, .. } = item else { panic!("{line} is taken") };
+            assert!(detail.starts_with(expected), "{line}: {detail}");
+        }
     }
 
     /// The lines that datatrove, dolma, OSCAR and RedPajama write are read with no field named, and

@@ -11,6 +11,7 @@ mod cuts;
 pub mod date;
 mod decoder;
 mod dialect;
+pub mod documents;
 pub mod fields;
 pub mod first_records;
 pub mod frames;
@@ -30,6 +31,7 @@ pub mod redirect_target;
 pub mod row;
 pub mod sample;
 mod score;
+mod shell;
 pub mod source;
 #[cfg(test)]
 mod testing;

@@ -366,7 +366,7 @@ mod tests {
                 .unwrap_or_else(|| panic!("{why}: read"));
             assert_eq!(error.kind(), Kind::Data);
             let line = error.to_string();
-            assert!(line.contains(why) && line.contains("run unzip '"), "{line}");
+            assert!(line.contains(why) && line.contains("run unzip /"), "{line}");
             let mut reader = open_or_reject(&file.split(), &Options::default()).unwrap();
             assert_eq!(words(&read_to_end(&mut *reader, bytes.len())), ["!bad_file"], "{why}");
             assert!(!splits(&file.0, bytes.len() as u64, 100).unwrap().is_empty());

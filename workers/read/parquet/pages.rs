@@ -202,5 +202,16 @@ impl PageReader for Pages {
 
 /// The result of `work`, or the message with which it failed or panicked.
 pub fn guarded<T>(work: impl FnOnce() -> Decoded<T>) -> std::result::Result<T, String> {
-    panics::guarded(work).and_then(|decoded| decoded.map_err(|error| error.to_string()))
+    panics::guarded(work).and_then(|decoded| decoded.map_err(|error| words(&error.to_string())))
+}
+
+/// A message of the decoder without the names of the program's parts that it went through.
+fn words(message: &str) -> String {
+    let parts =
+        ["External: ", "Parquet argument error: ", "Parquet error: ", "Arrow: ", "EOF: ", "NYI: "];
+    let mut rest = message;
+    while let Some(inner) = parts.iter().find_map(|part| rest.strip_prefix(part)) {
+        rest = inner;
+    }
+    rest.to_owned()
 }

@@ -1,0 +1,93 @@
+//! Parts of the commands for a shell that messages give.
+//!
+//! People copy them as they stand, so names are quoted, compressed files are decoded, and what a
+//! command writes is named after no file that is there.
+
+use super::codec::{Codec, without_ending};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// `path` as one word of a shell.
+pub fn word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if path.starts_with('-') {
+        // It would be an option.
+        word(&Path::new(".").join(path))
+    } else if !path.is_empty() && path.chars().all(is_plain) {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}
+
+/// The command line by which `program` reads the decoded bytes of the file at `path` from stdin.
+pub fn fed(program: &str, path: &Path) -> String {
+    let file = word(path);
+    match codec(path) {
+        Codec::Plain => format!("{program} < {file}"),
+        Codec::Gzip => format!("gzip -dc < {file} | {program}"),
+        Codec::Zstd => format!("zstd -dc < {file} | {program}"),
+        Codec::Lz4 => format!("lz4 -dc < {file} | {program}"),
+    }
+}
+
+/// The codec of the file, or the one that its name says if it cannot be read.
+pub fn codec(path: &Path) -> Codec {
+    let mut head = [0; 4];
+    if File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() {
+        return Codec::of(&head);
+    }
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("gz") => Codec::Gzip,
+        Some("zst") => Codec::Zstd,
+        Some("lz4") => Codec::Lz4,
+        _ => Codec::Plain,
+    }
+}
+
+/// A name beside `path` for what is made of it, with this ending, that no file has.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = without_ending(&name);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
+    let mut names = names.map(|n| path.with_file_name(format!("{stem}{n}.{ending}")));
+    names.find(|name| name != path && !name.exists()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name is quoted where the shell would read it as something else.
+    #[test]
+    fn words_of_a_shell() {
+        for (path, expected) in [
+            ("in/a.json", "in/a.json"),
+            ("a b.json", "'a b.json'"),
+            ("in/it's.zip", r"'in/it'\''s.zip'"),
+            ("-x.json", "./-x.json"),
+            ("$x", "'$x'"),
+        ] {
+            assert_eq!(word(Path::new(path)), expected);
+        }
+    }
+
+    /// What is made of a file has its name without the endings of compression and form, and never
+    /// that of a file that is there: the command would write over it.
+    #[test]
+    fn names_that_are_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |name: &str| {
+            let path = beside(&folder.path().join(name), "jsonl");
+            path.file_name().expect("a name").to_string_lossy().into_owned()
+        };
+        assert_eq!(of("a.json.gz"), "a.jsonl");
+        assert_eq!(of("b.jsonl"), "b-2.jsonl");
+        assert_eq!(of("table"), "table.jsonl");
+        std::fs::write(folder.path().join("a.jsonl"), "").expect("written");
+        assert_eq!(of("a.json.gz"), "a-2.jsonl");
+    }
+}
