@@ -113,8 +113,10 @@ impl Found {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        let formats =
-            list(self.formats.iter().map(|(format, n)| (format.name(), *n as u64)).collect());
+        let of = |(format, n): (&Format, &usize)| {
+            format!("{} of {}", counted(*n as u64, "file"), format.name())
+        };
+        let formats = self.formats.iter().map(of).collect::<Vec<_>>().join(", ");
         let mut lines = vec![format!(
             "{}; {} of the first {} looked into, in {}.",
             formats,

@@ -3,7 +3,7 @@
 //! Every mistake is one line that names the file, the line and the key; all are told at once.
 
 use crate::cli::OfJob;
-use crate::config::tree::{self, Table, Value};
+use crate::config::tree::{self, Node, Table, Value};
 use crate::config::{self, Mistake};
 use crate::job_keys::KEYS;
 use std::io::Read;
@@ -67,6 +67,19 @@ fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
             mistakes.push(Mistake { at: Some(at), why: why.into() });
         }
         _ => {}
+    }
+    for name in ["minhash", "sentences"] {
+        let Some(Node { value: Value::Switch(false), at, .. }) = table.get(name) else { continue };
+        let is_listed = |item: &Node| {
+            let Value::Table(item) = &item.value else { return false };
+            matches!(item.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == name)
+        };
+        if let Some(Node { value: Value::List(list), .. }) = table.get("signatures")
+            && list.iter().any(is_listed)
+        {
+            let why = format!("{name} = false: [[signatures]] lists it; take one of both away");
+            mistakes.push(Mistake { at: Some(*at), why });
+        }
     }
     match table.get("signatures").map(|node| (&node.value, node.at)) {
         Some((Value::List(list), at)) if list.is_empty() => {
@@ -239,6 +252,18 @@ mod tests {
             (
                 JOB.replace("\"out\"", "\"in/out\""),
                 "job.toml:5: [output] dir: lies in [read] inputs",
+            ),
+            (
+                JOB.replace("[output]", "key = \"\"\n[output]"),
+                "job.toml:4: [read] key: it names nothing; wanted is \"url\", \"row\" or a field",
+            ),
+            (
+                format!("minhash = false\n{JOB}[[signatures]]\nkind = \"minhash\"\n"),
+                "job.toml:1: minhash = false: [[signatures]] lists it; take one of both away",
+            ),
+            (
+                format!("{JOB}[keep]\nhosts = [\".d.example\"]\n"),
+                "has a dot too many; write `d.example`, or `*.d.example`",
             ),
             (format!("{JOB}[clusters]\nradius = 9\n"), "[clusters] radius"),
             (JOB.replace("\"out\"", "\"s/out\""), "[output] dir"),

@@ -34,6 +34,10 @@ fn main() -> ExitCode {
     match damage::caught(|| commands::carry_out(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            let error = match command.job() {
+                Some(job) => error.naming(job),
+                None => error,
+            };
             logging::print_failure(&error);
             ExitCode::from(error.kind().exit_code())
         }

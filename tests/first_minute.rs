@@ -140,7 +140,7 @@ fn samples() {
         std::fs::read_to_string(at.join(job)).expect("written").replace("read.records_max = 7", "");
     std::fs::write(at.join("dir/whole.toml"), whole).expect("written");
     let refused = says(at, &["run", "dir/whole.toml"], 78);
-    assert!(refused.contains("read.records_max = 7, the job says nothing"), "{refused}");
+    assert!(refused.contains("read.records_max = 7, the job says no limit"), "{refused}");
     says(at, &["rebuild", "dir/whole.toml"], 0);
     assert_eq!(members(&at.join("dir")).len(), 80);
     assert!(says(at, &["run", "dir/whole.toml", "--limit", "7"], 78).contains("read.records_max"));

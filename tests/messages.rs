@@ -313,7 +313,7 @@ fn of_commands() {
         [&["status"][..], &["verify"], &["export"], &["gc"], &["rollback", "1"], &["rebuild"]]
     {
         let words = [&words[..1], &["job.toml"], &words[1..]].concat();
-        says(at, &words, 66, &["no store at store yet; `pagefold run JOB` makes it"]);
+        says(at, &words, 66, &["no store at store yet; `pagefold run job.toml` makes it"]);
     }
     assert!(!at.join("store").exists(), "a command that only looks makes no store");
     // A job that would fail each night is not scheduled.
@@ -491,13 +491,13 @@ fn of_rejected_records() {
     let looked = run(folder.path(), &["verify", "job.toml"]);
     assert!(
         String::from_utf8_lossy(&looked.stdout)
-            .contains("no epoch yet: `pagefold run JOB` commits the first")
+            .contains("no epoch yet: `pagefold run job.toml` commits the first")
     );
     says(
         folder.path(),
         &["status", "job.toml"],
         66,
-        &["store: no epoch yet; `pagefold run JOB` commits the first"],
+        &["store: no epoch yet; `pagefold run job.toml` commits the first"],
     );
     // Among good records, a few bad ones may pass.
     let folder = scene("\"in.jsonl\"", "");
@@ -506,7 +506,7 @@ fn of_rejected_records() {
         folder.path(),
         &["run", "job.toml"],
         65,
-        &["1 of 10 records were rejected (bad_json 1; such as"],
+        &["1 of 10 records was rejected (bad_json 1; such as"],
     );
     assert!(
         said.contains("To let it pass once: --allow rejects, or raise [read] rejects_max = 0.05"),
@@ -607,12 +607,101 @@ fn in_the_log() {
     }
 }
 
+/// Runs the command `pagefold` of `folder` with `words`, as a user to whom access is denied: to root
+/// nothing is.
+fn as_nobody(folder: &Path, words: &[&str]) -> Output {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(folder.join("pagefold"));
+    command.args(words).current_dir(folder).env_remove("RUST_LOG");
+    if rustix::process::geteuid().is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    command.output().expect("started")
+}
+
+/// What may not be entered, read or listened on is denied, and not missing or damaged.
+#[test]
+fn of_denied_access_elsewhere() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("changed");
+    };
+    let folder = scene("\"closed/in.jsonl\"", "");
+    let at = folder.path();
+    write(at, "closed/in.jsonl", GOOD);
+    says(at, &["run", "job.toml"], 0, &[]);
+    std::fs::copy(pagefold(), at.join("pagefold")).expect("copied");
+    mode(at, 0o755);
+    mode(&at.join("pagefold"), 0o755);
+    let denied = |words: &[&str], expected: &str| {
+        let output = as_nobody(at, words);
+        let said = failure(&output.stderr);
+        assert_eq!(output.status.code(), Some(77), "{words:?}: {said}");
+        assert!(said.contains(expected) && !said.contains("os error"), "{words:?}: {said}");
+    };
+    mode(&at.join("closed"), 0o000);
+    let elsewhere = ["run", "job.toml", "--set", "store=other", "--dry-run"];
+    denied(&elsewhere, "closed/in.jsonl: Permission denied");
+    denied(&["init", "closed/in.jsonl"], "closed/in.jsonl: Permission denied");
+    mode(&at.join("closed"), 0o755);
+    let segments = std::fs::read_dir(at.join("store/data")).expect("readable");
+    for segment in segments {
+        mode(&segment.expect("readable").path(), 0o000);
+    }
+    denied(&["verify", "job.toml", "--full"], "files may not be read");
+}
+
+/// What the report says of a job with one signature, and of a file that only one worker can read,
+/// is said by `--json` and by a dry run as well.
+#[test]
+fn of_runs_without_a_report() {
+    let folder = scene("\"in.jsonl.gz\"", "");
+    let at = folder.path();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    let lines = GOOD.repeat(8000);
+    std::io::Write::write_all(&mut encoder, lines.as_bytes()).expect("in memory");
+    std::fs::write(at.join("in.jsonl.gz"), encoder.finish().expect("in memory")).expect("written");
+    let dry = run(at, &["run", "job.toml", "--threads", "2", "--dry-run"]);
+    let said = String::from_utf8_lossy(&dry.stdout);
+    assert!(said.contains("cannot be divided: one of 2 workers reads it"), "{said}");
+    let sets = ["--set", "minhash=false", "--set", "sentences=false"];
+    let plain = run(at, &[&["run", "job.toml", "--threads", "2"], &sets[..]].concat());
+    let said = String::from_utf8_lossy(&plain.stdout);
+    assert!(said.contains("cannot be divided: one of 2 workers read it"), "{said}");
+    write(at, "new.jsonl", GOOD);
+    let more = ["--set", "read.inputs=new.jsonl", "--json"];
+    let json = run(at, &[&["run", "job.toml"], &sets[..], &more].concat());
+    let said = String::from_utf8_lossy(&json.stderr);
+    assert!(said.contains("simhash alone proposes pairs"), "{said}");
+}
+
+/// What is missing or of another kind is named with its key or its option.
+#[test]
+fn of_places() {
+    let folder = scene("\"in.jsonl\"", "");
+    let at = folder.path();
+    std::fs::create_dir(at.join("fold")).expect("made");
+    let set = ["run", "job.toml", "--set", "features.dictionary=fold"];
+    says(at, &set, 78, &["fold: a folder, where [features] dictionary wants a file"]);
+    let units = ["schedule", "job.toml", "--systemd", "--to", "gone"];
+    says(at, &units, 73, &["--to gone: no such folder; make it first"]);
+    let ping = ["run", "job.toml", "--set", "output.ping=x"];
+    says(at, &ping, 78, &["[output] ping: no URL, such as https://a.example/ping"]);
+    says(at, &["send", "x", "in.jsonl"], 64, &["x: no URL; wanted is such as http://127"]);
+    let key = ["run", "job.toml", "--set", "read.key="];
+    says(at, &key, 78, &["--set read.key=: [read] key: it names nothing"]);
+    says(at, &["run", "job.toml"], 0, &[]);
+    let key = ["run", "job.toml", "--set", "read.key=id"];
+    says(at, &key, 78, &["read.key = \"url\", the job says \"id\""]);
+    let tables = run(at, &["status", "job.toml", "--tables"]);
+    assert!(String::from_utf8_lossy(&tables.stdout).contains(" 1 row  "));
+}
+
 /// Denied access has one exit code, wherever it is met: at the store's folder, at the lock of
 /// another user, at the results, at an input.
 #[test]
 fn of_denied_access() {
     use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::CommandExt;
     let mode = |path: &Path, mode: u32| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("changed");
     };
@@ -636,13 +725,7 @@ fn of_denied_access() {
             std::fs::remove_dir_all(at.join("store")).expect("removed");
         }
         mode(&at.join(denied), if at.join(denied).is_dir() { 0o555 } else { 0 });
-        let mut command = Command::new(at.join("pagefold"));
-        command.args(["run", "job.toml"]).current_dir(at).env_remove("RUST_LOG");
-        if rustix::process::geteuid().is_root() {
-            // To root nothing is denied.
-            command.uid(65_534).gid(65_534);
-        }
-        let output = command.output().expect("started");
+        let output = as_nobody(at, &["run", "job.toml"]);
         let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(77), "{name}: {stderr}");
         assert!(stderr.contains("denied"), "{name}: {stderr}");
@@ -688,7 +771,7 @@ fn of_reports() {
     // An epoch that a guard refused becomes one that was not finished.
     write(at, "more.jsonl", &[GOOD, "{broken\n"].concat());
     let both = ["--set", "confirm.facts=off", "--set", "read.inputs=[\"in.jsonl\",\"more.jsonl\"]"];
-    says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["1 of 2 records were rejected"]);
+    says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["1 of 2 records was rejected"]);
     let attempt = std::fs::read_dir(at.join("store/attempt"))
         .expect("attempts")
         .next()

@@ -130,6 +130,13 @@ impl Error {
         self
     }
 
+    /// Names the job where the line says `run JOB`, so that its advice can be copied.
+    pub fn naming(mut self, job: &Path) -> Error {
+        self.line =
+            self.line.replace("`pagefold run JOB`", &format!("`pagefold run {}`", job.display()));
+        self
+    }
+
     /// Changes the kind, unless access was denied: that has one remedy wherever it happens.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         if self.kind != Kind::Permission {
@@ -170,12 +177,29 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line)?;
         let mut cause = self.source.as_deref().map(|s| s as &dyn StdError);
+        let mut said = self.line.clone();
         while let Some(error) = cause {
-            write!(f, ": {error}")?;
+            let what = without_number(&error.to_string());
+            // Many errors repeat what caused them.
+            if !said.ends_with(&what) {
+                write!(f, ": {what}")?;
+                said = what;
+            }
             cause = error.source();
         }
         Ok(())
     }
+}
+
+/// `message` without the number of the system's error, which stands behind its words.
+fn without_number(message: &str) -> String {
+    let mut rest = message;
+    let mut words = String::new();
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        words += before;
+        rest = after.split_once(')').map_or("", |(_, after)| after);
+    }
+    words + rest
 }
 
 impl StdError for Error {
@@ -191,6 +215,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 mod tests {
     use super::*;
     use std::io::{Error as IoError, ErrorKind};
+
+    /// The words of the system stand once, without its number.
+    #[test]
+    fn words_of_the_system() {
+        let cause = IoError::from_raw_os_error(2);
+        let error = Error::io("read", Path::new("x"), cause);
+        assert_eq!(error.to_string(), "cannot read x: No such file or directory");
+        let outer = Error::internal("failed").caused_by(IoError::other(error));
+        assert_eq!(outer.to_string(), "failed: cannot read x: No such file or directory");
+    }
 
     /// Only a missing input is `NoInput`; a missing file of our own is an I/O error.
     #[test]

@@ -153,6 +153,37 @@ pub enum Command {
 }
 
 impl Command {
+    /// The job file that the command is about.
+    pub fn job(&self) -> Option<&Path> {
+        let of = match self {
+            Command::Run(Start { unattended, .. }) | Command::Rank(unattended) => {
+                return Some(&unattended.run.job);
+            }
+            Command::Rebuild(run) => return Some(&run.job),
+            Command::Schedule(of) => return Some(&of.job),
+            Command::Init(_)
+            | Command::Send(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Worker => return None,
+            Command::Check(of) => &of.of,
+            Command::Estimate(of) => &of.of,
+            Command::Export(of) => &of.of,
+            Command::Filter(of) => &of.of,
+            Command::Status(of) => &of.of,
+            Command::Explain(of) => &of.of,
+            Command::Query(of) => &of.of,
+            Command::Serve(of) => &of.of,
+            Command::Report(of) => &of.of,
+            Command::Verify(of) => &of.of,
+            Command::Eval(of) => &of.of,
+            Command::Rollback(of) => &of.of,
+            Command::Gc(of) => &of.of,
+            Command::Lexicon(of) => &of.of,
+        };
+        Some(&of.job)
+    }
+
     /// Whether the command is quiet, and its level of verbosity.
     pub fn verbosity(&self) -> (bool, u8) {
         match self {

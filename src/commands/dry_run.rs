@@ -9,6 +9,7 @@ use crate::commands::run::{clock, topology, with_job};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size};
+use crate::terminal::report::undivided;
 use serde_json::json;
 use std::fmt::Write as _;
 use workers::commit::guards::check_space;
@@ -86,8 +87,10 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "files": inputs,
         }));
     }
+    let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
     let mut out =
         text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
+    out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
     out.extend(forecast.map(|forecast| costs(&forecast)));
     show(&out)
 }

@@ -91,7 +91,10 @@ impl To<'_> {
             }
             let mut response = match request.send(batch) {
                 Ok(response) => response,
-                Err(ureq::Error::BadUri(why)) => return Err(failed(Kind::Usage, &why)),
+                Err(ureq::Error::BadUri(_)) => {
+                    let why = "no URL; wanted is such as http://127.0.0.1:7311/check";
+                    return Err(failed(Kind::Usage, why));
+                }
                 // The server may be starting again. What it took is found when it is sent again.
                 Err(error) => {
                     refused = error.to_string();

@@ -107,7 +107,8 @@ fn as_json(
 fn tables(manifest: &Manifest) -> String {
     let line = |(name, table): (&String, &TableState)| {
         let (rows, runs) = (grouped(table.rows), counted(table.runs.len() as u64, "run"));
-        format!("  {name:22} {rows:>14} rows {:>10} {runs:>9}\n", size(table.bytes()))
+        let unit = if table.rows == 1 { "row" } else { "rows" };
+        format!("  {name:22} {rows:>14} {unit:4} {:>10} {runs:>9}\n", size(table.bytes()))
     };
     manifest.tables.iter().map(line).collect()
 }

@@ -42,7 +42,8 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
             None if report.findings.is_empty() && report.head.is_none() => {
-                text.push_str("no epoch yet: `pagefold run JOB` commits the first\n");
+                let shown = arguments.of.job.display();
+                let _ = writeln!(text, "no epoch yet: `pagefold run {shown}` commits the first");
             }
             None if !arguments.deep => {}
             None => text.push_str("deep: not begun, as files are damaged\n"),
@@ -50,9 +51,22 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         show(&text)?;
     }
     if !report.findings.is_empty() {
-        let files = counted(report.findings.len() as u64, "damaged file");
-        let line = format!("{}: {files}", job.store.display());
-        return Err(Error::new(Kind::Io, line));
+        // A file that may not be read says nothing about its bytes.
+        let is_denied = |finding: &verify::Finding| {
+            std::fs::File::open(&finding.path)
+                .is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
+        };
+        let denied = report.findings.iter().filter(|finding| is_denied(finding)).count();
+        let damaged = report.findings.len() - denied;
+        let (kind, line) = match (damaged, denied) {
+            (0, n) => (Kind::Permission, format!("{} may not be read", counted(n as u64, "file"))),
+            (n, 0) => (Kind::Io, counted(n as u64, "damaged file")),
+            (n, m) => (
+                Kind::Io,
+                format!("{}, and {m} that may not be read", counted(n as u64, "damaged file")),
+            ),
+        };
+        return Err(Error::new(kind, format!("{}: {line}", job.store.display())));
     }
     match deep.map_or(0, |deep| deep.found()) {
         0 => Ok(()),

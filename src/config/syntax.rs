@@ -7,25 +7,115 @@ use crate::config::written::{At, line_of};
 pub fn mistake(text: &str, error: &toml::de::Error) -> Mistake {
     let line = line_of(text, error.span().map_or(0, |span| span.start));
     let written = text.lines().nth(line - 1).unwrap_or_default().trim();
-    Mistake { at: Some(At::Line(line)), why: why(written, error.message()) }
+    match open_list(text, line) {
+        Some((begun, false)) => {
+            let shown = shown(text.lines().nth(begun - 1).unwrap_or_default().trim());
+            let why = format!("`{shown}`: this bracket is not closed");
+            Mistake { at: Some(At::Line(begun)), why }
+        }
+        Some((begun, true)) if begun < line => {
+            let shown = shown(written);
+            let why =
+                format!("`{shown}`: in a list, each text stands in quotes, with a comma behind");
+            Mistake { at: Some(At::Line(line)), why }
+        }
+        _ => Mistake { at: Some(At::Line(line)), why: why(written, error.message()) },
+    }
+}
+
+/// The line of the list of several lines that is open at `line`, and whether it is closed before
+/// the next key or table.
+fn open_list(text: &str, line: usize) -> Option<(usize, bool)> {
+    let is_name = |name: &str| {
+        let name = name.trim();
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c))
+    };
+    let lists = |line: &str| -> i32 {
+        let line = line.split('#').next().unwrap_or(line);
+        let count = |bracket: char| line.matches(bracket).count() as i32;
+        count('[') - count(']')
+    };
+    let is_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let is_table = |line: &str| {
+        let name = line.trim_start_matches('[').trim_end_matches(']');
+        line.starts_with('[') && line.ends_with(']') && is_name(name)
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let begun = (0..line.min(lines.len())).rev().find(|&at| {
+        let value = lines[at].split_once('=').map_or("", |(_, value)| value.trim_start());
+        is_key(lines[at]) && value.starts_with('[') && lists(lines[at]) > 0
+    })?;
+    let mut open = lists(lines[begun]);
+    for (at, next) in lines.iter().enumerate().skip(begun + 1) {
+        if is_key(next) || is_table(next) {
+            break;
+        }
+        open += lists(next);
+        if open <= 0 {
+            return (at + 1 >= line).then_some((begun + 1, true));
+        }
+    }
+    Some((begun + 1, false))
+}
+
+/// `written`, cut if it is long.
+fn shown(written: &str) -> String {
+    written.chars().take(80).collect()
 }
 
 fn why(written: &str, message: &str) -> String {
     if message.contains("duplicate") {
         return format!("`{}` is there twice", written.split('=').next().unwrap_or(written).trim());
     }
-    let shown: String = written.chars().take(80).collect();
+    let shown = shown(written);
     let value = written.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
     let is_bare = |value: &str| {
         value.starts_with(|c: char| c.is_alphabetic() || "/~.$".contains(c))
             && !value.contains(['"', '\'', '[', '{'])
     };
+    let is_switch = |value: &str| {
+        let words = ["yes", "no", "on", "off", "true", "false"];
+        words.iter().any(|word| word.eq_ignore_ascii_case(value))
+    };
     match value {
         Some((key, "")) => format!("`{key}` has no value"),
+        Some((_, value)) if is_switch(value) => {
+            format!("`{shown}`: write true or false, or a number; a text stands in quotes")
+        }
+        Some((_, value)) if value.starts_with('"') && value.contains('\\') => format!(
+            "`{shown}`: in double quotes a backslash begins an escape; write / or stand it in '...'"
+        ),
         Some((key, value)) if !key.is_empty() && is_bare(value) => {
             format!("`{shown}`: a text stands in quotes: {key} = \"{value}\"")
         }
         _ if shown.is_empty() => "a quote, a bracket or a brace is not closed above".into(),
         _ => format!("`{shown}` is not TOML: a line is `key = value`, `[table]` or `# comment`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::tree;
+    use crate::config::written::At;
+
+    /// What is no TOML is told at the line where it began, and the advice is not refused next.
+    #[test]
+    fn what_is_told() {
+        for (text, line, expected) in [
+            ("a = 1\nb = yes\n", 2, "`b = yes`: write true or false, or a number"),
+            ("b = True\n", 1, "`b = True`: write true or false"),
+            ("b = x\n", 1, "a text stands in quotes: b = \"x\""),
+            ("d = \"C:\\data\"\n", 1, "a backslash begins an escape; write /"),
+            ("a = [\n[t]\nb = 1\n", 1, "`a = [`: this bracket is not closed"),
+            ("a = [\"x\",\nb = 1\n", 1, "`a = [\"x\",`: this bracket is not closed"),
+            ("a = [\"x\"\n", 1, "this bracket is not closed"),
+            ("a = [\n  \"x\"\n  \"y\",\n]\nb = 1\n", 3, "in a list, each text stands in quotes"),
+            ("a = [\n  \"x\",\n]\nb == 1\n", 4, "is not TOML"),
+            ("a = [\"x\"]\nb == 1\n", 2, "is not TOML"),
+        ] {
+            let mistake = tree::parse(text).expect_err(text);
+            assert_eq!(mistake.at, Some(At::Line(line)), "{text}: {}", mistake.why);
+            assert!(mistake.why.contains(expected), "{text}: {}", mistake.why);
+        }
     }
 }

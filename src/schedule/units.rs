@@ -228,6 +228,10 @@ pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<String> {
             units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
         return Ok(text.join("\n"));
     };
+    if !folder.is_dir() {
+        let why = "no such folder; make it first";
+        return Err(Error::new(Kind::Output, format!("--to {}: {why}", folder.display())));
+    }
     for unit in units {
         let path = folder.join(&unit.name);
         durable::write(&path, unit.text.as_bytes()).map_err(|e| e.with_kind(Kind::Output))?;

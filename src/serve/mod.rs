@@ -31,7 +31,7 @@ use crate::serve::queue::Queue;
 use crate::serve::rate::Rate;
 use listenfd::ListenFd;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -164,8 +164,7 @@ pub fn serve(
     let runtime = runtime.worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
     let outcome = runtime.block_on(async {
-        let failed =
-            |e| Error::new(Kind::Io, format!("cannot listen on {}", options.bind)).caused_by(e);
+        let failed = |e| Error::io("listen on", Path::new(&options.bind.to_string()), e);
         let listener = match handed {
             Some(listener) => TcpListener::from_std(listener).map_err(failed)?,
             None => TcpListener::bind(options.bind).await.map_err(failed)?,

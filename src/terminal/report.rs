@@ -18,8 +18,9 @@ use workers::fold::epoch::Receipt;
 use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::plan::Plan;
-use workers::plan::division::SPLIT_BYTES_MAX;
+use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::examine;
+use workers::plan::inputs::Input;
 use workers::read::PageKey;
 use workers::store::durable;
 use workers::store::manifest::Head;
@@ -116,6 +117,9 @@ impl Outcome<'_> {
             warn_of_large_clusters(&exported.summary.large);
         }
         if arguments.json {
+            if let Some(name) = self.job.single_signature() {
+                tracing::warn!("{name} alone proposes pairs, as the job leaves all others out");
+            }
             return match &self.exported {
                 Some(exported) => print_json(&exported.summary),
                 None => print_json(&json!({ "epoch": self.plan.epoch, "exported": false })),
@@ -164,7 +168,8 @@ impl Outcome<'_> {
             let (records, files) =
                 (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
             line(&mut out, "read", format!("{records} of {files}, {megabytes:.1} MB"));
-            if let Some(rest) = undivided(self.plan, processes * workers) {
+            let Plan { inputs, splits, .. } = self.plan;
+            if let Some(rest) = undivided(inputs, splits, processes * workers, "read") {
                 line(&mut out, "uneven", rest);
             }
             line(&mut out, "accepted", grouped(self.counts.accepted));
@@ -399,21 +404,23 @@ fn barren(paths: &[String]) -> String {
     let inputs = counted(paths.len() as u64, "input");
     let named = paths[..paths.len().min(BARREN_NAMED_MAX)].join(", ");
     let more = if paths.len() > BARREN_NAMED_MAX { ", ..." } else { "" };
-    format!("{inputs} gave no record and are not consumed: {named}{more}")
+    let are = if paths.len() == 1 { "is" } else { "are" };
+    format!("{inputs} gave no record and {are} not consumed: {named}{more}")
 }
 
-/// Which input kept one worker busy while others had nothing to read: a compressed file is one
-/// stream, whatever its size.
-fn undivided(plan: &Plan, workers: usize) -> Option<String> {
-    let largest = plan.splits.iter().max_by_key(|split| split.bytes())?;
-    let share = plan.bytes() / workers.max(1) as u64;
-    if largest.bytes() <= SPLIT_BYTES_MAX.max(share + share / 4) {
-        return None;
-    }
-    let input = &plan.inputs[largest.parts.first()?.input];
+/// Which input keeps one worker busy while others have nothing to read: a compressed file is one
+/// stream, whatever its size. `reads` is the verb.
+pub fn undivided(
+    inputs: &[Input],
+    splits: &[PlannedSplit],
+    workers: usize,
+    reads: &str,
+) -> Option<String> {
+    let largest = uncut(splits, workers)?;
+    let input = &inputs[largest.parts.first()?.input];
     let megabytes = largest.bytes() as f64 / 1e6;
     Some(format!(
-        "{} ({megabytes:.0} MB) cannot be divided: one of {workers} workers read it",
+        "{} ({megabytes:.1} MB) cannot be divided: one of {workers} workers {reads} it",
         input.shown()
     ))
 }

@@ -6,6 +6,7 @@
 //! inputs for nothing.
 
 use crate::error::{Error, Result};
+use crate::figures::{counted, grouped};
 use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
 use crate::plan::Plan;
@@ -66,8 +67,10 @@ impl Rejects {
             if self.accepted < self.rejected { self.remedy() } else { allow.to_owned() }
         });
         format!(
-            "{} of {read} records were rejected ({}{first}); nothing was committed. {remedy}{}",
-            self.rejected,
+            "{} of {} {} rejected ({}{first}); nothing was committed. {remedy}{}",
+            grouped(self.rejected),
+            counted(read, "record"),
+            if self.rejected == 1 { "was" } else { "were" },
             self.reasons,
             self.listed()
         )

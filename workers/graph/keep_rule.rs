@@ -155,6 +155,11 @@ impl Options {
         }
         if let Some(given) = self.hosts.iter().find(|host| Pattern::of(host).is_none()) {
             let name = given.trim_start_matches("*.");
+            let bare = name.trim_matches('.');
+            if bare != name && Pattern::of(bare).is_some() {
+                let meant = format!("write `{bare}`, or `*.{bare}` for the hosts below it");
+                return Err(format!("hosts: {given:?} has a dot too many; {meant}"));
+            }
             let host = url::Url::parse(name).ok().and_then(|url| url.host_str().map(str::to_owned));
             let meant = host.map_or("such as `www.example` or `*.example`".into(), |host| {
                 format!("write `{host}`")
@@ -195,7 +200,7 @@ impl Pattern {
     fn of(given: &str) -> Option<Pattern> {
         let (is_below, name) = given.strip_prefix("*.").map_or((false, given), |rest| (true, rest));
         // The parser takes percent escapes, which no name needs, and a star.
-        if name.contains(['%', '*']) {
+        if name.contains(['%', '*']) || name.starts_with('.') || name.ends_with('.') {
             return None;
         }
         match (url::Host::parse(name).ok()?, is_below) {

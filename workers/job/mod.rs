@@ -244,7 +244,9 @@ impl Job {
             wrong(&format!("signatures.{name}"), why);
         }
         if let Err(why) = self.read.options("").check() {
-            wrong("read.fields", format!("[read] {why}"));
+            // It begins with the key.
+            let key = why.split(':').next().unwrap_or("fields");
+            wrong(&format!("read.{key}"), format!("[read] {why}"));
         }
         if !(1..=64).contains(&self.features.characters) {
             let why = format!(

@@ -14,6 +14,7 @@ pub mod furniture;
 
 use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
+use crate::figures::{counted, grouped};
 use crate::fold::epoch::Progress;
 use crate::fold::splits::Counts;
 use crate::fold::{ingest, visit_maker};
@@ -211,7 +212,9 @@ fn read_all(
         let (read, max) = (counts.read, job.read.rejects_max);
         let reasons: Vec<String> =
             counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
-        let line = format!("{rejected} of {read} records were rejected ({})", reasons.join(", "));
+        let verb = if rejected == 1 { "was" } else { "were" };
+        let (n, of) = (grouped(rejected), counted(read, "record"));
+        let line = format!("{n} of {of} {verb} rejected ({})", reasons.join(", "));
         return Err(Error::new(
             Kind::Data,
             format!("{line}: look at them with a run, or raise [read] rejects_max = {max}"),

@@ -48,8 +48,7 @@ impl PlannedSplit {
 /// Divides `inputs` among `workers` workers. The splits are in the order of the inputs.
 pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
     let total: u64 = inputs.iter().map(|input| input.bytes).sum();
-    let share = (total / (workers.max(1) as u64 * SPLITS_OF_WORKER))
-        .clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX);
+    let share = share_of(total, workers);
     let mut splits = Vec::new();
     // Inputs that are little more than a share stay whole: halves would be small.
     let (mut parts, mut bytes) = (Vec::new(), 0);
@@ -76,6 +75,22 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
     Ok(splits)
 }
 
+/// The split of an input that cannot be cut, if it keeps one of `workers` busy while others have
+/// nothing left to read: a compressed file is one stream.
+pub fn uncut(splits: &[PlannedSplit], workers: usize) -> Option<&PlannedSplit> {
+    let total: u64 = splits.iter().map(PlannedSplit::bytes).sum();
+    let largest = splits.iter().max_by_key(|split| split.bytes())?;
+    let (most, others) = (largest.bytes(), workers.max(1) as u64 - 1);
+    let could_be_cut = most <= share_of(total, workers) * 3 / 2;
+    let has_company = most.saturating_mul(others) <= (total - most) / 4 * 5;
+    (others > 0 && largest.parts.len() == 1 && !could_be_cut && !has_company).then_some(largest)
+}
+
+/// The bytes of a split when `total` bytes are divided among `workers` workers.
+fn share_of(total: u64, workers: usize) -> u64 {
+    (total / (workers.max(1) as u64 * SPLITS_OF_WORKER)).clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX)
+}
+
 /// The splits, the largest first. They are dealt to the processes in turn.
 pub fn by_size(splits: &[PlannedSplit]) -> Vec<usize> {
     let mut ids: Vec<usize> = (0..splits.len()).collect();
@@ -91,6 +106,32 @@ pub fn reader_of(splits: &[PlannedSplit], id: usize, processes: usize) -> usize 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file that cannot be cut is told wherever others wait for it, and not where it is small or
+    /// has company.
+    #[test]
+    fn what_is_uncut() {
+        let of = |sizes: &[u64], workers: usize| {
+            let part = |(input, &end): (usize, &u64)| PlannedSplit {
+                parts: vec![Part { input, start: 0, end }],
+            };
+            let splits: Vec<PlannedSplit> = sizes.iter().enumerate().map(part).collect();
+            uncut(&splits, workers).map(PlannedSplit::bytes)
+        };
+        let mib = 1 << 20;
+        assert_eq!(of(&[3 * mib], 2), Some(3 * mib));
+        assert_eq!(of(&[3 * mib, mib], 2), Some(3 * mib));
+        assert_eq!(of(&[100 * mib], 8), Some(100 * mib));
+        for (sizes, workers) in [
+            (&[3 * mib][..], 1),
+            (&[3 * mib, 3 * mib], 2),
+            (&[100 << 10], 8),
+            (&[mib, mib, mib, mib], 4),
+            (&[], 4),
+        ] {
+            assert_eq!(of(sizes, workers), None, "{sizes:?}");
+        }
+    }
     use std::path::Path;
 
     fn input(path: &Path, bytes: u64) -> Input {

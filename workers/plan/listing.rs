@@ -43,13 +43,16 @@ pub struct LeftOut {
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = [
-            (self.hidden, "names with . or _ in front"),
-            (self.links, "symbolic links"),
-            (self.special, "pipes, sockets or devices"),
-            (self.deep, "folders below 32 levels"),
+            (self.hidden, ["name with . or _ in front", "names with . or _ in front"]),
+            (self.links, ["symbolic link", "symbolic links"]),
+            (self.special, ["pipe, socket or device", "pipes, sockets or devices"]),
+            (self.deep, ["folder below 32 levels", "folders below 32 levels"]),
         ];
-        let list: Vec<String> =
-            of.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        let list: Vec<String> = of
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, [one, several])| format!("{n} {}", if *n == 1 { one } else { several }))
+            .collect();
         f.write_str(&list.join(", "))
     }
 }
@@ -62,9 +65,9 @@ impl fmt::Display for LeftOut {
 pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
     let mut found = Listing::default();
     for pattern in patterns {
-        let path = if pattern.exists() { Some(pattern.clone()) } else { literal(pattern) };
+        let path = if is_there(pattern)? { Some(pattern.clone()) } else { literal(pattern) };
         match path {
-            Some(path) if path.exists() => collect(&path, 0, true, &mut found)?,
+            Some(path) if is_there(&path)? => collect(&path, 0, true, &mut found)?,
             Some(path) => {
                 let line = format!("{}: no such input, named in [read] inputs", shown(&path));
                 return Err(Error::new(Kind::NoInput, line));
@@ -90,6 +93,15 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
         tracing::warn!(left_out = %found.left_out, "some of the input folders are not read");
     }
     Ok(found)
+}
+
+/// Whether something is at `path`. It is an error if the system does not say it: what lies in a
+/// folder that may not be entered is not missing.
+fn is_there(path: &Path) -> Result<bool> {
+    match path.try_exists() {
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(Error::input("read", path, e)),
+        found => Ok(found.unwrap_or(false)),
+    }
 }
 
 /// The files that `patterns` name, see [`list`].

@@ -92,6 +92,9 @@ impl Options {
         let key = match &self.key {
             PageKey::Url => url.iter().collect(),
             PageKey::Row => Vec::new(),
+            PageKey::Field(name) if name.is_empty() => {
+                return Err("key: it names nothing; wanted is \"url\", \"row\" or a field".into());
+            }
             PageKey::Field(name) => vec![name],
         };
         let mut names: Vec<&String> =

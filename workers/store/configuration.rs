@@ -92,12 +92,25 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
         ["signatures", kind] => format!("[[signatures]] {kind} {last}"),
         _ => names.join("."),
     };
-    Difference { then: format!("{name} = {}", shown(last, then)), now: shown(last, now) }
+    // A key that is absent has its default; the identity of older stores has no key for it.
+    let default = match name.as_str() {
+        "read.key" => Some("\"url\""),
+        "read.records_max" => Some("no limit"),
+        "features.dictionary" | "features.idf" | "features.stop_words" | "extract.furniture" => {
+            Some("no file")
+        }
+        _ => None,
+    };
+    let shown = |value: &Value| match (value, default) {
+        (Value::Null, Some(default)) => default.to_owned(),
+        (Value::Null, None) => "its default".to_owned(),
+        _ => shown(last, value),
+    };
+    Difference { then: format!("{name} = {}", shown(then)), now: shown(now) }
 }
 
 fn shown(key: &str, value: &Value) -> String {
     match value {
-        Value::Null => "nothing".into(),
         // Of a file its digest counts.
         Value::String(digest) if is_digest(digest) => {
             format!("a file of digest {}...", &digest[..8])
@@ -135,8 +148,8 @@ mod tests {
         assert_eq!(
             all_of(&differences(&then, &now)),
             "version 1 of the rule `numerals`, the job says 2, as this build has it; contents.text = \"all\", the job says \"none\"; \
-             features.idf = nothing, the job says a file of digest abababab...; no i_match, the job says the signature i_match; \
-             [[signatures]] minhash bins = 24, the job says 16; simhash.bands = nothing, the job says 9; simhash.k = 3, the job says 2"
+             features.idf = no file, the job says a file of digest abababab...; no i_match, the job says the signature i_match; \
+             [[signatures]] minhash bins = 24, the job says 16; simhash.bands = its default, the job says 9; simhash.k = 3, the job says 2"
         );
         let signatures = |list: Value| json!({ "signatures": list });
         let left = differences(
@@ -144,6 +157,9 @@ mod tests {
             &signatures(json!({})),
         );
         assert_eq!(all_of(&left), "the signature minhash, the job says minhash = false");
+        let key = |key: Value| json!({ "read": { "key": key } });
+        let keyed = differences(&key(Value::Null), &key(json!("id")));
+        assert_eq!(all_of(&keyed), "read.key = \"url\", the job says \"id\"");
         let confirm = |least: u16| json!({ "confirm": { "similarity_min": least } });
         let moved = differences(&confirm(8000), &confirm(9000));
         assert_eq!(all_of(&moved), "confirm.similarity_min = 0.8, the job says 0.9");

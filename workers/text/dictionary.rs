@@ -141,6 +141,9 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
             );
             Error::new(Kind::NoInput, line)
         }
+        ErrorKind::IsADirectory => {
+            Error::config(path, "a folder, where [features] dictionary wants a file")
+        }
         _ => Error::io("read", path, e),
     };
     let mut bytes = Vec::new();
