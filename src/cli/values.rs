@@ -4,7 +4,7 @@ use crate::config::paths;
 use crate::config::takes::Takes;
 use clap::builder::{PathBufValueParser, StringValueParser, TypedValueParser};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The path of what is read. One that no shell has expanded, or a URL, would be a file that is not
 /// there, or a pattern without a match.
@@ -19,9 +19,14 @@ pub fn place() -> impl TypedValueParser<Value = PathBuf> {
 }
 
 fn path(refused: fn(&str) -> Option<String>) -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(move |path| match path.to_str().and_then(refused) {
-        Some(why) => Err(why),
-        None => Ok(path),
+    PathBufValueParser::new().try_map(move |path| {
+        // A name with such letters that is there, or whose folder is, is meant.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let is_there = path.exists() || folder.is_some_and(Path::exists);
+        match path.to_str().and_then(refused).filter(|_| !is_there) {
+            Some(why) => Err(why),
+            None => Ok(path),
+        }
     })
 }
 
@@ -86,6 +91,9 @@ mod tests {
         assert!(why(place(), "s3://b/f").is_some_and(|why| why.contains("only local files")));
         assert!(why(source(), "~/f").is_some_and(|why| why.contains("~ is not expanded")));
         assert_eq!(why(place(), "out/f"), None);
+        let folder = tempfile::tempdir().expect("a folder");
+        let odd = folder.path().join("a $HOME.jsonl");
+        assert_eq!(why(source(), odd.to_str().expect("UTF-8")), None);
         let odd = OsStr::from_bytes(b"caf\xe9");
         let taken = source().parse_ref(&clap::Command::new("x"), None, odd);
         assert_eq!(taken.ok(), Some(PathBuf::from(odd)));
