@@ -56,7 +56,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let complete = plan.complete.then_some(plan.source);
     let lapse = LapseRule { retention: plan.retention, complete, seen_max: seen_max(plan) };
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
-    let keeps_missing = plan.complete && splits::unreadable(epoch)? > 0;
+    let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
     let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min };
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;

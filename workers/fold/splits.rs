@@ -6,7 +6,6 @@
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
-use crate::fold::epoch::Epoch;
 use crate::locks::lock;
 use crate::plan::Plan;
 use crate::plan::consumed::Taken;
@@ -185,8 +184,8 @@ pub fn all(plan: &Plan, attempt: &Path) -> Result<Finished> {
 }
 
 /// The bad records of all splits that do not say which URL they are about.
-pub fn unreadable(epoch: &Epoch) -> Result<u64> {
-    let finished = all(&epoch.shared.plan, &epoch.shared.attempt)?;
+pub fn unreadable(plan: &Plan, attempt: &Path) -> Result<u64> {
+    let finished = all(plan, attempt)?;
     Ok(finished.splits.iter().map(|(_, done)| done.counts.unreadable).sum())
 }
 
