@@ -24,7 +24,7 @@ use terminal::logging;
 use workers::store::damage;
 
 fn main() -> ExitCode {
-    let command = match cli::parse() {
+    let command = match cli::parse(logging::print_plain) {
         Ok(command) => command,
         Err(code) => return code,
     };

@@ -18,7 +18,6 @@ pub use upkeep::{Gc, Rollback, Verify};
 pub use write::{Export, Filter, LabelNames, Report};
 
 use crate::config::nearest::nearest;
-use crate::terminal::logging;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -242,14 +241,14 @@ fn no_such_command(error: &clap::Error) -> Option<String> {
 }
 
 /// Parses the command line. `Err` holds the exit code after help, version or a usage error was
-/// printed.
-pub fn parse() -> Result<Command, ExitCode> {
+/// printed; `print_failure` prints a line of ours.
+pub fn parse(print_failure: fn(&str)) -> Result<Command, ExitCode> {
     if std::env::args_os().skip(1).eq(["worker"]) {
         return Ok(Command::Worker);
     }
     Cli::try_parse().map(|cli| cli.command).map_err(|error| {
         if let Some(line) = no_such_command(&error) {
-            logging::print_plain(&line);
+            print_failure(&line);
             return ExitCode::from(Kind::Usage.exit_code());
         }
         // A closed pipe while the usage error is printed is not worth a second error.

@@ -19,12 +19,13 @@
 
 use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
-use crate::cluster::attempts::{self, Attempt, Work};
+use crate::cluster::attempts::{self, Work};
 use crate::cluster::control::{Assignment, Message, Task, kind_of, own_digest};
 use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::ran::Attempt;
 use crate::topology::{Host, Topology};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;

@@ -6,7 +6,7 @@
 //! ([`Ranks`]).
 
 use crate::cli;
-use crate::cluster::attempts::{self, Attempt, Work};
+use crate::cluster::attempts::{self, Work};
 use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
@@ -19,6 +19,7 @@ use crate::terminal::logging;
 use crate::terminal::print;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
+use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::report::{self, Outcome};
 use crate::terminal::trace;
 use crate::topology::{Topology, cores};
@@ -289,7 +290,7 @@ fn threads(
     let receipts = fold::run(task, observed.progress.clone(), Failure::default(), |_| {})?;
     let memory_bytes = memory_bytes();
     observed.memory_bytes.store(memory_bytes, Ordering::Relaxed);
-    let processes = vec![attempts::ProcessSummary::of(&observed, &receipts)];
+    let processes = vec![ProcessSummary::of(&observed, &receipts)];
     let (hosts, seconds) = (vec![observed.name.clone()], began.elapsed().as_secs_f64());
     let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
     Ok(Work { receipts, peers: topology.workers, memory_bytes, processes, attempts })

@@ -2,11 +2,11 @@
 //! differ from run to run.
 
 use crate::cli;
-use crate::cluster::attempts::{self, Attempt};
 use crate::forecast::Forecast;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
+use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::trace;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub struct Outcome<'a> {
     /// The greatest resident memory, summed over the processes.
     pub memory_bytes: u64,
     /// What each process did.
-    pub processes: Vec<attempts::ProcessSummary>,
+    pub processes: Vec<ProcessSummary>,
     /// All attempts.
     pub attempts: Vec<Attempt>,
 }

@@ -1,0 +1,63 @@
+//! Holds what a process did and how an attempt went, as `run.json` has them.
+
+use crate::terminal::bar::ObservedProcess;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use workers::fold::epoch::Receipt;
+use workers::locks::lock;
+
+/// What one process did, for `run.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProcessSummary {
+    /// The host that it ran on.
+    pub host: String,
+    /// Records that it read.
+    pub records: u64,
+    /// Bytes of input that it read.
+    pub bytes: u64,
+    /// Its greatest resident memory.
+    pub memory_bytes: u64,
+    /// Splits that it finished.
+    pub splits_done: u64,
+    /// Splits that an earlier attempt or run had finished.
+    pub splits_resumed: u64,
+    /// Connections that it refused while it started, by reason.
+    pub refused: BTreeMap<String, u64>,
+    /// When each stage ended on its last worker, in seconds after the start of the work.
+    pub stage_ended_s: BTreeMap<String, f64>,
+}
+
+impl ProcessSummary {
+    /// Summarises the `observed` process and the receipts of its workers.
+    pub fn of(observed: &ObservedProcess, receipts: &[Receipt]) -> ProcessSummary {
+        let mut stage_ended_s: BTreeMap<String, f64> = BTreeMap::new();
+        for span in receipts.iter().flat_map(|receipt| &receipt.spans) {
+            let at = stage_ended_s.entry(span.operator.clone()).or_default();
+            *at = at.max((span.ended_us / 1000) as f64 / 1000.0);
+        }
+        ProcessSummary {
+            host: observed.name.clone(),
+            records: observed.progress.records.load(Ordering::Relaxed),
+            bytes: observed.progress.bytes.load(Ordering::Relaxed),
+            memory_bytes: observed.memory_bytes.load(Ordering::Relaxed),
+            splits_done: observed.progress.splits_done.load(Ordering::Relaxed),
+            splits_resumed: observed.progress.splits_resumed.load(Ordering::Relaxed),
+            refused: lock(&observed.refused).clone(),
+            stage_ended_s,
+        }
+    }
+}
+
+/// One attempt, for `run.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attempt {
+    /// The names of the hosts.
+    pub hosts: Vec<String>,
+    /// How long the attempt took.
+    pub seconds: f64,
+    /// Why the attempt failed, if it did.
+    pub failure: Option<String>,
+    /// The host that is blamed for the failure.
+    pub blamed: Option<String>,
+}
