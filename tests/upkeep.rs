@@ -92,16 +92,17 @@ fn a_snapshot_that_lacks_much_is_refused() {
     std::fs::write(bench.at("in/2.jsonl"), pages(1000, 900)).expect("written");
     assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(0));
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 1900));
+    assert_eq!(bench.summary()["counters"]["pages_missing"], 100);
     // The same bytes under other names are not a new snapshot.
     std::fs::rename(bench.at("in/2.jsonl"), bench.at("in/3.jsonl")).expect("renamed");
     assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(0));
     assert_eq!(bench.head().manifest.epoch, 2);
     std::fs::remove_file(bench.at("in/1.jsonl")).expect("removed");
     assert_eq!(run(&bench, NOW + DAY, &complete).0, Some(65));
-    assert_eq!(
-        run(&bench, NOW + DAY, &["--set", "read.complete=true", "--allow", "missing"]).0,
-        Some(0)
-    );
+    let (code, out, _) =
+        run(&bench, NOW + DAY, &["--set", "read.complete=true", "--allow", "missing"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("gone       1,000    pages: 1,000 lacked by the snapshot"), "{out}");
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
 }
 

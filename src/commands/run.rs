@@ -210,6 +210,7 @@ pub fn epoch(
         plan,
         counts: &counts,
         superseded,
+        gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
         left: &left,
         exported,
         times,

@@ -50,6 +50,8 @@ pub struct Outcome<'a> {
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
+    /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
+    pub gone: [u64; 3],
     /// The inputs that changed while they were read.
     pub left: &'a [String],
     /// What was exported, if anything.
@@ -224,6 +226,15 @@ impl Outcome<'_> {
             let rest =
                 format!("{:<8} by another record of the same {key}", grouped(self.superseded));
             line(&mut out, "superseded", rest);
+        }
+        let gone: u64 = self.gone.iter().sum();
+        if gone > 0 {
+            let causes = ["removed", "lacked by the snapshot", "expired"];
+            let told = self.gone.iter().zip(causes).filter(|(n, _)| **n > 0);
+            let told: Vec<String> =
+                told.map(|(n, cause)| format!("{} {cause}", grouped(*n))).collect();
+            let pages = if gone == 1 { "page" } else { "pages" };
+            line(&mut out, "gone", format!("{:<8} {pages}: {}", grouped(gone), told.join(", ")));
         }
         if let Some(Exported { summary, largest }) = &self.exported {
             let folded = summary.folded_identical + summary.folded_near;
