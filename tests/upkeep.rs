@@ -82,7 +82,8 @@ fn a_snapshot_that_lacks_much_is_refused() {
     let (code, out, err) = run(&bench, NOW + DAY, &complete);
     assert_eq!(code, Some(65), "{err}");
     assert!(
-        err.contains("lacks 1000 of 2000 known pages (50.0 %)") && err.contains("--allow missing"),
+        err.contains("lacks 1,000 of 2,000 known pages (50.0 %)")
+            && err.contains("--allow missing"),
         "{err}"
     );
     let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
@@ -118,7 +119,7 @@ fn the_guard_sees_expired_pages_that_a_snapshot_lacks() {
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 1000)).expect("written");
     let (code, _, err) = run(&bench, NOW + 16 * DAY, &complete);
     assert_eq!(code, Some(65), "{err}");
-    assert!(err.contains("of 2000 known pages (50.0 %)"), "{err}");
+    assert!(err.contains("of 2,000 known pages (50.0 %)"), "{err}");
 }
 
 /// `rollback` refuses to return to damaged bytes and names `verify --full`, which said that nothing
@@ -200,7 +201,7 @@ fn a_host_that_folds_into_few_clusters_is_refused() {
     for (code, _, err) in &refusals {
         assert_eq!(*code, Some(65), "{err}");
         for part in [
-            "of 1100 pages of host `shop.example`",
+            "of 1,100 pages of host `shop.example`",
             "represented by http://shop.example/",
             "raise [confirm] similarity_min",
             "nothing was committed",

@@ -80,7 +80,7 @@ fn one_text_many_times() {
     let refused = bench.run(&[]);
     assert_eq!(refused.status.code(), Some(65));
     let said = failure(&refused.stderr);
-    assert!(said.contains("20000 of 20000 pages of source"), "{said}");
+    assert!(said.contains("20,000 of 20,000 pages of source"), "{said}");
     bench.run_well(&["--allow", "source_folded"]);
     let (summary, clusters) = (bench.summary(), bench.lines("clusters"));
     let count = |name: &str| summary[name].as_u64();

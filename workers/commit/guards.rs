@@ -6,7 +6,7 @@
 use crate::commit::folds::Folds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
-use crate::figures::megabytes;
+use crate::figures::{grouped, megabytes};
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -115,7 +115,8 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
             Guard::Missing if figures.known > PAGES_MIN => {
                 let missing = share(figures.missing, figures.known);
                 if missing > options.missing_max {
-                    let (lacks, known, source) = (figures.missing, figures.known, &figures.source);
+                    let (lacks, known) = (grouped(figures.missing), grouped(figures.known));
+                    let source = &figures.source;
                     let what = format!(
                         "the complete snapshot of `{source}` lacks {lacks} of {known} known pages ({})",
                         percent(missing)
@@ -133,8 +134,8 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                 if expired > max {
                     let what = format!(
                         "{} of {} pages would expire at once ({})",
-                        figures.expired,
-                        figures.before.0,
+                        grouped(figures.expired),
+                        grouped(figures.before.0),
                         percent(expired)
                     );
                     return Err(guard.refuse(
@@ -184,13 +185,21 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
 fn gathered(folds: &Folds) -> String {
     let Folds { origin, pages, moved, clusters, largest, texts, representative } = folds;
     let percent = 100.0 * *moved as f64 / (*pages as f64).max(1.0);
-    let few = if *clusters == 1 { "1 cluster".to_owned() } else { format!("{clusters} clusters") };
+    let (moved, pages, largest) = (grouped(*moved), grouped(*pages), grouped(*largest));
+    let few = if *clusters == 1 {
+        "1 cluster".to_owned()
+    } else {
+        format!("{} clusters", grouped(*clusters))
+    };
     let (texts, remedy) = match texts {
         1 => (
             "one text".to_owned(),
             "if it is an error or login page, leave such records out of the inputs",
         ),
-        _ => (format!("{texts} texts"), "if they are not one text, raise [confirm] similarity_min"),
+        _ => (
+            format!("{} texts", grouped(*texts)),
+            "if they are not one text, raise [confirm] similarity_min",
+        ),
     };
     format!(
         "{moved} of {pages} pages of {origin} ({percent:.1} %) come into {few} at once; the largest has {largest} \
