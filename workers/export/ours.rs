@@ -3,7 +3,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Where the mark of a file stands, in bytes from its start.
@@ -29,7 +29,10 @@ pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
         Err(Error::new(Kind::Output, format!("{shown}: {why}; {remedy}")))
     };
     let file = match File::open(path) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        // What else is wrong with such a place is said when it is written.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
         file => file.map_err(|e| Error::io("read", path, e))?,
     };
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
