@@ -229,7 +229,8 @@ fn many_that_expire_are_refused() {
     let (code, _, err) = run(&bench, NOW + 99 * DAY, &[]);
     assert_eq!(code, Some(65), "{err}");
     assert!(
-        err.contains("1500 of 1500 pages would expire at once") && err.contains("--allow expired"),
+        err.contains("1,500 of 1,500 pages would expire at once")
+            && err.contains("--allow expired"),
         "{err}"
     );
     assert_eq!(run(&bench, NOW + 99 * DAY, &["--allow", "expired"]).0, Some(0));

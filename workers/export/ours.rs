@@ -35,8 +35,10 @@ pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
         }
         file => file.map_err(|e| Error::io("read", path, e))?,
     };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return refused("is no file that can be replaced");
+    match file.metadata() {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(metadata) if metadata.is_file() => {}
+        _ => return refused("is no file that can be replaced"),
     }
     let mut head = Vec::new();
     file.take(HEAD_BYTES).read_to_end(&mut head).map_err(|e| Error::io("read", path, e))?;
@@ -87,7 +89,7 @@ mod tests {
             }
         }
         check(&at("gone"), "", remedy).expect("nothing is there");
-        assert!(check(folder.path(), "", remedy).is_err());
+        assert!(check(Path::new("/dev/null"), "", remedy).is_err());
         check_beside(folder.path()).expect("nothing is there");
         std::fs::write(at("run.json"), "{\"runs\":[1]}").expect("written");
         let error = check_beside(folder.path()).expect_err("of somebody else");
