@@ -17,12 +17,12 @@ const MARK: &str = "<title>pagefold: epoch";
 pub fn command(arguments: &cli::Report) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
-    let page = report::html(&Index::open(&job, &store, &head)?, &store, &head)?;
     let path = arguments.out.clone().unwrap_or_else(|| job.output.dir.join("report.html"));
     match &arguments.out {
         Some(out) => ours::check_named("--out", out, MARK, &job)?,
         None => ours::check(&path, MARK, "or name another folder as [output] dir")?,
     }
+    let page = report::html(&Index::open(&job, &store, &head)?, &store, &head)?;
     let output = |e: Error| e.with_kind(workers::error::Kind::Output);
     if arguments.out.is_none() {
         durable::create_folder(&job.output.dir).map_err(output)?;

@@ -236,15 +236,16 @@ fn misspelt_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<(usize,
 
 impl Sums {
     fn add_edit(&mut self, a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, chars: [usize; 2]) {
-        let small = is_small(span);
-        let mut shared = if small { shared_letters(a, b, span) } else { 0 };
         let longest = chars[0].max(chars[1]);
-        if let Some((words, letters)) = misspelt_words(a, b, span).filter(|_| !small) {
-            self.slips += words;
-            shared = letters;
-        } else if small && (longest <= 2 || 2 * shared >= longest) {
-            self.slips += 1;
+        // The slips of a span, if it is nothing else, and the letters that both sides share.
+        let (slips, shared) = if is_small(span) {
+            let shared = shared_letters(a, b, span);
+            (usize::from(longest <= 2 || 2 * shared >= longest), shared)
         } else {
+            misspelt_words(a, b, span).unwrap_or_default()
+        };
+        self.slips += slips;
+        if slips == 0 {
             self.longest_edits += longest;
         }
         self.passages += usize::from(chars[0].min(chars[1]) == 0);

@@ -229,7 +229,6 @@ impl<R: Row> Segment<R> {
         (0..self.batches()).filter(cold).all(|number| {
             let in_time = Instant::now() < until;
             if in_time {
-                self.layout.prefetch(number..number + 1);
                 self.check(number);
             }
             in_time
