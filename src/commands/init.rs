@@ -45,8 +45,6 @@ pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathB
 
 fn write(path: &Path, text: &str) -> Result<()> {
     let output = |error: Error| error.with_kind(Kind::Output);
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        durable::create_folder(folder).map_err(output)?;
-    }
+    durable::create_folder(durable::folder_of(path)).map_err(output)?;
     durable::write(path, text.as_bytes()).map_err(output)
 }

@@ -24,9 +24,7 @@ const MARK: &str = "{\"displayTimeUnit\":";
 /// file of others.
 pub fn check_place(arguments: &cli::Run, job: &Job) -> Result<()> {
     let Some(Some(path)) = &arguments.profile else { return Ok(()) };
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if folder.is_dir() && !path.is_dir() {
+    if durable::folder_of(path).is_dir() && !path.is_dir() {
         return ours::check_named("--profile", path, MARK, job);
     }
     let line = format!("--profile {}: name a file in a folder that exists", path.display());
