@@ -119,8 +119,14 @@ impl Server {
         let warmed = damage::caught(|| {
             let opened = self.online.opened()?;
             let epoch = Some(opened.index.epoch);
-            let all = epoch == done || opened.index.warm(until);
-            Ok(if all { epoch } else { None })
+            if epoch == done {
+                return Ok(done);
+            }
+            let all = opened.index.warm(until);
+            if all {
+                tracing::info!(epoch, "all tables but kept texts were read");
+            }
+            Ok(epoch.filter(|_| all))
         });
         warmed.unwrap_or_else(|error| {
             tracing::error!(%error, "cannot read a table");
@@ -203,12 +209,7 @@ async fn poll(server: Arc<Server>, warms: bool) {
             if warms { server.warm(warm, Instant::now() + POLL) } else { None }
         });
         match polled.await {
-            Ok(epoch) => {
-                if let Some(epoch) = epoch.filter(|_| epoch != warm) {
-                    tracing::info!(epoch, "all tables but kept texts were read");
-                }
-                warm = epoch;
-            }
+            Ok(epoch) => warm = epoch,
             Err(error) => tracing::error!(%error, "cannot look for a newer head"),
         }
     }
