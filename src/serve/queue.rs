@@ -1,10 +1,10 @@
 //! Answers requests on a few threads, with a short queue before them.
 //!
 //! To normalise and sign a text takes a core for up to milliseconds, so it never runs on the
-//! threads that move bytes. If the queue is full, the client is told to ask again later: it is better
-//! to refuse at once than to answer after the client has given up. Batches take up to seconds, so they have
-//! threads of their own, and a single record waits for none: the system shares the cores among all
-//! threads.
+//! threads that move bytes. If the queue is full, the client is told to ask again later: it is
+//! better to refuse at once than to answer after the client has given up. Batches take up to
+//! seconds, so they have threads of their own, and a single record waits for none: the system
+//! shares the cores among all threads.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;

@@ -223,8 +223,8 @@ impl Index {
         })
     }
 
-    /// Reads and checks what questions may read and has not been read yet, but for kept texts, until
-    /// `until`. Returns whether none is left.
+    /// Reads and checks what questions may read and has not been read yet, but for kept texts,
+    /// until `until`. Returns whether none is left.
     pub fn warm(&self, until: Instant) -> bool {
         self.tables.mapped.warm(until)
     }

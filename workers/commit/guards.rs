@@ -61,12 +61,12 @@ impl Guard {
     }
 }
 
-/// A share of so few pages, or of fewer, says nothing. So the guards `missing`, `expired` and `folds`
-/// do not refuse.
+/// A share of so few pages, or of fewer, says nothing. So the guards `missing`, `expired` and
+/// `folds` do not refuse.
 pub const PAGES_MIN: u64 = 1000;
 /// `source_folded` refuses only what concerns at least one in so many of all pages. A crawl of many
-/// hosts always has one that answers everything with a login page, and `[clusters] pages_warn` warns
-/// of that.
+/// hosts always has one that answers everything with a login page, and `[clusters] pages_warn`
+/// warns of that.
 const CONCERNED_ONE_IN: u64 = 100;
 
 /// The least number of pages that `source_folded` refuses, of a store with `pages`.

@@ -379,8 +379,8 @@ impl<'a> Changes<'a> {
 }
 
 /// Adds up the proposals of pairs, decides new pairs, deletes those that are `deleted`, and emits
-/// every changed pair under both contents. If the configuration of decisions changed, every stored pair is decided again from the
-/// evidence alone.
+/// every changed pair under both contents. If the configuration of decisions changed, every stored
+/// pair is decided again from the evidence alone.
 pub fn confirm(
     epoch: &Epoch,
     segments: &[SegmentRef],

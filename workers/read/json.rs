@@ -8,15 +8,15 @@
 
 use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
-use super::row::FieldRow as Row;
+use super::row::FieldRow;
 use super::value::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
 /// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
-/// `too_deep`, `bad_escape`, `duplicate_field`, and what [`Row::item`] rejects. Calls `note` with a
-/// word for each name that is not the job's.
+/// `too_deep`, `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
+/// with a word for each name that is not the job's.
 pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static str)) -> Item {
     let reject = |reason, why: &dyn fmt::Display| {
         let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
@@ -39,7 +39,7 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         Ok(()) => {
             let values =
                 object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect();
-            match Row::new(values, wanted).item(place, note) {
+            match FieldRow::new(values, wanted).item(place, note) {
                 Item::Reject {
                     reason: reason @ ("no_url" | "no_key" | "no_text"),
                     detail,

@@ -1,9 +1,9 @@
 //! The letters and digits of a normalised text, side by side, as shingles and sentences are made of
 //! them.
 //!
-//! They are found and copied once for each text, before anything is hashed. A hash reads eight bytes
-//! at once: if the processor has just written these in several pieces, it waits until all of them
-//! have arrived.
+//! They are found and copied once for each text, before anything is hashed. A hash reads eight
+//! bytes at once: if the processor has just written these in several pieces, it waits until all of
+//! them have arrived.
 
 use crate::text::characters::{is_frequent_han, is_letter, stands_alone};
 use std::ops::Range;

@@ -21,8 +21,8 @@ const NOTICE_LETTERS_MAX: u32 = 200;
 const NOTICES: &str = include_str!("notices.txt");
 
 /// The letters of the normalised text `normal`: one for each Chinese character or kana, and two for
-/// each word of another script, as a Chinese word has about two characters. `Letters::weight` is the
-/// same, counted while letters are read.
+/// each word of another script, as a Chinese word has about two characters. `Letters::weight` is
+/// the same, counted while letters are read.
 ///
 /// ```
 /// use workers::text::little::letters;

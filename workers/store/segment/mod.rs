@@ -249,9 +249,9 @@ impl<R: Row> Segment<R> {
     /// The first position at or after `from` with a key that is not `before`, which is about where
     /// `key` is. `columns` reads a batch.
     ///
-    /// Keys are digests, or as even as these, so where a key lies in a batch follows from its value.
-    /// A search that begins there touches one or two pages, where bisection touches one for nearly
-    /// each step.
+    /// Keys are digests, or as even as these, so where a key lies in a batch follows from its
+    /// value. A search that begins there touches one or two pages, where bisection touches one for
+    /// nearly each step.
     #[inline]
     pub fn seek_in<'a>(
         &'a self,
