@@ -53,9 +53,10 @@ fn files_are_where_the_table_says() {
     let (table, _) = after.split_once("\n## ").expect("an end");
     let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | ")).skip(1);
     let rows: Vec<(&str, &str)> = rows.collect();
-    assert_eq!(rows.len(), 10);
+    assert!(rows.len() >= 19, "{} rows", rows.len());
     for (what, files) in rows {
-        let mut files = files.split('`').skip(1).step_by(2).peekable();
+        let names = files.split('`').skip(1).step_by(2);
+        let mut files = names.filter(|name| name.contains('/')).peekable();
         assert!(files.peek().is_some(), "{what}: no file");
         files.for_each(|file| assert!(root.join(file).is_file(), "{what}: no {file}"));
     }

@@ -1,6 +1,7 @@
 //! The work of pagefold: from the bytes of a crawl to clusters of near-duplicate pages.
 //!
-//! A room uses only rooms of the blocks above its own. `README.md` beside this file draws them.
+//! The rooms are listed from the bottom up: a room uses only rooms of earlier blocks. `README.md`
+//! beside this file draws them the other way, with the bottom last.
 
 /// Random numbers for tests.
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //! pair is found once without a set of known pairs.
 //!
 //! A fingerprint has a sort key for each band, with the band's bits on top. Keys are bijections: a
-//! key gives back its fingerprint. Where the paper permutes k groups of bits in front of a table,
+//! key gives back its fingerprint. The job says how many bands there are (`text/simhash.rs`,
+//! `Options`). Where the paper permutes k groups of bits in front of a table,
 //! we put one band in front and divide large buckets once more: see [`crate::candidates::hamming`].
 
 use crate::candidates::hamming::{self, Digit, Scratch};

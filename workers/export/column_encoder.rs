@@ -2,6 +2,7 @@
 //!
 //! The columns of a row group depend on each other in nothing but their place in the file, so each
 //! is encoded by whichever thread is free. The bytes are those that parquet's `ArrowWriter` writes.
+//! `encoder.rs` says how large a row group is.
 
 use crate::export::exported::Exported;
 use crate::locks::lock;

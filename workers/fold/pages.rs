@@ -1,11 +1,11 @@
 //! Applies the visits of an epoch to the live pages.
 //!
 //! What holds after the visits of a URL is decided in `winner.rs`; `count` says whether the page is
-//! new, changed (it has another text) or only seen. Pages that were last seen too long ago, or that
-//! a complete snapshot of their source lacks, are deleted, and it is remembered for a while that
-//! they were. Each worker reads its range of DocIds directly from all finished splits, in passes of
-//! bounded memory, so visits are never sent over the network. Only pages that gain or lose a
-//! content are emitted.
+//! new, changed (it has another text) or only seen. Pages that were last seen too long ago
+//! (`tables/pages.rs` says which), or that a complete snapshot of their source lacks, are deleted,
+//! and it is remembered for a while that they were. Each worker reads its range of DocIds directly
+//! from all finished splits, in passes of bounded memory: no visit is sent over the network. Only
+//! pages that gain or lose a content are emitted.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};

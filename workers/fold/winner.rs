@@ -1,4 +1,5 @@
-//! Decides which of the records of a URL holds, over all epochs.
+//! Decides which of the records of a URL holds, over all epochs. Which answer of a server removes a
+//! page is decided where it is read (`read/http.rs`).
 //!
 //! Within an epoch the greatest record wins, whatever the order. Over epochs a dated record never
 //! loses to an older dated one, whichever epoch brings it; without dates, or with equal ones, the

@@ -1,4 +1,5 @@
-//! Finds where a plain archive can be cut so that its parts are read as the whole is.
+//! Finds where a plain archive can be cut so that its parts are read as the whole is. A compressed
+//! one is never cut; `members.rs` goes through its members.
 //!
 //! A body may hold what looks like a record, so a reader that starts somewhere could take it for
 //! one. Therefore the file is walked from its start, from header to header, without reading bodies.

@@ -1,7 +1,8 @@
 //! Reads WARC records (ISO 28500, versions 0.17 to 1.1); WET and WAT are WARC too.
 //!
 //! Only pages and news of pages are accepted; every other type of record is skipped under its name.
-//! Segmented records are never joined.
+//! Segmented records are never joined. A `revisit` says that the page of its URL was seen, or that
+//! it is a mirror of another URL's page.
 
 use super::dialect::Dialect;
 use super::headers::{self, Headers, media_type};
