@@ -124,6 +124,7 @@ pub const KEYS: &[Key] = &[
     key("output.tables.pairs", Takes::Words(FORMS, 2)),
     key("output.tables.clusters", Takes::Words(FORMS, 2)),
     key("output.tables.changes", Takes::Words(FORMS, 2)),
+    key("output.refused_similarity_min", Takes::Share(0, 10_000)),
     key("output.export", Takes::Word(&["always", "on-demand"])),
     key("output.metrics", Takes::Place),
     key("output.ping", Takes::Text),

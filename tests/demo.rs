@@ -125,6 +125,30 @@ fn nothing_new() {
     assert_eq!(std::fs::read_dir(bench.at("store/manifest")).expect("a folder").count(), 1);
 }
 
+/// By default `pairs` has all accepted pairs, and the refused ones that are somewhat alike. Another
+/// limit makes other results of the same store.
+#[test]
+fn refused_pairs_that_are_not_alike_are_left_out() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let all = bench.lines("pairs");
+    for (limit, least) in [(&["--set", "output.refused_similarity_min=7000"][..], 0.7), (&[], 0.0)]
+    {
+        assert!(bench.run_well(limit).contains("nothing due"));
+        let listed = |pair: &&serde_json::Value| {
+            pair["accepted"] == true || pair["similarity"].as_f64() >= Some(least)
+        };
+        let expected: Vec<_> = all.iter().filter(listed).cloned().collect();
+        assert!(expected.iter().any(|pair| pair["accepted"] == false));
+        assert_eq!(expected.len() < all.len(), least > 0.0, "all pairs are alike");
+        assert_eq!(bench.lines("pairs"), expected);
+        assert_eq!(bench.summary()["pairs"], expected.len());
+    }
+    let default: workers::job::Output =
+        serde_json::from_value(serde_json::json!({ "dir": "out" })).expect("options");
+    assert_eq!(default.refused_similarity_min, 7000);
+}
+
 /// With any signatures and any kept texts the store is sound, exports name the signatures that
 /// propose a pair, and another decision from stored evidence equals a run from scratch with it.
 #[test]

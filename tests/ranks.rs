@@ -197,8 +197,9 @@ fn strangers_are_refused() {
     let scene = Scene::new(&demo_inputs());
     key(&scene.bench.at("other"), 0o600);
     std::fs::write(scene.bench.at("other"), "5f".repeat(32)).expect("written");
+    // A rank is refused for good after 3 s.
     let quick = |command: &mut Command| {
-        command.env("PAGEFOLD_START_TIMEOUT_S", "4").stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("PAGEFOLD_START_TIMEOUT_S", "7").stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("started")
     };
     for other_key in [false, true] {

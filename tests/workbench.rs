@@ -75,7 +75,7 @@ pub fn demo_inputs() -> PathBuf {
 }
 
 impl Bench {
-    /// A bench whose job reads `inputs` and has `more` lines of TOML.
+    /// A bench whose job reads `inputs` and has `more` lines of TOML. It exports every decided pair.
     pub fn new(inputs: &Path, more: &str) -> Bench {
         Bench::within(tempfile::tempdir().expect("a folder"), inputs, more)
     }
@@ -84,7 +84,8 @@ impl Bench {
         let bench = Bench { folder };
         let inputs = toml::Value::String(inputs.to_str().expect("UTF-8").to_owned());
         let job = format!(
-            "store = \"store\"\n[read]\ninputs = [{inputs}]\n[output]\ndir = \"out\"\n{more}"
+            "store = \"store\"\n[read]\ninputs = [{inputs}]\n\
+             [output]\ndir = \"out\"\nrefused_similarity_min = 0\n{more}"
         );
         std::fs::write(bench.at("job.toml"), job).expect("written");
         bench

@@ -38,13 +38,24 @@ impl Rate {
     ///
     /// 429 with the seconds until something is in the bucket.
     pub fn take(&self, address: IpAddr, records: usize) -> Outcome<()> {
-        let Some(buckets) = self.buckets.as_ref().filter(|_| records > 0) else { return Ok(()) };
-        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let Some(buckets) = &self.buckets else { return Ok(()) };
         let mut buckets = lock(buckets);
-        buckets.take(client(address), records as u64, now).map_err(|wait| {
+        buckets.take(client(address), records as u64, self.now()).map_err(|wait| {
             let detail = format!("a client may send {} records a second", buckets.per_second);
             Problem::busy(detail).after(wait.div_ceil(SECOND))
         })
+    }
+
+    /// Takes `records` more of a request that was taken, whatever is in the bucket. If that were
+    /// refused, the client would have sent them in vain, and had to pay for the request again.
+    pub fn take_more(&self, address: IpAddr, records: usize) {
+        if let Some(buckets) = &self.buckets {
+            lock(buckets).draw(client(address), records as u64, self.now());
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -74,23 +85,41 @@ impl Buckets {
 
     /// Takes `records` from the bucket of a client, or says how long it must wait.
     fn take(&mut self, client: u128, records: u64, now: u64) -> Result<(), u64> {
+        match self.full_at(client, now) - now {
+            wait if wait >= SECOND => Err(wait - SECOND + 1),
+            _ => {
+                self.draw(client, records, now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a client has a bucket of its own, or there is place for one.
+    fn has_place(&self, client: u128) -> bool {
+        self.full_at.len() < self.clients_max || self.full_at.contains_key(&client)
+    }
+
+    /// When the bucket of a client is full again, `now` at the earliest.
+    fn full_at(&mut self, client: u128, now: u64) -> u64 {
         if self.full_at.len() >= self.clients_max && now >= self.swept_at + SECOND {
             self.full_at.retain(|_, full_at| *full_at > now);
             self.swept_at = now;
         }
-        let has_place = self.full_at.len() < self.clients_max || self.full_at.contains_key(&client);
-        let known =
-            if has_place { self.full_at.get(&client).copied() } else { Some(self.others_full_at) };
-        let full_at = known.unwrap_or(0).max(now);
-        if full_at - now >= SECOND {
-            return Err(full_at - now - SECOND + 1);
-        }
-        let full_at = full_at + (records * SECOND).div_ceil(self.per_second.into());
-        match has_place {
+        let known = match self.has_place(client) {
+            true => self.full_at.get(&client).copied().unwrap_or(0),
+            false => self.others_full_at,
+        };
+        known.max(now)
+    }
+
+    /// Takes `records` from the bucket of a client, which may owe them.
+    fn draw(&mut self, client: u128, records: u64, now: u64) {
+        let full_at = self.full_at(client, now);
+        let full_at = full_at.saturating_add((records * SECOND).div_ceil(self.per_second.into()));
+        match self.has_place(client) {
             true => _ = self.full_at.insert(client, full_at),
             false => self.others_full_at = full_at,
         }
-        Ok(())
     }
 }
 
@@ -144,6 +173,19 @@ mod tests {
                 prop_assert!(buckets.full_at.len() <= 8);
                 prop_assert!(shared <= now / SECOND + 2, "{} by {}", shared, now);
             }
+        }
+    }
+
+    /// A batch whose first record was taken is taken whole, and is paid for once, in the seconds
+    /// after it: with one record a second a batch was refused after it was sent, again and again.
+    #[test]
+    fn batches_are_paid_for_once() {
+        let mut buckets = Buckets::new(1, 8);
+        for batch in 0..3 {
+            let now = 500 * SECOND * batch;
+            assert_eq!(buckets.take(7, 1, now), Ok(()), "batch {batch}");
+            buckets.draw(7, 499, now);
+            assert_eq!(buckets.take(7, 1, now + 499 * SECOND), Err(1));
         }
     }
 

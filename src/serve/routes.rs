@@ -194,7 +194,7 @@ async fn batch(
     held: Held,
 ) -> Outcome<Response> {
     let rows = record::rows(&held.bytes)?;
-    server.rate.take(place.address, rows.len().saturating_sub(1))?;
+    server.rate.take_more(place.address, rows.len().saturating_sub(1));
     let shared = server.clone();
     let answered = server.queue.answer(Work::Batch, move || {
         let (mut lines, mut after) = (Held::new(&shared.budget), 0);

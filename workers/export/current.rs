@@ -45,7 +45,14 @@ fn seen_from(from: &Path, to: &Path) -> PathBuf {
 }
 
 fn settings(job: &Job) -> String {
-    digest_of(&json!([job.view(), job.output.formats, job.output.tables, job.clusters.pages_warn]))
+    let output = &job.output;
+    digest_of(&json!([
+        job.view(),
+        output.formats,
+        output.tables,
+        output.refused_similarity_min,
+        job.clusters.pages_warn
+    ]))
 }
 
 fn size(path: &Path) -> Result<u64> {

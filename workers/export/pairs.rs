@@ -1,4 +1,5 @@
-//! Writes `pairs`: the decided pairs of contents with an example page of each content.
+//! Writes `pairs`: the decided pairs of contents with an example page of each content. Refused ones
+//! that are not at all alike are left out: they may be most pairs, and say nothing.
 //! Its columns are `rows.rs` (`Pair`).
 
 use crate::confirm::Reason;
@@ -26,9 +27,11 @@ const KEPT_BYTES_MAX: usize = 1 << 25;
 /// Writes the pairs; returns how many there are.
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
     let mut sink = Sink::<Pair>::create(place)?;
+    let refused_min = place.output.refused_similarity_min;
+    let is_listed = |row: &PairRow| row.accepted == 1 || row.similarity >= refused_min;
     let (mut kept, mut pairs) = (Contents::default(), 0);
     for mut rows in tables.pairs.portions(PORTION_ROWS) {
-        rows.retain(|row| row.content < row.other);
+        rows.retain(|row| row.content < row.other && is_listed(row));
         if kept.bytes > KEPT_BYTES_MAX / 2 {
             kept = Contents::default();
         }

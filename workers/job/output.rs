@@ -37,6 +37,10 @@ pub struct Output {
     /// The forms of single tables, in place of `formats`.
     #[serde(default)]
     pub tables: TableForms,
+    /// Refused pairs that are less similar, in 1/10,000, are not in `pairs`. 0: all are. Default:
+    /// 7000.
+    #[serde(default = "refused_similarity_min")]
+    pub refused_similarity_min: u16,
     /// `always` or `on-demand`. Default: always.
     #[serde(default)]
     pub export: When,
@@ -48,6 +52,11 @@ pub struct Output {
     /// (with `/fail` appended). Default: none.
     #[serde(default)]
     pub ping: Option<String>,
+}
+
+/// Most refused pairs only look alike to a signature, and few ask why those do not fold.
+fn refused_similarity_min() -> u16 {
+    7000
 }
 
 /// The forms of single tables. A table of an empty list is not written.
