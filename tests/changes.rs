@@ -326,6 +326,31 @@ fn an_index_is_kept_in_step() {
     assert_eq!(refused.status.code(), Some(64));
 }
 
+/// A rebuild does not make an epoch again that a rollback undid. `changes` then said that nothing
+/// had changed since that epoch, so an index of it kept its pages for ever. The summary names the
+/// epoch that was compared, and who is at the undone one is told to begin anew.
+#[test]
+fn an_undone_epoch_is_gone_after_a_rebuild() {
+    let bench = bench();
+    for number in 1..=3 {
+        let name = format!("http://{number}.example/");
+        epoch(&bench, number, &page(&name, &text(number, 1)), &[]);
+    }
+    assert!(bench.pagefold("rollback", &["2"]).status.success());
+    assert!(bench.pagefold("export", &[]).status.success());
+    assert_eq!((bench.summary()["since"].as_u64(), bench.lines("changes").len()), (Some(3), 1));
+    assert!(bench.pagefold("rebuild", &[]).status.success());
+    assert_eq!(bench.summary()["epoch"], 4);
+    assert_eq!((bench.summary()["since"].as_u64(), bench.lines("changes").len()), (Some(2), 0));
+    let refused = bench.pagefold("export", &["--since", "3"]);
+    assert_eq!(refused.status.code(), Some(64));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("take `members` afresh"), "{told}");
+    for (since, rows) in [(1, 1), (2, 0), (4, 0)] {
+        assert_eq!(self::since(&bench, since, &[]).len(), rows, "since {since}");
+    }
+}
+
 /// Runs the SQL of the page about exports over `changes_since`, from the index `before`.
 fn in_sql(bench: &Bench, before: &Index, after: &Index) {
     let page = std::fs::read_to_string(

@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// A server and a client.
 mod client;
+/// Answers that are not provisional are what the next epoch says.
+mod firm;
 /// What is inserted is decided in one order, durable, and taken by the next epoch.
 mod inserts;
 /// Trials of load.

@@ -257,7 +257,7 @@ pub fn topology(arguments: &cli::Run, ranks: Option<&Ranks>) -> Result<Topology>
 /// Exports the head if a crash came between its commit and its export.
 fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
     let Some(head) = head else {
-        return Err(Error::internal("no epoch and nothing due"));
+        return report::nothing_yet(arguments);
     };
     if job.output.export == When::Always && !export::is_current(job, store, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");

@@ -98,7 +98,7 @@ impl Server {
 
     /// Moves to a newer head if there is one.
     fn catch_up(&self) {
-        let behind = match damage::caught(|| self.online.catch_up()) {
+        let behind = match self.online.catch_up() {
             Ok(None) => None,
             Ok(Some(epoch)) => {
                 tracing::info!(epoch, "asking a newer head");

@@ -235,7 +235,7 @@ fn removed(Removal { url, removed, after }: Removal) -> (Line, u64) {
 fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
     let rows = online.rows();
     match action {
-        Action::Check => Ok(decided(online.check(&Asked::Record(rows.record(json)?))?)),
+        Action::Check => online.check(&Asked::Record(rows.record(json)?)).map(decided),
         Action::Insert => online.insert(&rows.parse(json)?, always).map(decided),
         Action::Remove => online.remove(&rows.parse_removal(json)?).map(removed),
     }
@@ -251,10 +251,10 @@ fn text(
 ) -> Answered {
     let Named { url, date } = named;
     match (action, url) {
-        (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?)),
+        (Action::Check, None) => online.check(&Asked::Nameless(body.body())).map(decided),
         (Action::Check, Some(url)) => {
             let record = Record { url, date, bad_date: false, score: None, body: body.body() };
-            Ok(decided(online.check(&Asked::Record(record))?))
+            online.check(&Asked::Record(record)).map(decided)
         }
         (Action::Insert, Some(url)) => {
             let row = online.rows().made(&url, date, body.says())?;
@@ -285,7 +285,7 @@ fn line_of(refused: Refused, line: u64) -> Result<Line, Error> {
 }
 
 const FULL: &str = "what was inserted since the last epoch takes all the memory for it; `pagefold run JOB` takes it, \
-                    then send this again";
+                    then send this again; if /readyz fails, start the server again";
 const NO_INBOX: &str = "nothing can be inserted here: the job has no `[serve] inbox`, or the server was started with \
                         --read-only";
 

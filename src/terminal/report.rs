@@ -436,6 +436,20 @@ pub fn undivided(
     ))
 }
 
+/// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
+pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({ "epoch": 0, "due": false, "inputs_not_consumed": [] }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    show(
+        "nothing due: the inbox has no file yet; `pagefold serve` seals one a minute after the \
+         first record, and at its end or next start\n",
+    )
+}
+
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record.
 pub fn nothing_due(
     job: &Job,

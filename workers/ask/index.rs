@@ -185,6 +185,8 @@ pub mod because {
     pub const GATHERED: &str = "gathered";
     /// Records that were inserted since the last epoch are like it, or change its cluster.
     pub const INBOX: &str = "inbox";
+    /// There is a newer epoch, which cannot be asked.
+    pub const BEHIND: &str = "behind";
 }
 
 impl Index {
@@ -285,6 +287,9 @@ impl Index {
                 answer.notes.push(TOO_SHORT_NOTE.to_owned());
             }
             self.identical(visit.content, &mut answer);
+            if *says_little {
+                answer.stays_apart();
+            }
             let is_compared_now = row.flags & GATHERED != 0 && visit.flags & GATHERED == 0;
             answer.because.extend(is_compared_now.then_some(because::GATHERED));
             self.lapse(&[visit.content], &mut answer);
@@ -299,7 +304,7 @@ impl Index {
             answer.notes.push(SAYS_LITTLE.to_owned());
         }
         if url.is_some() {
-            self.replace(visit, &mut answer);
+            self.replace(visit, *says_little, &mut answer);
         }
         answer.provisional = !answer.because.is_empty();
         Ok(answer)
@@ -453,7 +458,7 @@ impl Index {
 
     /// What the URL of a text changes: it may have another text now, and its page may come first in
     /// its cluster.
-    fn replace(&self, visit: &Visit, answer: &mut Answer) {
+    fn replace(&self, visit: &Visit, says_little: bool, answer: &mut Answer) {
         let stored = self.tables.page(visit.doc);
         if stored.as_ref().is_some_and(|page| page.content != visit.content) {
             answer.because.push(because::REPLACES);
@@ -461,7 +466,7 @@ impl Index {
         if visit.date != NO_DATE && self.as_of(visit.doc).is_some_and(|as_of| visit.date < as_of) {
             answer.because.push(because::OUTDATED);
         }
-        if answer.verdict == Found::New {
+        if answer.verdict == Found::New || says_little {
             return;
         }
         // As the next epoch of this job would see it.
@@ -570,6 +575,11 @@ impl Answer {
         self.because.extend(
             (clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS),
         );
+    }
+
+    /// The pages of its text fold with none, so it is in no cluster of theirs.
+    pub fn stays_apart(&mut self) {
+        (self.cluster, self.cluster_pages, self.representative) = (None, None, None);
     }
 
     fn belongs_to(&mut self, cluster: &Cluster) {

@@ -31,7 +31,7 @@ use crate::store::damage;
 use crate::store::digest::HashingFile;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
-use crate::store::{Store, digest_of, durable, entries};
+use crate::store::{Store, digest_of, durable, entries, folded};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow, PairRow};
 use changes::Span;
@@ -68,10 +68,11 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         let pairs = scope.spawn(|| pairs::write(&tables, &rule, &place));
         let clusters = scope.spawn(|| clusters::write(&tables, job.clusters.pages_warn, &place));
         let changes = scope.spawn(|| {
-            let span = Span { since: epoch_of(head) - 1, epoch: epoch_of(head) };
+            let (since, before) = before(store, head)?;
+            let span = Span { since, epoch: epoch_of(head) };
             let sink = Sink::create(&place)?;
-            changes::write(store, (&before(store, head)?, states), span, &is_expired, sink)
-                .map(|(_, files)| files)
+            changes::write(store, (&before, states), span, &is_expired, sink)
+                .map(|(_, files)| (since, files))
         });
         let members =
             members::write(&tables, &job.clusters, &head.manifest.sources, &place).map_err(output);
@@ -82,10 +83,12 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let (clusters, largest, large, cluster_files) = clusters?;
     files.extend(pair_files);
     files.extend(cluster_files);
-    files.extend(changes?);
+    let (since, change_files) = changes?;
+    files.extend(change_files);
     files.push(rejects(store, head, place.dir)?);
     let summary = Summary {
         epoch: head.manifest.epoch,
+        since,
         view: digest_of(&job.view()),
         pages: folds.pages,
         contents: head.manifest.tables.get(ContentRow::NAME).map_or(0, |table| table.rows),
@@ -159,8 +162,8 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     Ok(rows)
 }
 
-/// The tables after `epoch`. Epoch 0 is before the first; an epoch of which there is no commit, as
-/// a rebuild skips what a rollback undid, is as the one before it.
+/// The tables after `epoch`. Epoch 0 is before the first. An epoch of which there is no commit, as a
+/// rebuild skips what changed no page, is as the one before it, unless a rollback undid it.
 fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     let usage = |line: String| Error::new(Kind::Usage, format!("--since {epoch}: {line}"));
     if epoch > epoch_of(head) {
@@ -173,8 +176,18 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     for version in manifest::versions(store.root())?.into_iter().rev() {
         let manifest = manifest::read(store.root(), version)?.manifest;
         // Of several commits of an epoch the last is found first. In it runs are merged.
-        if manifest.epoch <= u64::from(epoch) {
+        if manifest.epoch == u64::from(epoch) {
             return Ok(manifest.tables);
+        }
+        if manifest.epoch < u64::from(epoch) {
+            return match was_undone(store, head, epoch)? {
+                true => Err(usage(
+                    "a rollback undid that epoch, and a rebuild did not make it again; take \
+                     `members` afresh"
+                        .into(),
+                )),
+                false => Ok(manifest.tables),
+            };
         }
         first = Some(manifest.epoch);
     }
@@ -184,26 +197,36 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     )))
 }
 
+/// Whether a rollback undid what `epoch` took.
+fn was_undone(store: &Store, head: &Head, epoch: u32) -> Result<bool> {
+    let mut consumed = head.manifest.consumed.clone();
+    folded::unfold(store.root(), &mut consumed, &head.manifest.consumed_before)?;
+    Ok(consumed.iter().any(|consumed| consumed.epoch == u64::from(epoch) && consumed.undone))
+}
+
 /// The epoch of `head`.
 fn epoch_of(head: &Head) -> u32 {
     u32::try_from(head.manifest.epoch).unwrap_or(u32::MAX)
 }
 
-/// The tables before the head's epoch.
-fn before(store: &Store, head: &Head) -> Result<States> {
+/// The epoch before the head's, and its tables.
+fn before(store: &Store, head: &Head) -> Result<(u32, States)> {
+    let since = epoch_of(head) - 1;
     // A rollback adds no run, and no run follows it under the same epoch.
     if head.manifest.op == Op::Rollback {
         let version = head.manifest.version - 1;
         if manifest::path(store.root(), version).exists() {
-            return Ok(manifest::read(store.root(), version)?.manifest.tables);
+            let before = manifest::read(store.root(), version)?;
+            // In a rebuilt store the epochs that were undone are not there.
+            return Ok((epoch_of(&before), before.manifest.tables));
         }
         tracing::warn!("`changes` is empty: the epoch before the rollback was deleted");
-        return Ok(head.manifest.tables.clone());
+        return Ok((since, head.manifest.tables.clone()));
     }
     let before = |(name, table): (&String, &TableState)| {
         Ok((name.clone(), table.before(head.manifest.epoch)?))
     };
-    head.manifest.tables.iter().map(before).collect()
+    Ok((since, head.manifest.tables.iter().map(before).collect::<Result<_>>()?))
 }
 
 /// Marks an error as one of writing results. Damage of the store keeps its own kind: it ends the

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 pub struct Summary {
     /// The epoch.
     pub epoch: u64,
+    /// The epoch from which `changes` leads to it.
+    #[serde(default)]
+    pub since: u32,
     /// The digest of the view configuration that was used.
     pub view: String,
     /// The number of live pages.
@@ -29,7 +32,7 @@ pub struct Summary {
     /// The number of pages that are gone and lead to a live page; left out if it is 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dead_links: u64,
-    /// The number of decided pairs of contents.
+    /// The number of rows of `pairs`.
     pub pairs: u64,
     /// The buckets with more contents than pivots.
     pub unexamined: pivots::BySignature,

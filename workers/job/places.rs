@@ -24,6 +24,12 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
             "[output] dir: the store lies in it; name a folder beside the store".into(),
         );
     }
+    if let Some(inbox) = job.serve.inbox.as_deref().map(resolved)
+        && (store.starts_with(&inbox) || dir.starts_with(&inbox))
+    {
+        let why = "the store or the results lie in it; name a folder of its own, such as inbox";
+        wrong("serve.inbox", format!("[serve] inbox: {why}"));
+    }
     for pattern in &job.read.inputs {
         let shown = shown(pattern);
         if is_read(pattern, &store, &STORED) {

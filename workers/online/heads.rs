@@ -8,7 +8,7 @@
 
 use crate::ask::index::Index;
 use crate::ask::texts::Texts;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::store::manifest::{self, Head};
 use crate::store::open::OpenSegments;
@@ -27,6 +27,10 @@ pub struct Opened {
     /// The device and the inode of the store's file `FORMAT`.
     place: (u64, u64),
 }
+
+/// Why a newer head cannot be asked that another job made.
+const OTHER_JOB: &str = "the newest epoch was made with other keys than those of the job when this server started; \
+                         start the server again";
 
 /// Opens the heads of a job.
 pub struct Heads {
@@ -87,7 +91,11 @@ impl Heads {
         if is_last && self.place().is_ok_and(|place| place == now.place) {
             return Ok(None);
         }
-        let newer = self.open()?;
+        let newer = self.open().map_err(|error| match error.kind() {
+            // The job file may be another one by now, so what differs from it is not known here.
+            Kind::Config => Error::config(&self.job.store, OTHER_JOB),
+            _ => error,
+        })?;
         Ok((newer.head.digest != now.head.digest).then_some(newer))
     }
 

@@ -26,12 +26,14 @@ use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{InboxRow, Rows};
 use crate::plan::time::now;
 use crate::read::record::{Body, Item, Record};
+use crate::store::damage;
 use crate::store::table::Row as _;
 use crate::tables::PageRow;
 use crate::tables::visits::PAGE;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -45,6 +47,8 @@ pub struct Online {
     state: RwLock<State>,
     inbox: Option<(PathBuf, Mutex<Inbox>)>,
     overlay_bytes_max: usize,
+    /// Whether there is a newer head that cannot be asked.
+    behind: AtomicBool,
 }
 
 /// How records are inserted.
@@ -157,7 +161,8 @@ impl Online {
         let overlay = empty(heads.job())?;
         let state =
             State { opened, overlay, pending: Vec::new(), appended: 0, file, unsealed: file };
-        let online = Online { heads, rows, state: RwLock::new(state), inbox, overlay_bytes_max };
+        let (state, behind) = (RwLock::new(state), AtomicBool::new(false));
+        let online = Online { heads, rows, state, inbox, overlay_bytes_max, behind };
         let overlay = online.overlay_of(&*online.opened()?, &[], file)?;
         online.write()?.overlay = overlay;
         Ok(online)
@@ -211,8 +216,14 @@ impl Online {
             .map_err(|_| Error::internal("a decision failed before; start the server again"))
     }
 
-    /// What becomes of a record. Nothing is changed.
-    pub fn check(&self, asked: &Asked) -> Result<Decision> {
+    /// What becomes of a record. Nothing is changed. If records can be inserted, it is dated as if
+    /// it were.
+    pub fn check(&self, asked: &Asked) -> std::result::Result<Decision, Refused> {
+        let record = match asked {
+            Asked::Record(record) if self.inbox.is_some() => Some(record),
+            _ => None,
+        };
+        record.map_or(Ok(()), undated_or_past)?;
         loop {
             let opened = self.opened()?;
             let identical = Cell::new(false);
@@ -220,17 +231,29 @@ impl Online {
                 identical.set(self.is_stored(&opened, content).unwrap_or(false));
                 identical.get()
             };
-            let text = match asked {
+            let mut text = match asked {
                 Asked::Record(record) => self.heads.texts().text(record.clone(), is_known)?,
                 Asked::Nameless(body) => self.heads.texts().nameless(body.clone(), is_known)?,
             };
+            if let Some(record) = record {
+                text.visit.date = self.read()?.dated(record.date, text.visit.doc).0;
+            }
             let answer = opened.index.answer(&text, identical.get(), false)?;
             let state = self.read()?;
             if state.agrees(&opened, text.visit.content, identical.get()) {
                 let (answer, after) = state.overlay.decide(&opened.index, &text, answer)?;
-                return Ok(Decision { answer, inserted: false, after });
+                return Ok(self.decision(answer, false, after));
             }
         }
+    }
+
+    /// What was decided. An epoch that is not asked may have other texts.
+    fn decision(&self, mut answer: Answer, inserted: bool, after: u64) -> Decision {
+        if self.behind.load(Ordering::Relaxed) {
+            answer.because.push(because::BEHIND);
+            answer.provisional = true;
+        }
+        Decision { answer, inserted, after }
     }
 
     /// Whether pages of the head have this content still.
@@ -244,11 +267,11 @@ impl Online {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
-        undated_or_past(row)?;
+        undated_or_past(&row.record)?;
         let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
         let (doc, content) = (text.visit.doc, text.visit.content);
         loop {
-            let (opened, date, before) = self.dated(row, doc)?;
+            let (opened, date, before) = self.dated(&row.record, doc)?;
             text.visit.date = date;
             let identical = !content.is_none() && self.is_stored(&opened, content)?;
             let of_head = opened.index.answer(&text, identical, false)?;
@@ -260,7 +283,7 @@ impl Online {
                 let (answer, after) =
                     state.overlay.decide(&opened.index, &text, of_head.clone())?;
                 if answer.is_known() {
-                    return Ok(Decision { answer, inserted: false, after });
+                    return Ok(self.decision(answer, false, after));
                 }
             }
             let line = self.rows.line(row, date)?;
@@ -272,7 +295,7 @@ impl Online {
             }
             let (mut answer, after) = state.overlay.decide(&opened.index, &text, of_head)?;
             if answer.is_known() && !always {
-                return Ok(Decision { answer, inserted: false, after });
+                return Ok(self.decision(answer, false, after));
             }
             if !state.overlay.holds(&opened.index, &text.visit)
                 && !answer.because.contains(&because::OUTDATED)
@@ -281,7 +304,7 @@ impl Online {
                 answer.provisional = true;
             }
             let after = self.append(&mut state, text, &line, &answer)?;
-            return Ok(Decision { answer, inserted: true, after });
+            return Ok(self.decision(answer, true, after));
         }
     }
 
@@ -290,11 +313,11 @@ impl Online {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
-        undated_or_past(row)?;
+        undated_or_past(&row.record)?;
         let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
         let doc = text.visit.doc;
         loop {
-            let (opened, date, before) = self.dated(row, doc)?;
+            let (opened, date, before) = self.dated(&row.record, doc)?;
             text.visit.date = date;
             let line = self.rows.line(row, date)?;
             let answer = opened.index.answer(&text, false, false)?;
@@ -311,17 +334,11 @@ impl Online {
         }
     }
 
-    /// The head, the date of a record, and the record of the overlay that holds for its page now. A
-    /// record without a date is dated by its arrival, and is newer than what is known of its page.
-    fn dated(&self, row: &InboxRow, doc: Id) -> Result<(Arc<Opened>, i64, Option<Key>)> {
+    /// The head, the date of a record, and the record of the overlay that holds for its page now.
+    fn dated(&self, record: &Record, doc: Id) -> Result<(Arc<Opened>, i64, Option<Key>)> {
         let state = self.read()?;
-        let before = state.overlay.page(doc);
-        let date = row.record.date.unwrap_or_else(|| {
-            let arrival = now();
-            let known = before.map(|entry| entry.text.visit.date.saturating_add(1));
-            arrival.max(known.or_else(|| state.opened.index.as_of(doc)).unwrap_or(arrival))
-        });
-        Ok((state.opened.clone(), date, before.map(|entry| entry.key())))
+        let (date, before) = state.dated(record.date, doc);
+        Ok((state.opened.clone(), date, before))
     }
 
     /// Appends a line to the inbox, and its record to the overlay. Returns the number of records
@@ -371,8 +388,15 @@ impl Online {
         Ok(appended)
     }
 
-    /// Moves to the newest head, if there is a newer one. Returns its epoch then.
+    /// Moves to the newest head, if there is a newer one. Returns its epoch then. As long as that
+    /// fails, answers are provisional.
     pub fn catch_up(&self) -> Result<Option<u64>> {
+        let moved = damage::caught(|| self.move_on());
+        self.behind.store(moved.is_err(), Ordering::Relaxed);
+        moved
+    }
+
+    fn move_on(&self) -> Result<Option<u64>> {
         let (now, entries, unsealed) = {
             let state = self.read()?;
             (state.opened.clone(), state.overlay.entries(None), state.unsealed)
@@ -433,6 +457,18 @@ impl Online {
 }
 
 impl State {
+    /// The date of a record of `doc`, and the record of the overlay that holds for it now. A record
+    /// without a date is dated by its arrival, and is newer than what is known of its page.
+    fn dated(&self, date: Option<i64>, doc: Id) -> (i64, Option<Key>) {
+        let before = self.overlay.page(doc);
+        let date = date.unwrap_or_else(|| {
+            let arrival = now();
+            let known = before.map(|entry| entry.text.visit.date.saturating_add(1));
+            arrival.max(known.or_else(|| self.opened.index.as_of(doc)).unwrap_or(arrival))
+        });
+        (date, before.map(|entry| entry.key()))
+    }
+
     fn is_at(&self, opened: &Arc<Opened>) -> bool {
         Arc::ptr_eq(&self.opened, opened)
     }
@@ -444,11 +480,11 @@ impl State {
     }
 }
 
-/// Fails if a row has a date in the future. An epoch cuts such a date, so that it could not tell
+/// Fails if a record has a date in the future. An epoch cuts such a date, so that it could not tell
 /// which of two records of a URL came last.
-fn undated_or_past(row: &InboxRow) -> std::result::Result<(), Item> {
+fn undated_or_past(record: &Record) -> std::result::Result<(), Item> {
     let latest = now().saturating_add(FUTURE_SECONDS_MAX);
-    match row.record.date.filter(|date| *date > latest) {
+    match record.date.filter(|date| *date > latest) {
         Some(_) => Err(Item::reject("future_date", "its date is more than a day in the future")),
         None => Ok(()),
     }

@@ -168,6 +168,9 @@ impl Overlay {
                 answer.representative = Some(same.representative.clone());
                 answer.cluster_pages = None;
                 (answer.pages, answer.urls) = (same.docs.len() as u64, vec![same.url.clone()]);
+                if text.says_little {
+                    answer.stays_apart();
+                }
                 (is_touched, after) = (true, same.after);
             }
             _ if answer.verdict == Found::Identical => {

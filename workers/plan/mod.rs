@@ -407,10 +407,16 @@ fn planned(
     let kept = std::mem::take(&mut found.kept);
     if head.is_none() && found.inputs.is_empty() {
         // Files that are there and cannot be read as they are say more than that there is none.
-        return Err(match found.passed.first() {
-            Some(Passed { path, what }) => Error::new(Kind::NoInput, what.line(Path::new(path))),
-            None => inputs::none_found(&job.read.inputs),
-        });
+        return match found.passed.first() {
+            Some(Passed { path, what }) => {
+                Err(Error::new(Kind::NoInput, what.line(Path::new(path))))
+            }
+            // A server made it, and will fill it.
+            None if job.serve.inbox.as_ref().is_some_and(|inbox| inbox.is_dir()) => {
+                Ok((None, kept))
+            }
+            None => Err(inputs::none_found(&job.read.inputs)),
+        };
     }
     Ok((plan_of(job, store, head, found, clock, None)?, kept))
 }

@@ -1,0 +1,108 @@
+//! Answers that are not provisional are what the next epoch says.
+
+use super::client::Server;
+use super::{bench, problem, row};
+use crate::texts::text;
+use crate::workbench::Bench;
+use serde_json::{Value, json};
+use std::path::Path;
+
+const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
+
+fn because(answer: &Value, why: &str) -> bool {
+    let told = answer["because"].as_array().is_some_and(|words| words.contains(&json!(why)));
+    assert!(!told || answer["provisional"] == true, "{answer}");
+    told
+}
+
+/// Who represents the page at `url` after a run.
+fn representative(bench: &Bench, url: &str) -> Value {
+    bench.run_well(&[]);
+    let member = bench.lines("members").into_iter().find(|row| row["url"] == url);
+    member.unwrap_or_else(|| panic!("no {url}"))["representative"].clone()
+}
+
+/// A server that cannot ask the newest epoch, as another job made it, gave firm answers by the old
+/// one. They are provisional until the server is started again, as it says.
+#[test]
+fn a_server_that_is_behind_is_not_sure() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &[]);
+    let asked = row("http://new.example/", &text(900, 0));
+    assert!(!because(&server.post("/check", &asked).json(), "behind"));
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("a job");
+    assert!(job.contains("facts = \"off\""), "{job}");
+    std::fs::write(bench.at("job.toml"), job.replace("facts = \"off\"", "facts = \"numbers\""))
+        .expect("written");
+    bench.run_well(&[]);
+    server.wait("the newest epoch to be noticed", || server.get("/readyz").status == 503);
+    problem(&server.get("/readyz"), 503);
+    assert!(because(&server.post("/check", &asked).json(), "behind"));
+    assert!(because(&server.post("/insert", &asked).json(), "behind"));
+    assert!(because(&server.post("/insert", &asked).json(), "behind"));
+    assert!(server.stop().success());
+    let server = Server::start(&bench, &[]);
+    assert!(!because(&server.post("/check", &asked).json(), "behind"));
+    assert_eq!(server.get("/readyz").json()["epoch"], 2);
+}
+
+/// Pages of a text that says too little fold with none, but an answer about that text named the
+/// representative and the cluster of another page that has it.
+#[test]
+fn what_says_little_is_in_no_cluster() {
+    let bench = Bench::new(Path::new("in/*.jsonl"), INBOX);
+    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    let page = |name: &str| row(&format!("http://{name}.example/"), "Short note.");
+    let is_apart = |answer: Value| {
+        assert_eq!(answer["notes"], json!(["says_little"]), "{answer}");
+        assert!(answer["representative"].is_null() && answer["cluster"].is_null(), "{answer}");
+        answer["verdict"].clone()
+    };
+    assert_eq!(is_apart(server.post("/insert", &page("one")).json()), "new");
+    assert_eq!(is_apart(server.post("/insert?always=true", &page("two")).json()), "identical");
+    assert!(server.stop().success());
+    assert_eq!(representative(&bench, "http://two.example/"), "http://two.example/");
+    let server = Server::start(&bench, &[]);
+    assert_eq!(is_apart(server.post("/insert?always=true", &page("three")).json()), "identical");
+    assert!(server.stop().success());
+    assert_eq!(representative(&bench, "http://three.example/"), "http://three.example/");
+}
+
+/// A crawl begins with a server and a timer. Before the first file of the inbox was sealed, each run
+/// failed, and the messages of other commands advised to run.
+#[test]
+fn a_run_before_the_first_file_of_the_inbox() {
+    let bench = Bench::new(Path::new("in/*.jsonl"), INBOX);
+    assert_eq!(bench.run(&[]).status.code(), Some(66));
+    let server = Server::start(&bench, &["--seal-seconds", "3600"]);
+    assert_eq!(server.post("/insert", &row("http://a.example/", &text(1, 0))).status, 200);
+    assert!(bench.run_well(&[]).contains("nothing due: the inbox has no file yet"));
+    assert!(bench.run_well(&["--dry-run"]).contains("nothing due"));
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert_eq!(bench.head().manifest.epoch, 1);
+}
+
+/// A record without a date is inserted with that of its arrival, but it was checked without one: a
+/// rule that prefers new pages then answered otherwise.
+#[test]
+fn a_record_is_checked_as_it_would_be_inserted() {
+    let bench = bench(0, &format!("{INBOX}[keep]\nby = [\"newest\"]\n"));
+    let old = json!({ "url": "http://old.example/", "text": text(1, 0), "date": "2020-01-01" });
+    let server = Server::start(&bench, &[]);
+    assert_eq!(server.post("/insert", &old).json()["inserted"], true);
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    let new = row("http://new.example/", &text(1, 0));
+    let checked = server.post("/check", &new).json();
+    let inserted = server.post("/insert?always=true", &new).json();
+    assert!(because(&checked, "represents"), "{checked}");
+    assert_eq!(checked["because"], inserted["because"]);
+    let late = json!({ "url": "http://late.example/", "text": text(2, 0), "date": "2999-01-01" });
+    for target in ["/check", "/insert"] {
+        assert_eq!(problem(&server.post(target, &late), 422)["reason"], "future_date");
+    }
+    assert!(server.stop().success());
+    assert_eq!(representative(&bench, "http://old.example/"), "http://new.example/");
+}
