@@ -349,6 +349,10 @@ fn an_undone_epoch_is_gone_after_a_rebuild() {
     for (since, rows) in [(1, 1), (2, 0), (4, 0)] {
         assert_eq!(self::since(&bench, since, &[]).len(), rows, "since {since}");
     }
+    // A table of another form would be taken for one of this step.
+    let parquet = ["--since", "1", "--set", "output.formats=[\"parquet\"]"];
+    assert!(bench.pagefold("export", &parquet).status.success());
+    assert!(!bench.at("out/changes_since.jsonl").exists());
 }
 
 /// Runs the SQL of the page about exports over `changes_since`, from the index `before`.

@@ -17,7 +17,7 @@ use workers::ask::{page, pair};
 use workers::error::Error;
 use workers::online::rows::Says;
 use workers::online::{Asked, Decision, Online, Refused, Removal};
-use workers::read::record::{Item, Record};
+use workers::read::record::{self as read, Item, Record};
 
 /// What all requests share.
 pub type Server_ = State<Arc<Server>>;
@@ -67,7 +67,7 @@ pub async fn check(
         content((Object = "application/json"), (String = "application/x-ndjson"), (String = "text/plain"), (String = "text/html")),
     ),
     responses(
-        (status = 200, description = "The answer, when what was inserted is durable", content((Answer = "application/json"), (Line = "application/x-ndjson"))),
+        (status = 200, description = "The answer, when what was inserted is durable", content((Line = "application/json"), (Line = "application/x-ndjson"))),
         (status = "4XX", description = "The request is wrong, or comes too soon; 409: there is no inbox", body = Problem, content_type = "application/problem+json"),
         (status = "5XX", description = "The server failed; 503: an epoch must take what was inserted", body = Problem, content_type = "application/problem+json"),
     )
@@ -236,7 +236,14 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
     let rows = online.rows();
     match action {
         Action::Check => online.check(&Asked::Record(rows.record(json)?)).map(decided),
-        Action::Insert => online.insert(&rows.parse(json)?, always).map(decided),
+        Action::Insert => {
+            let row = rows.parse(json)?;
+            // What removes its page is no new text.
+            match row.record.body {
+                read::Body::Removed => online.remove(&row).map(removed),
+                _ => online.insert(&row, always).map(decided),
+            }
+        }
         Action::Remove => online.remove(&rows.parse_removal(json)?).map(removed),
     }
 }

@@ -83,6 +83,22 @@ fn a_run_before_the_first_file_of_the_inbox() {
     assert_eq!(bench.head().manifest.epoch, 1);
 }
 
+/// A row that removes its page was answered as a new text that was inserted.
+#[test]
+fn a_removal_is_no_new_text() {
+    let bench = bench(4, INBOX);
+    let server = Server::start(&bench, &[]);
+    let url = "http://h1.example/1";
+    for there in [true, false] {
+        let removal = json!({ "url": url, "deleted": true });
+        let told = server.post("/insert", &removal).json();
+        assert_eq!(told, json!({ "url": url, "removed": there }));
+    }
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert!(bench.lines("members").iter().all(|row| row["url"] != url));
+}
+
 /// A record without a date is inserted with that of its arrival, but it was checked without one: a
 /// rule that prefers new pages then answered otherwise.
 #[test]

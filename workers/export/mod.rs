@@ -153,6 +153,7 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     let before = states_at(store, head, since)?;
     durable::create_folder(place.dir).map_err(output)?;
     sweep(place.dir);
+    sink::remove_others_as::<Change>(CHANGES_SINCE, &place).map_err(output)?;
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
     let sink = Sink::create_as(CHANGES_SINCE, &place).map_err(output)?;
     let span = Span { since, epoch: epoch_of(head) };

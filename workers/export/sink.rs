@@ -148,9 +148,14 @@ fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
 /// Removes what an earlier export wrote of the table of `R` in a form that it does not have now: it
 /// would be taken for a result of this one.
 pub fn remove_others<R: Exported>(place: &Place<'_>) -> Result<()> {
+    remove_others_as::<R>(R::NAME, place)
+}
+
+/// [`remove_others`] of the table that is written as `table`.
+pub fn remove_others_as<R: Exported>(table: &str, place: &Place<'_>) -> Result<()> {
     let forms = place.forms::<R>();
     for form in [Form::Jsonl, Form::Parquet].into_iter().filter(|form| !forms.contains(form)) {
-        let path = place.dir.join(file_name(R::NAME, form));
+        let path = place.dir.join(file_name(table, form));
         if is_ours::<R>(&path, form)? == Some(true) {
             std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
@@ -171,7 +176,7 @@ fn has_columns(file: File, schema: &SchemaRef) -> bool {
     let row: Option<serde_json::Map<String, serde_json::Value>> =
         serde_json::from_slice(&line).ok();
     let ours = |row: &serde_json::Map<String, serde_json::Value>| {
-        row.keys().all(|key| schema.field_with_name(key).is_ok())
+        !row.is_empty() && row.keys().all(|key| schema.field_with_name(key).is_ok())
             || schema.fields().iter().all(|field| row.contains_key(field.name()))
     };
     line.is_empty() || row.is_some_and(|row| ours(&row))
