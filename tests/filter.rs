@@ -16,6 +16,8 @@ use workers::document::canonical_url;
 mod again;
 /// Archives of all kinds are sound after a filter.
 mod archives;
+/// Files that grow much, and files that are damaged.
+mod damage;
 /// A crawler's own revisit of another URL counts as a mirror.
 mod mirrors;
 /// What folds in an archive leaves a revisit, if that is asked for.

@@ -35,6 +35,20 @@ pub struct Spot {
     pub labels: Option<Labels>,
     /// Whether it is a row that can get labels.
     pub is_row: bool,
+    /// Whether the reader gave its member up, as it grows beyond the limits.
+    pub is_bomb: bool,
+}
+
+/// The limits of a file that is copied. Its reader has judged how it grows, by what its records are;
+/// a copier that judged again could decide otherwise.
+pub fn limits() -> Limits {
+    Limits { ratio_max: u64::MAX, ..Limits::default() }
+}
+
+/// The error of a file whose records do not lie where they were read. It is copied whole.
+fn elsewhere(path: &Path) -> Error {
+    let why = "decodes to other bytes than its reader found, so its records cannot be divided";
+    Error::new(Kind::Data, format!("{}: {why}", path.display()))
 }
 
 /// Copies the records of one file.
@@ -263,7 +277,7 @@ impl<W: Write> Write for Encoder<W> {
 }
 
 /// Reads the decoded bytes of `source` up to `to`, a place in them, or to the end, and hands them
-/// on. Returns how many there were.
+/// on. Returns how many there were. It is an error if there are fewer.
 pub fn decode(
     source: &mut Source,
     to: Option<u64>,
@@ -291,7 +305,10 @@ pub fn decode(
         source.consume(take);
         copied += take as u64;
     }
-    Ok(copied)
+    match to {
+        Some(to) if source.offset() != to => Err(elsewhere(source.path())),
+        _ => Ok(copied),
+    }
 }
 
 /// The member, or members, that one or more records fill.
@@ -307,7 +324,6 @@ enum Unit {
 pub struct Members {
     raw: Raw,
     codec: Codec,
-    limits: Limits,
     parts: Parts,
     unit: Unit,
     is_recoded: bool,
@@ -315,22 +331,9 @@ pub struct Members {
 
 impl Members {
     /// For the file of `size` bytes at `path`.
-    pub fn open(
-        path: &Path,
-        size: u64,
-        codec: Codec,
-        limits: &Limits,
-        parts: Parts,
-    ) -> Result<Members> {
+    pub fn open(path: &Path, size: u64, codec: Codec, parts: Parts) -> Result<Members> {
         let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept };
-        Ok(Members {
-            raw: Raw::open(path, size)?,
-            codec,
-            limits: limits.clone(),
-            parts,
-            unit,
-            is_recoded: false,
-        })
+        Ok(Members { raw: Raw::open(path, size)?, codec, parts, unit, is_recoded: false })
     }
 
     /// Decodes the last record of the unit up to `to`, and makes it a member.
@@ -357,8 +360,22 @@ impl Members {
     fn end_unit(&mut self, end: u64, position: Option<u64>) -> Result<()> {
         match self.unit {
             Unit::Whole { start, fate, .. } => self.raw.copy(start, end, fate, &mut self.parts),
-            Unit::Decoded { .. } => self.end_record(position),
+            Unit::Decoded { .. } => self.end_record(position).and_then(|()| self.check_end(end)),
         }
+    }
+
+    /// Fails if there is more in the decoded unit, which ends at `end` of the file, than its records:
+    /// what is behind damage belongs to none.
+    fn check_end(&mut self, end: u64) -> Result<()> {
+        let Unit::Decoded { source, .. } = &mut self.unit else { return Ok(()) };
+        while source.member() < end {
+            let is_empty = source.fill(1)?.is_empty();
+            match source.end() {
+                Some(End::Member) if is_empty => source.next_member()?,
+                _ => return Err(elsewhere(&self.raw.path)),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -373,8 +390,7 @@ impl Copier for Members {
                 Unit::Whole { start, position, fate } => {
                     let (start, position, fate) = (*start, *position, *fate);
                     let (path, size) = (&self.raw.path, self.raw.size);
-                    let mut source =
-                        Source::open_member(path, start, size, self.codec, &self.limits)?;
+                    let mut source = Source::open_member(path, start, size, self.codec, &limits())?;
                     // The first record of a member may stand behind blanks.
                     let blanks = crate::read::blanks(source.fill(1)?) as u64;
                     let base = position.saturating_sub(blanks);
@@ -386,6 +402,9 @@ impl Copier for Members {
             }
             if let Unit::Decoded { fate, .. } = &mut self.unit {
                 *fate = spot.fate;
+                if spot.is_bomb {
+                    return Err(elsewhere(&self.raw.path));
+                }
             }
         }
         spot.instead.map_or(Ok(()), |record| self.parts.add(self.codec, &record))
@@ -438,14 +457,8 @@ impl Stream {
 
 impl Lines {
     /// For the lines of the file of `size` bytes at `path`.
-    pub fn open(
-        path: &Path,
-        size: u64,
-        limits: &Limits,
-        names: Option<Names>,
-        mut parts: Parts,
-    ) -> Result<Lines> {
-        let source = Source::open(path, 0, size, limits)?;
+    pub fn open(path: &Path, size: u64, names: Option<Names>, mut parts: Parts) -> Result<Lines> {
+        let source = Source::open(path, 0, size, &limits())?;
         let codec = source.codec();
         let removed = match parts.has(Fate::Removed) {
             true => Some(Stream::new(codec, parts.take(Fate::Removed)?)?),
@@ -496,6 +509,9 @@ impl Lines {
 impl Copier for Lines {
     fn push(&mut self, spot: Spot) -> Result<()> {
         self.end_record(Some(spot.position))?;
+        if spot.is_bomb {
+            return Err(elsewhere(self.source.path()));
+        }
         self.open = (spot.fate, self.names.filter(|_| spot.is_row).map(|_| spot.labels));
         Ok(())
     }

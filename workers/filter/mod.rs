@@ -41,6 +41,7 @@ use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
 use crate::read::record::Item;
+use crate::read::source::BOMB;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::manifest::Head;
 use crate::store::{Lock, Store, damage};
@@ -368,9 +369,18 @@ impl Work<'_> {
                         representative: of.representative.clone(),
                     });
                     let Record { position, member, .. } = *record;
+                    let is_bomb = record.reason == Some(BOMB);
                     let instead = self.revisit(record).filter(|_| !stays);
                     totals.revisits += u64::from(instead.is_some());
-                    copier.push(Spot { position, member, fate, instead, labels, is_row })?;
+                    copier.push(Spot {
+                        position,
+                        member,
+                        fate,
+                        instead,
+                        labels,
+                        is_row,
+                        is_bomb,
+                    })?;
                 }
             }
         }
@@ -410,7 +420,7 @@ impl Work<'_> {
         let order = note::path(&self.options.notes(), name).with_extension("order");
         let removed = self.options.removed.as_ref().map(|dir| dir.join(name));
         let parts = Parts::create(to, removed.as_deref().map(|removed| (removed, &*order)))?;
-        let (path, size, limits) = (input.file(), input.bytes, &self.job.read.limits);
+        let (path, size) = (input.file(), input.bytes);
         Ok(match shape {
             None => Box::new(copy::Whole::open(&path, size, parts)?),
             Some((Format::Wacz, _)) => return Err(Error::internal("a WACZ cannot be written")),
@@ -421,13 +431,13 @@ impl Work<'_> {
             Some((Format::Jsonl, codec))
                 if codec != Codec::Plain || self.options.annotate.is_some() =>
             {
-                Box::new(copy::Lines::open(&path, size, limits, self.options.annotate, parts)?)
+                Box::new(copy::Lines::open(&path, size, self.options.annotate, parts)?)
             }
             Some((Format::Jsonl, _) | (_, Codec::Plain)) => {
                 Box::new(copy::Plain::open(&path, size, parts)?)
             }
             Some((Format::Warc | Format::Arc, codec)) => {
-                Box::new(copy::Members::open(&path, size, codec, limits, parts)?)
+                Box::new(copy::Members::open(&path, size, codec, parts)?)
             }
         })
     }

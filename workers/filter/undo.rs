@@ -1,12 +1,11 @@
 //! Makes the originals again of what a filter kept and removed.
 
 use crate::error::{Error, Kind, Result};
-use crate::filter::copy::{Stream, decode};
+use crate::filter::copy::{Stream, decode, limits};
 use crate::filter::note::{self, Note, has_size};
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
-use crate::read::Limits;
 use crate::read::source::Source;
 use crate::store::{Lock, digest, entries};
 use std::fs::File;
@@ -159,11 +158,9 @@ fn lines(
     runs: &mut Runs,
     part: Part,
 ) -> Result<Part> {
-    // The files are our own, and as large as they are.
-    let limits = Limits { ratio_max: u64::MAX, ..Limits::default() };
     let open = |path: &Path| {
         let size = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
-        Source::open(path, 0, size, &limits)
+        Source::open(path, 0, size, &limits())
     };
     let mut from = open(kept)?;
     let mut out = removed.map(open).transpose()?;

@@ -43,6 +43,10 @@ const TRIAL_COST: u64 = 64;
 /// not cost hours either. Lines that differ only in their URL grow some hundred times.
 const SOUND_SHARE: u64 = 64;
 
+/// The reason of the damage of a member that grows beyond the limits. Its bytes may be sound, so only
+/// a reader with these limits sees it.
+pub const BOMB: &str = "bomb";
+
 /// How a member ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
@@ -246,7 +250,7 @@ impl Members {
             (_, Codec::Plain) => None,
             _ => self.is_bomb().then(|| {
                 let detail = format!("{} bytes grew to {}", self.used_bytes(), self.decoded_bytes);
-                End::Damage { reason: "bomb", detail }
+                End::Damage { reason: BOMB, detail }
             }),
         };
         Ok((bytes, end))

@@ -8,8 +8,8 @@ use super::Limits;
 use super::codec::Codec;
 use super::gzip_whole::MEMBER_BYTES_MAX;
 use super::input::Input;
+pub use super::members::{BOMB, End, Starts};
 use super::members::{CHUNK_BYTES, Members};
-pub use super::members::{End, Starts};
 use crate::error::Result;
 use std::path::Path;
 
