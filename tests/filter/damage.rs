@@ -71,3 +71,45 @@ fn files_that_grow_much() {
     assert_eq!(removed.len(), 6);
     assert_undone(&bench, &["bomb.jsonl.gz"]);
 }
+
+/// The rest of a line in a damaged member was kept without a line end, and the next line, a sound
+/// one, behind it on the same line. Such a file is copied whole, and so is an archive with records of
+/// both kinds in a member that ends too early.
+#[test]
+fn damaged_members() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    // The members of each file have three pages. Of the third ones each is folded.
+    let lines = |file: &str, member: u64| -> String {
+        (0..3).map(|n| page(file, member * 3 + n, (member * 3 + n) % 4)).collect()
+    };
+    let damaged: [(&str, fn(&mut Vec<u8>)); 3] = [
+        ("bad.jsonl.gz", |member| *member.last_mut().expect("bytes") ^= 1),
+        ("torn.jsonl.gz", |member| member.truncate(member.len() * 3 / 4)),
+        ("junk.jsonl.gz", |member| member.extend_from_slice(b"junk")),
+    ];
+    for (name, damage) in damaged {
+        let mut members: Vec<Vec<u8>> =
+            (0..3).map(|member| gzip(lines(&name[..3], member).as_bytes())).collect();
+        damage(&mut members[1]);
+        std::fs::write(bench.at("in").join(name), members.concat()).expect("written");
+    }
+    let records: Vec<u8> = (0..4)
+        .flat_map(|n| {
+            let body = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{}",
+                text(n % 2 * 9, 0).repeat(12)
+            );
+            let url = format!("http://warc.example/{n}");
+            warc("response", &url, "2024-01-01", n, "", body.as_bytes())
+        })
+        .collect();
+    let mut torn = gzip(&records);
+    torn.truncate(torn.len() - 20);
+    std::fs::write(bench.at("in/torn.warc.gz"), &torn).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let report = filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    let names = ["bad.jsonl.gz", "junk.jsonl.gz", "torn.jsonl.gz", "torn.warc.gz"];
+    assert_eq!(report["files_whole"], json!(names.map(|name| format!("in/{name}"))), "{report}");
+    assert_undone(&bench, &names);
+}

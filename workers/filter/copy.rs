@@ -10,7 +10,6 @@ use crate::filter::order::{Fate, Order};
 use crate::filter::part::Part;
 use crate::read::Limits;
 use crate::read::codec::Codec;
-use crate::read::jsonl;
 use crate::read::source::{End, Source};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs::File;
@@ -474,29 +473,21 @@ impl Lines {
         let Lines { source, kept, removed, parts, digest, names, open, .. } = self;
         let (fate, labels) = std::mem::replace(open, (Fate::Kept, None));
         let mut held = labels.is_some().then(Vec::new);
-        loop {
-            let copied = decode(source, to, |bytes| {
-                digest.update(bytes);
-                parts.note(fate, bytes.len() as u64)?;
-                match (&mut held, fate, removed.as_mut()) {
-                    (Some(held), ..) => {
-                        held.extend_from_slice(bytes);
-                        Ok(())
-                    }
-                    (None, Fate::Removed, Some(removed)) => removed.write(bytes),
-                    (None, Fate::Removed, None) => Ok(()),
-                    (None, Fate::Kept | Fate::Added, _) => kept.write(bytes),
+        // What is left of a torn line has no end, so the next one would be joined to it: damage is an
+        // error, and the file is copied whole.
+        decode(source, to, |bytes| {
+            digest.update(bytes);
+            parts.note(fate, bytes.len() as u64)?;
+            match (&mut held, fate, removed.as_mut()) {
+                (Some(held), ..) => {
+                    held.extend_from_slice(bytes);
+                    Ok(())
                 }
-            });
-            match copied {
-                Ok(_) => break,
-                // A damaged member cannot be read. The reader goes on behind it.
-                Err(_) if matches!(source.end(), Some(End::Damage { .. })) => {
-                    source.resync(jsonl::starts)?
-                }
-                Err(error) => return Err(error),
+                (None, Fate::Removed, Some(removed)) => removed.write(bytes),
+                (None, Fate::Removed, None) => Ok(()),
+                (None, Fate::Kept | Fate::Added, _) => kept.write(bytes),
             }
-        }
+        })?;
         match (held, labels, *names) {
             (Some(line), Some(labels), Some(names)) => {
                 kept.write(&labelled(source.path(), line, names, labels.as_ref())?)
