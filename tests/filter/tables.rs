@@ -2,10 +2,12 @@
 
 use super::scene::{crawl, lines, records};
 use super::{content, decoded, files, filter, rows, word};
-use crate::workbench::{Bench, failure};
+use crate::texts::text;
+use crate::workbench::{Bench, failure, pagefold};
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -136,4 +138,42 @@ fn tables_of_records_in_any_folder() {
         );
         assert_eq!(std::fs::read(bench.at("three/a.jsonl.parquet")).expect("there"), b"not ours");
     }
+}
+
+/// A table that could not be written was taken for a damaged one and copied whole, with exit code 0;
+/// `--undo` called what it read damaged. The output is at fault.
+#[cfg(unix)]
+#[test]
+fn tables_that_cannot_be_written() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    // Of two rows one folds, and a label is as long as a URL.
+    let url = |n: u64| format!("http://h.example/{n}/{}", "x".repeat(1500));
+    let column = |of: &dyn Fn(u64) -> String| {
+        Arc::new((0..600).map(|n| Some(of(n))).collect::<StringArray>()) as ArrayRef
+    };
+    let texts = column(&|n| text(n / 2, 0).repeat(7));
+    let batch = RecordBatch::try_from_iter([("url", column(&url)), ("text", texts)]);
+    let batch = batch.expect("a batch");
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    let table = writer.into_inner().expect("in memory");
+    std::fs::write(bench.at("in/a.parquet"), &table).expect("written");
+    bench.run_well(&[]);
+    let assert_refused = |bytes: usize, arguments: &str| {
+        let limit = format!("ulimit -f {}", bytes / 512);
+        let line = format!("{limit}; exec {} filter job.toml {arguments}", pagefold());
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.args(["-c", &line]).current_dir(bench.at("")).output().expect("started");
+        let stderr = failure(&output.stderr);
+        assert!(output.status.code() == Some(73), "{:?} {stderr}", output.status);
+        assert!(stderr.contains("a.parquet") && stderr.contains("large"), "{stderr}");
+    };
+    // Room for the table as it is, and not for its labels.
+    assert_refused(table.len() + (64 << 10), "--to labelled --annotate");
+    filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    assert_refused(table.len() * 3 / 4, "--to kept --removed removed --undo again");
+    assert!(!bench.at("labelled/a.parquet").exists() && !bench.at("again/a.parquet").exists());
 }

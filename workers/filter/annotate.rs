@@ -9,7 +9,7 @@ use crate::filter::copy::{Copied, Copier, Parts, Spot};
 use crate::filter::labels::{Labels, Names};
 use crate::filter::order::Fate;
 use crate::filter::parquet::{Outcome, Table, sound};
-use crate::filter::part::Part;
+use crate::filter::part::{Failure, Part};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema, parquet_to_arrow_schema};
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type};
@@ -25,6 +25,7 @@ use std::sync::Arc;
 pub struct Labelled {
     table: Table,
     file: Option<SerializedFileWriter<Part>>,
+    failures: [Failure; 1],
     parts: Parts,
     group: usize,
     /// The labels of the rows of the row group so far.
@@ -45,12 +46,14 @@ impl Labelled {
             return Err(Names::taken(path, name));
         }
         let part = parts.take(Fate::Kept)?;
-        let file = sound(path, || {
+        let failures = [part.failure()];
+        let file = sound(path, &failures, || {
             SerializedFileWriter::new(part, schema(&table, names)?, properties(&table, names)?)
         })?;
         Ok(Labelled {
             table,
             file: Some(file),
+            failures,
             parts,
             group: 0,
             labels: Vec::new(),
@@ -81,7 +84,7 @@ impl Labelled {
         self.group += 1;
         let Some(file) = &mut self.file else { return Ok(()) };
         let table = &self.table;
-        sound(&path, || {
+        sound(&path, &self.failures, || {
             let mut group = file.next_row_group()?;
             table.append(index, &mut group)?;
             let levels: Vec<i16> =
@@ -120,7 +123,7 @@ impl Copier for Labelled {
         self.end_record(rows)?;
         let path = self.table.path().to_owned();
         let file = self.file.take().ok_or_else(|| Error::internal("a file is finished twice"))?;
-        let kept = sound(&path, || file.into_inner())?;
+        let kept = sound(&path, &self.failures, || file.into_inner())?;
         self.parts.finish(Some(kept), None, false)
     }
 }

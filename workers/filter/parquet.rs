@@ -7,7 +7,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};
 use crate::filter::order::{Fate, Runs};
-use crate::filter::part::Part;
+use crate::filter::part::{Failure, Part};
 use crate::panics::guarded;
 use crate::read;
 use parquet::basic::Type;
@@ -43,7 +43,7 @@ impl Table {
     pub fn open(path: &Path) -> Result<Table> {
         let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
         let metadata = read::parquet::metadata(path)?;
-        let metadata = sound(path, || metadata.map_err(ParquetError::General))?;
+        let metadata = sound(path, &[], || metadata.map_err(ParquetError::General))?;
         Ok(Table { path: path.to_owned(), file: Arc::new(file), metadata })
     }
 
@@ -127,10 +127,12 @@ impl Table {
 }
 
 /// Does `work` on the file at `path`; a damaged file, also where its decoder panics, is an error of
-/// kind `Data`.
-pub fn sound<T>(path: &Path, work: impl FnOnce() -> Outcome<T>) -> Result<T> {
+/// kind `Data`. An error of a write is one of `outputs`.
+pub fn sound<T>(path: &Path, outputs: &[Failure], work: impl FnOnce() -> Outcome<T>) -> Result<T> {
     let failed = |why: String| {
-        Error::new(Kind::Data, format!("{}: cannot copy its rows: {why}", path.display()))
+        outputs.iter().find_map(Failure::take).unwrap_or_else(|| {
+            Error::new(Kind::Data, format!("{}: cannot copy its rows: {why}", path.display()))
+        })
     };
     match guarded(work) {
         Ok(Ok(done)) => Ok(done),
@@ -247,6 +249,8 @@ pub struct Rows {
     kept: Option<SerializedFileWriter<Part>>,
     removed: Option<SerializedFileWriter<Part>>,
     parts: Parts,
+    /// The errors of writes to what is kept and what is removed.
+    failures: Vec<Failure>,
     /// The row group that is collected, the rows of it that are, and their runs.
     group: usize,
     rows: u64,
@@ -261,12 +265,14 @@ impl Rows {
     pub fn open(path: &Path, mut parts: Parts) -> Result<Rows> {
         let table = Table::open(path)?;
         let kept = parts.take(Fate::Kept)?;
-        let kept = sound(path, || table.like(kept))?;
+        let failures = vec![kept.failure()];
+        let kept = sound(path, &failures, || table.like(kept))?;
         Ok(Rows {
             table,
             kept: Some(kept),
             removed: None,
             parts,
+            failures,
             group: 0,
             rows: 0,
             runs: Vec::new(),
@@ -308,14 +314,15 @@ impl Rows {
         let path = self.table.path.clone();
         if is_in(1) && self.parts.has(Fate::Removed) && self.removed.is_none() {
             let part = self.parts.take(Fate::Removed)?;
-            self.removed = Some(sound(&path, || self.table.like(part))?);
+            self.failures.push(part.failure());
+            self.removed = Some(sound(&path, &self.failures, || self.table.like(part))?);
         }
-        let Rows { table, kept, removed, .. } = self;
+        let Rows { table, kept, removed, failures, .. } = self;
         let mut kept = kept.as_mut().filter(|_| is_in(0));
         let mut removed = removed.as_mut().filter(|_| is_in(1));
         let is_mixed = is_in(0) && is_in(1);
         self.is_recoded |= is_mixed;
-        sound(&path, || {
+        sound(&path, failures, || {
             let mut kept = kept.as_mut().map(|file| file.next_row_group()).transpose()?;
             let mut removed = removed.as_mut().map(|file| file.next_row_group()).transpose()?;
             if is_mixed {
@@ -356,9 +363,10 @@ impl Copier for Rows {
         self.end_record(groups.iter().sum())?;
         let path = self.table.path.clone();
         let kept = self.kept.take().ok_or_else(|| Error::internal("a file is finished twice"))?;
-        let kept = sound(&path, || kept.into_inner())?;
+        let kept = sound(&path, &self.failures, || kept.into_inner())?;
+        let removed = self.removed.take();
         let removed =
-            self.removed.take().map(|file| sound(&path, || file.into_inner())).transpose()?;
+            removed.map(|file| sound(&path, &self.failures, || file.into_inner())).transpose()?;
         let is_recoded = self.is_recoded;
         let copied = self.parts.finish(Some(kept), removed, is_recoded)?;
         Ok(Copied { groups, ..copied })
@@ -367,13 +375,13 @@ impl Copier for Rows {
 
 /// Makes a file of the rows of `kept` and `removed`, in the order of `runs` and with row groups of
 /// so many rows, and writes it to `sink`.
-pub fn join<W: Write + Send>(
+pub fn join(
     kept: &Path,
     removed: Option<&Path>,
     groups: &[u64],
     runs: &mut Runs,
-    sink: W,
-) -> Result<W> {
+    sink: Part,
+) -> Result<Part> {
     let tables = [Some(Table::open(kept)?), removed.map(Table::open).transpose()?];
     let of = |from: usize| {
         let lacks = || {
@@ -384,7 +392,8 @@ pub fn join<W: Write + Send>(
         };
         tables[from].as_ref().ok_or_else(lacks)
     };
-    let mut file = sound(kept, || of(0).map_err(external)?.like(sink))?;
+    let outputs = [sink.failure()];
+    let mut file = sound(kept, &outputs, || of(0).map_err(external)?.like(sink))?;
     let mut next = [0; 2];
     let mut open = None;
     for &rows in groups {
@@ -409,7 +418,7 @@ pub fn join<W: Write + Send>(
             .map(|side| Ok((*side, of(*side)?, next[*side])))
             .collect::<Result<Vec<_>>>()?;
         sides.iter().for_each(|side| next[*side] += 1);
-        sound(kept, || {
+        sound(kept, &outputs, || {
             if sides.is_empty() {
                 return Ok(());
             }
@@ -430,7 +439,7 @@ pub fn join<W: Write + Send>(
             group.close().map(drop)
         })?;
     }
-    sound(kept, || file.into_inner())
+    sound(kept, &outputs, || file.into_inner())
 }
 
 #[cfg(test)]

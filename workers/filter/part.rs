@@ -1,10 +1,12 @@
 //! Writes a file that gets its name when it is whole.
 
 use crate::error::{Error, Kind, Result};
+use crate::locks::lock;
 use crate::store::{durable, entries};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// The size of a file's buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -19,6 +21,19 @@ pub struct Part {
     path: PathBuf,
     bytes: u64,
     hasher: Option<blake3::Hasher>,
+    failure: Failure,
+}
+
+/// The error of a write to a part. An encoder that writes it tells of it in words of its own, so that
+/// it looks like damage of what is read.
+#[derive(Clone, Default)]
+pub struct Failure(Arc<Mutex<Option<Error>>>);
+
+impl Failure {
+    /// The error, if there was one.
+    pub fn take(&self) -> Option<Error> {
+        lock(&self.0).take()
+    }
 }
 
 impl Part {
@@ -31,7 +46,8 @@ impl Part {
         let stem = folder.join(format!(".{name}.{}", durable::tag()));
         let (file, aside) = durable::create_aside(&stem).map_err(|e| e.with_kind(Kind::Output))?;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
-        Ok(Part { file, aside, path: path.to_owned(), bytes: 0, hasher: None })
+        let path = path.to_owned();
+        Ok(Part { file, aside, path, bytes: 0, hasher: None, failure: Failure::default() })
     }
 
     /// The same file, hashed while it is written. Nothing is written to it yet.
@@ -43,6 +59,11 @@ impl Part {
     /// The digest of the bytes written so far, if they are hashed.
     pub fn digest(&self) -> Option<String> {
         self.hasher.as_ref().map(|hasher| hasher.finalize().to_hex().to_string())
+    }
+
+    /// The error of a write, once there is one.
+    pub fn failure(&self) -> Failure {
+        self.failure.clone()
     }
 
     /// The bytes written so far.
@@ -111,7 +132,13 @@ pub fn remove(path: &Path) -> Result<()> {
 impl Write for Part {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        let written = file.write(bytes)?;
+        let written = file.write(bytes).inspect_err(|e| {
+            // What is interrupted is written again.
+            if e.kind() != io::ErrorKind::Interrupted {
+                let same = e.raw_os_error().map_or(e.kind().into(), io::Error::from_raw_os_error);
+                *lock(&self.failure.0) = Some(self.failed(same));
+            }
+        })?;
         self.bytes += written as u64;
         if let Some(hasher) = &mut self.hasher {
             hasher.update(&bytes[..written]);
