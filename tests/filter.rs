@@ -370,17 +370,24 @@ fn the_record_that_holds() {
     );
 }
 
-/// Folders that would be read as crawl, or hold the store, are refused before anything is read.
+/// Folders that would be read as crawl, or hold the store, are refused before anything is read. So is
+/// one folder that has two names: what was removed replaced there what was kept.
 #[test]
 fn places_that_would_do_harm() {
     let bench = Bench::new(Path::new("in"), "");
     crawl(&bench.at("in"));
     bench.run_well(&["--set", "read.rejects_max=1"]);
+    std::fs::create_dir(bench.at("real")).expect("made");
+    std::os::unix::fs::symlink("real", bench.at("link")).expect("linked");
     for (arguments, code, why) in [
         (&["--to", "in/kept"][..], 64, "lies in [read] inputs"),
         (&["--to", "store/kept"], 64, "lies in the store"),
         (&["--to", "out"], 64, "is [output] dir"),
         (&["--to", "x", "--removed", "x"], 64, "is named twice"),
+        (&["--to", "real", "--removed", "link"], 64, "is named twice"),
+        (&["--to", "x", "--records", "link/../x"], 64, "is named twice"),
+        (&["--to", "link", "--removed", "real/removed"], 64, "lies in another folder"),
+        (&["--to", "x", "--removed", "link", "--undo", "real"], 64, "name another folder"),
         (&[], 64, "--to DIR"),
         (&["--to", "x", "--removed", "y", "--undo", "z"], 66, "nothing to undo"),
     ] {

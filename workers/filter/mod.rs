@@ -37,7 +37,7 @@ pub use crate::filter::undo::{Undone, undo};
 pub use crate::filter::verdict::Verdict;
 use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record};
 use crate::fold::ingest;
-use crate::job::Job;
+use crate::job::{Job, collide};
 use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
 use crate::read::record::Item;
@@ -115,7 +115,7 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     for (at, dir) in dirs.iter().enumerate() {
         let why = job
             .spoils(dir)
-            .or(dirs[..at].contains(dir).then(|| "is named twice; each needs a folder".into()));
+            .or_else(|| dirs[..at].iter().find_map(|other| Some(collide(dir, other)?.into())));
         if let Some(why) = why {
             return Err(Error::new(Kind::Usage, format!("{}: {why}", dir.display())));
         }

@@ -6,6 +6,7 @@ use crate::filter::note::{self, Note, has_size};
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
+use crate::job::resolved;
 use crate::read::source::Source;
 use crate::store::{Lock, digest, entries};
 use std::fs::File;
@@ -25,7 +26,7 @@ pub struct Undone {
 
 /// Makes in `originals` the inputs again that a filter divided into `kept` and `removed`.
 pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
-    if [kept, removed].contains(&originals) {
+    if [kept, removed].map(resolved).contains(&resolved(originals)) {
         return Err(Error::new(
             Kind::Usage,
             format!("{}: name another folder for the originals", originals.display()),

@@ -110,21 +110,31 @@ impl Job {
     }
 }
 
+/// Why folders of crawl files must not be written at `dir` and at `other`, if they must not.
+pub fn collide(dir: &Path, other: &Path) -> Option<&'static str> {
+    let (dir, other) = (resolved(dir), resolved(other));
+    if dir == other {
+        return Some("is named twice; each needs a folder");
+    }
+    (is_seen(&dir, &other) || is_seen(&other, &dir)).then_some(
+        "lies in another folder that is named, or that one in it, so who reads one would read both; \
+         name folders side by side",
+    )
+}
+
+/// Whether who reads the folder `above` reads `path`: it is read without what is hidden in it.
+fn is_seen(path: &Path, above: &Path) -> bool {
+    let is_hidden =
+        |part: Component<'_>| part.as_os_str().to_string_lossy().starts_with(['.', '_']);
+    path.strip_prefix(above).is_ok_and(|rest| !rest.components().any(is_hidden))
+}
+
 /// Whether a run that reads `pattern` would read one of `files` of `folder`, which is resolved.
 fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
     let (from, rest) = base(pattern);
     let named = resolved(&from);
-    // A folder is read without what is hidden in it.
-    let seen = |path: &Path, below: &Path| {
-        let rest = path.strip_prefix(below).ok();
-        rest.is_some_and(|rest| {
-            !rest
-                .components()
-                .any(|part| part.as_os_str().to_string_lossy().starts_with(['.', '_']))
-        })
-    };
     if rest.as_os_str().is_empty() {
-        return seen(folder, &named);
+        return is_seen(folder, &named);
     }
     let Some(Ok(glob)) = rest.to_str().map(glob::Pattern::new) else { return false };
     let options =
@@ -137,7 +147,7 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
                 let matches = above
                     .strip_prefix(&named)
                     .is_ok_and(|rest| glob.matches_path_with(rest, options));
-                matches && seen(&file, above)
+                matches && is_seen(&file, above)
             },
         )
     })
@@ -159,7 +169,7 @@ fn base(pattern: &Path) -> (PathBuf, PathBuf) {
 }
 
 /// `path` from the root, without links as far as it exists: two names of a place are equal.
-fn resolved(path: &Path) -> PathBuf {
+pub fn resolved(path: &Path) -> PathBuf {
     let path = tidy(
         &std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path })
             .unwrap_or_else(|_| path.to_owned()),
