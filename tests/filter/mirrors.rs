@@ -4,7 +4,7 @@ use super::scene::warc;
 use super::{assert_undone, files, filter, rows, word};
 use crate::texts::text;
 use crate::workbench::Bench;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -93,4 +93,24 @@ fn revisits_of_other_urls_are_mirrors() {
     let verdicts = verdicts(&found);
     assert_eq!(verdicts["http://mirror.example/"], skipped);
     assert_eq!(verdicts["http://copied.example/"], ("folded", "revisit"));
+}
+
+/// Revisits counted as pages that were found, so that as many pages were missing from the count of
+/// those whose records are in files that are gone.
+#[test]
+fn mirrors_are_no_pages() {
+    let bench = Bench::new(Path::new("in"), "");
+    let mirrors: Vec<u8> = (0..3)
+        .flat_map(|n| mirror(&format!("http://m{n}.example/"), FRONT, Some("2024-01-01")))
+        .collect();
+    let front = page(FRONT, "2024-01-01", &text(1, 0));
+    std::fs::create_dir_all(bench.at("in")).expect("created");
+    std::fs::write(bench.at("in/1.warc"), [front, mirrors].concat()).expect("written");
+    let other = page("http://other.example/", "2024-01-01", &text(2, 0));
+    std::fs::write(bench.at("in/2.warc"), other).expect("written");
+    bench.run_well(&[]);
+    let report = filter(&bench, &["--records", "all"]);
+    assert_eq!((&report["records"]["folded"], &report["pages_elsewhere"]), (&json!(3), &json!(0)));
+    std::fs::remove_file(bench.at("in/2.warc")).expect("there");
+    assert_eq!(filter(&bench, &["--records", "left"])["pages_elsewhere"], 1);
 }

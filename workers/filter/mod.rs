@@ -158,8 +158,9 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     }
     outcome.whole.sort();
     let pages = head.manifest.tables.get("pages").map_or(0, |table| table.rows);
-    let found = outcome.totals.of(Verdict::Kept) + outcome.totals.of(Verdict::Folded);
-    outcome.pages_elsewhere = pages.saturating_sub(found);
+    let totals = &outcome.totals;
+    let found = totals.of(Verdict::Kept) + totals.of(Verdict::Folded);
+    outcome.pages_elsewhere = pages.saturating_sub(found.saturating_sub(totals.mirrors));
     Ok(outcome)
 }
 

@@ -1,7 +1,7 @@
 //! Counts what a filter keeps and removes.
 
 use crate::document::host_name;
-use crate::filter::verdict::{Record, Verdict};
+use crate::filter::verdict::{REVISIT, Record, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,9 @@ pub struct Saved {
 pub struct Totals {
     /// Records by verdict.
     pub verdicts: BTreeMap<String, u64>,
+    /// Records that fold and have no page: a crawler's own revisits of other URLs.
+    #[serde(default)]
+    pub mirrors: u64,
     /// Revisits that were written.
     pub revisits: u64,
     /// Bytes of the inputs.
@@ -51,6 +54,8 @@ impl Totals {
     /// Counts a record, which has so many bytes.
     pub fn count(&mut self, record: &Record, stays: bool, bytes: u64) {
         *self.verdicts.entry(record.verdict.name().to_owned()).or_default() += 1;
+        let is_mirror = record.verdict == Verdict::Folded && record.reason == Some(REVISIT);
+        self.mirrors += u64::from(is_mirror);
         if stays {
             return;
         }
@@ -75,6 +80,7 @@ impl Totals {
             .verdicts
             .iter()
             .for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
+        self.mirrors += other.mirrors;
         self.revisits += other.revisits;
         self.bytes_in += other.bytes_in;
         self.bytes_kept += other.bytes_kept;
