@@ -370,6 +370,49 @@ fn the_record_that_holds() {
     );
 }
 
+/// A file of an epoch that a rollback undid passed for one that was read, also under another name,
+/// and its pages were written nowhere. It is refused until the bytes are read again, as the error
+/// says.
+#[test]
+fn inputs_of_undone_epochs() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let put = |name: &str, n: u64| {
+        let page = (format!("http://a.example/{n}"), "2024-01-01", Some(text(n, 0)));
+        std::fs::write(bench.at("in").join(name), line(&page)).expect("written");
+    };
+    let rollback = |arguments: &[&str]| {
+        let output = bench.pagefold("rollback", arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let assert_refused = |name: &str| {
+        let output = bench.pagefold("filter", &["--to", "kept"]);
+        let stderr = failure(&output.stderr);
+        assert_eq!(output.status.code(), Some(66), "{stderr}");
+        assert!(stderr.contains(name) && stderr.contains("--forget-inputs"), "{stderr}");
+    };
+    let kept = || filter(&bench, &["--to", "kept"])["records"]["kept"].clone();
+    put("1.jsonl", 1);
+    bench.run_well(&[]);
+    put("2.jsonl", 2);
+    bench.run_well(&[]);
+    rollback(&["1"]);
+    assert_refused("in/2.jsonl");
+    std::fs::rename(bench.at("in/2.jsonl"), bench.at("in/3.jsonl")).expect("renamed");
+    bench.run_well(&[]);
+    assert_refused("in/3.jsonl");
+    // The same bytes under another name are another delivery, which is read.
+    put("4.jsonl", 2);
+    bench.run_well(&[]);
+    assert_eq!(kept(), 2);
+    std::fs::remove_file(bench.at("in/4.jsonl")).expect("there");
+    rollback(&["1"]);
+    assert_refused("in/3.jsonl");
+    rollback(&["1", "--forget-inputs"]);
+    bench.run_well(&[]);
+    assert_eq!(kept(), 2);
+}
+
 /// Folders that would be read as crawl, or hold the store, are refused before anything is read. So is
 /// one folder that has two names: what was removed replaced there what was kept.
 #[test]

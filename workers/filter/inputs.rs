@@ -29,7 +29,8 @@ pub struct Original {
 ///
 /// # Errors
 ///
-/// `NoInput` for a file whose bytes the store has not read, or reads otherwise now.
+/// `NoInput` for a file whose bytes the store has not read, has read in an epoch that a rollback
+/// undid, or reads otherwise now.
 pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>> {
     let history = History::read(job, store, Some(head))?;
     let root = job.inputs_root();
@@ -49,6 +50,11 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
         let Some((epoch, last)) = history.consumption(&input) else {
             return Err(unread("is new, or changed since the store read it"));
         };
+        if !history.holds(&input) {
+            let why = "was read by an epoch that a rollback undid, so the store has none of its pages; name other \
+                       [read] inputs, or let `pagefold rollback JOB EPOCH --forget-inputs` and a run read it again";
+            return Err(Error::new(Kind::NoInput, format!("{}: {why}", input.shown())));
+        }
         if history.is_read_otherwise(last, &input)? {
             return Err(unread("was read with other [read.fields] or [read.limits]"));
         }

@@ -107,17 +107,24 @@ pub struct History {
     by_path: BTreeMap<String, (Option<u64>, ConsumedInput)>,
     /// The paths by the digest of their bytes.
     by_digest: BTreeMap<String, Vec<String>>,
+    /// The digests that were read by epochs that no rollback undid. A line of such an epoch may be of
+    /// a file that was renamed, and read by one that was undone.
+    read: BTreeSet<String>,
     reading: Reading,
 }
 
 impl History {
     /// The history of `head`, for a run of `job`.
     pub fn read(job: &Job, store: &Store, head: Option<&Head>) -> Result<History> {
-        let mut by_path = BTreeMap::new();
+        let (mut by_path, mut read) = (BTreeMap::new(), BTreeSet::new());
         let mut lists = store.lists("consumed");
         for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
             let number = (!epoch.undone).then_some(epoch.epoch);
-            for consumed in list(store, &mut lists, epoch)? {
+            let lines_read = if epoch.undone { 0 } else { epoch.read + epoch.barren };
+            for (at, consumed) in (0..).zip(list(store, &mut lists, epoch)?) {
+                if at < lines_read {
+                    read.insert(consumed.input.digest.clone());
+                }
                 by_path.insert(consumed.input.path.clone(), (number, consumed));
             }
         }
@@ -125,7 +132,7 @@ impl History {
         for (path, (_, consumed)) in &by_path {
             by_digest.entry(consumed.input.digest.clone()).or_default().push(path.clone());
         }
-        Ok(History { by_path, by_digest, reading: Reading::of(job) })
+        Ok(History { by_path, by_digest, read, reading: Reading::of(job) })
     }
 
     /// `input` with its digest. The file is read only if it does not look as it did when it was
@@ -192,14 +199,21 @@ impl History {
             || then.fields != now.fields && read::has_rows(path)?)
     }
 
+    /// Whether the pages of `input`, which has its digest, were taken by an epoch that no rollback
+    /// undid, from this or another path.
+    pub fn holds(&self, input: &Input) -> bool {
+        self.read.contains(&input.digest)
+    }
+
     /// The last consumption of the bytes of `input`, which has its digest, from this or another
-    /// path, with its epoch.
+    /// path, with its epoch; one that was not undone, if there is one.
     pub fn consumption(&self, input: &Input) -> Option<(Option<u64>, &ConsumedInput)> {
         let of = |path: &String| {
             self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest)
         };
-        let paths = self.by_digest.get(&input.digest).into_iter().flatten();
-        let found = std::iter::once(&input.path).chain(paths).find_map(of);
+        let paths = || self.by_digest.get(&input.digest).into_iter().flatten();
+        let all = || std::iter::once(&input.path).chain(paths()).filter_map(of);
+        let found = all().find(|(epoch, _)| epoch.is_some()).or_else(|| all().next());
         found.map(|(epoch, last)| (*epoch, last))
     }
 
