@@ -3,7 +3,8 @@
 use super::scene::{crawl, lines};
 use super::{files, filter};
 use crate::random::Random;
-use crate::workbench::{Bench, number};
+use crate::workbench::{Bench, failure, number};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// A filter that was interrupted goes on where it was, and gives the bytes of one that was not,
@@ -125,4 +126,30 @@ fn originals_are_right_or_not_there() {
     std::fs::remove_file(bench.at("again/a.jsonl")).expect("there");
     assert_eq!(filter(&bench, &undo)["equal"], 1);
     assert_eq!(std::fs::read(bench.at("again/a.jsonl")).expect("made"), lines(0).into_bytes());
+}
+
+/// A filter of an earlier epoch replaced what one of a later epoch, which began after it, had written:
+/// the folder was of two epochs, and a text could be in none of its files. The earlier one ends.
+#[test]
+fn a_later_epoch_is_not_replaced() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    filter(&bench, &["--to", "kept"]);
+    let path = bench.at("kept/_pagefold/a.jsonl.json");
+    let mut note: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("a note")).expect("JSON");
+    note["manner"]["epoch"] = json!(9);
+    let finished = note["digest"].clone();
+    // A file that is finished, and one at which the other process is still at work.
+    for digest in [finished, json!("")] {
+        note["digest"] = digest;
+        std::fs::write(&path, note.to_string()).expect("written");
+        let refused = bench.pagefold("filter", &["--to", "kept"]);
+        let stderr = failure(&refused.stderr);
+        assert!(refused.status.code() == Some(75) && stderr.contains("a later epoch"), "{stderr}");
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), note.to_string());
+    }
+    filter(&bench, &["--to", "another"]);
 }

@@ -279,6 +279,12 @@ impl Work<'_> {
             .map_err(|e| e.with_kind(Kind::Output))?;
         let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
+        if before.as_ref().is_some_and(|note| note.manner.is_later_than(&self.manner)) {
+            // Of one epoch each text is kept once; of two it may be kept in none of the files.
+            let why =
+                "a later epoch is being filtered to this folder; run again, or name another folder";
+            return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
+        }
         if let Some(note) =
             before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options))
         {

@@ -28,6 +28,11 @@ pub struct Manner {
 }
 
 impl Manner {
+    /// Whether a later epoch of the same store is filtered than in `other`.
+    pub fn is_later_than(&self, other: &Manner) -> bool {
+        self.store == other.store && self.epoch > other.epoch
+    }
+
     /// Of a filter of `job` by `head`.
     pub fn of(job: &Job, store: &Store, head: &Head, options: &Options) -> Manner {
         let Options { to, removed, records, annotate, revisits, threads: _ } = options;
