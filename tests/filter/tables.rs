@@ -177,3 +177,36 @@ fn tables_that_cannot_be_written() {
     assert_refused(table.len() * 3 / 4, "--to kept --removed removed --undo again");
     assert!(!bench.at("labelled/a.parquet").exists() && !bench.at("again/a.parquet").exists());
 }
+
+/// After a filter that did not finish a file, everything at its places passed for ours, in whatever
+/// folders: a file of somebody else was replaced. And a table of an earlier filter did not pass for
+/// ours any more.
+#[cfg(unix)]
+#[test]
+fn unfinished_files_are_ours_in_their_folders() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0)).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    // There is room for the note alone, so the file is begun and not finished.
+    let begin = |records: &str| {
+        let arguments = format!("--to kept --records {records}");
+        let line = format!("ulimit -f 4; exec {} filter job.toml {arguments}", pagefold());
+        let mut shell = std::process::Command::new("sh");
+        let output = shell.args(["-c", &line]).current_dir(bench.at("")).output().expect("started");
+        assert_eq!(output.status.code(), Some(73), "{}", failure(&output.stderr));
+    };
+    begin("one");
+    std::fs::create_dir(bench.at("other")).expect("made");
+    std::fs::write(bench.at("other/a.jsonl.parquet"), "not ours").expect("written");
+    let refused = bench.pagefold("filter", &["--to", "kept", "--records", "other"]);
+    let stderr = failure(&refused.stderr);
+    assert!(refused.status.code() == Some(73) && stderr.contains("was not written"), "{stderr}");
+    assert_eq!(std::fs::read(bench.at("other/a.jsonl.parquet")).expect("there"), b"not ours");
+    filter(&bench, &["--to", "kept", "--records", "one"]);
+    let table = std::fs::read(bench.at("one/a.jsonl.parquet")).expect("written");
+    begin("two");
+    filter(&bench, &["--to", "kept"]);
+    filter(&bench, &["--to", "kept", "--records", "one"]);
+    assert!(std::fs::read(bench.at("one/a.jsonl.parquet")).expect("there") == table);
+}

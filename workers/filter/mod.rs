@@ -80,12 +80,18 @@ impl Options {
         dir.map_or_else(PathBuf::new, |dir| dir.join(note::FOLDER))
     }
 
+    /// The folders.
+    fn dirs(&self) -> [Option<&PathBuf>; 3] {
+        [self.to.as_ref(), self.removed.as_ref(), self.records.as_ref()]
+    }
+
     /// The files of the input `name`: what is kept of it, what is removed, and its records.
     fn places(&self, name: &Path) -> [Option<PathBuf>; 3] {
         let mut table = name.as_os_str().to_owned();
         table.push(".parquet");
-        [(&self.to, name), (&self.removed, name), (&self.records, Path::new(&table))]
-            .map(|(dir, name)| dir.as_ref().map(|dir| dir.join(name)))
+        let [to, removed, records] = self.dirs();
+        [(to, name), (removed, name), (records, Path::new(&table))]
+            .map(|(dir, name)| dir.map(|dir| dir.join(name)))
     }
 }
 
@@ -110,8 +116,7 @@ pub struct Outcome {
 
 /// Filters all inputs of `job` by what `head` says.
 pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Result<Outcome> {
-    let dirs = [&options.to, &options.removed, &options.records].map(Option::as_ref);
-    let dirs: Vec<&PathBuf> = dirs.into_iter().flatten().collect();
+    let dirs: Vec<&PathBuf> = options.dirs().into_iter().flatten().collect();
     for (at, dir) in dirs.iter().enumerate() {
         let why = job
             .spoils(dir)
@@ -297,7 +302,7 @@ impl Work<'_> {
             let order = path.with_extension("order");
             places.iter().flatten().chain([&order]).try_for_each(|path| part::sweep(path))?;
         }
-        Note::begin(&self.manner, original, &path)?;
+        Note::begin(&self.manner, original, self.options, before.as_ref(), &path)?;
         let mut note = match self.copy(original, false) {
             // A damaged file is told as such in the sidecar; none of its bytes is lost.
             Err(error) if error.kind() == Kind::Data => {
@@ -320,7 +325,7 @@ impl Work<'_> {
         note: Option<&Note>,
     ) -> Result<()> {
         let foreign = match note {
-            Some(note) => note.foreign(places),
+            Some(note) => note.foreign(self.options, places),
             None => places.iter().flatten().find(|path| !has_note && path.exists()),
         };
         match foreign {

@@ -4,13 +4,14 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::Options;
 use crate::filter::inputs::Original;
 use crate::filter::totals::Totals;
-use crate::job::Job;
+use crate::job::{Job, resolved};
 use crate::read::Format;
 use crate::read::codec::Codec;
 use crate::store::manifest::Head;
 use crate::store::{Store, digest_of, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The folder of the notes. A run that reads the folder above leaves it out.
@@ -69,6 +70,10 @@ pub struct Note {
     pub decoded: Option<String>,
     /// The rows of each row group of the original, in Parquet.
     pub groups: Vec<u64>,
+    /// The folders in which the files are ours, seen from that of the notes, while they are not whole.
+    /// A note of an older build does not say it.
+    #[serde(default)]
+    pub folders: Option<BTreeSet<String>>,
     /// What was counted.
     pub totals: Totals,
 }
@@ -78,6 +83,16 @@ pub fn path(notes: &Path, name: &Path) -> PathBuf {
     let mut file = notes.join(name).into_os_string();
     file.push(".json");
     PathBuf::from(file)
+}
+
+/// The folder `dir` as seen from that of the notes, so that it has one name on all hosts that share
+/// both.
+fn seen_from(options: &Options, dir: &Path) -> String {
+    let (notes, dir) = (resolved(&options.notes()), resolved(dir));
+    let common = notes.components().zip(dir.components()).take_while(|(a, b)| a == b).count();
+    let mut seen = PathBuf::from_iter(notes.components().skip(common).map(|_| ".."));
+    seen.extend(dir.components().skip(common));
+    seen.to_string_lossy().into_owned()
 }
 
 /// Whether a file of so many bytes is at `path`.
@@ -111,14 +126,35 @@ impl Note {
             is_recoded: false,
             decoded: None,
             groups: Vec::new(),
+            folders: None,
             totals,
         }
     }
 
-    /// Writes to `path` that the files of `original` are ours and not whole.
-    pub fn begin(manner: &Manner, original: &Original, path: &Path) -> Result<()> {
+    /// Writes to `path` that the files of `original` are ours and not whole. Those of the note
+    /// `before` stay ours.
+    pub fn begin(
+        manner: &Manner,
+        original: &Original,
+        options: &Options,
+        before: Option<&Note>,
+        path: &Path,
+    ) -> Result<()> {
         let note = Note::new(manner, original, None, Totals::default(), false);
-        Note { digest: String::new(), ..note }.write(path)
+        let mut folders = BTreeSet::new();
+        if let Some(before) = before.filter(|before| !before.is_finished()) {
+            folders.extend(before.folders.iter().flatten().cloned());
+        }
+        folders.extend(options.dirs().into_iter().flatten().map(|dir| seen_from(options, dir)));
+        Note {
+            digest: String::new(),
+            kept: before.and_then(|before| before.kept),
+            removed: before.and_then(|before| before.removed),
+            records: before.and_then(|before| before.records),
+            folders: Some(folders),
+            ..note
+        }
+        .write(path)
     }
 
     /// Whether it is of `original` in this manner, and the files are there.
@@ -132,12 +168,23 @@ impl Note {
             && self.files(&options.places(&original.name)).all(is_there)
     }
 
-    /// Whether a file of `places` is there that a filter with this note has not written.
-    pub fn foreign<'a>(&self, places: &'a [Option<PathBuf>; 3]) -> Option<&'a PathBuf> {
-        let is_ours =
-            |path: &Path, bytes: Option<u64>| bytes.is_some_and(|bytes| has_size(path, bytes));
-        let mut files = self.files(places).filter(|_| self.is_finished());
-        files.find(|(path, bytes)| path.exists() && !is_ours(path, *bytes)).map(|(path, _)| path)
+    /// Whether one of `places`, which are in the folders of `options`, is there and was not written by
+    /// a filter with this note.
+    pub fn foreign<'a>(
+        &self,
+        options: &Options,
+        places: &'a [Option<PathBuf>; 3],
+    ) -> Option<&'a PathBuf> {
+        let is_begun = |dir: &Path| {
+            let names = |folders: &BTreeSet<String>| folders.contains(&seen_from(options, dir));
+            !self.is_finished() && self.folders.as_ref().is_none_or(names)
+        };
+        let dirs = options.dirs().into_iter().flatten();
+        let mut files = self.files(places).zip(dirs).filter(|((path, _), _)| path.exists());
+        let foreign = files.find(|((path, bytes), dir)| {
+            !bytes.is_some_and(|bytes| has_size(path, bytes)) && !is_begun(dir)
+        });
+        foreign.map(|((path, _), _)| path)
     }
 
     /// Each file of `places` with the size that it has by this note.

@@ -49,7 +49,9 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
             let why = "is not finished: run the filter again before it is undone";
             Error::new(Kind::Data, format!("{} {why}", kept.join(&name).display()))
         };
-        let note = Note::read(&path)?.filter(|note| note.kept.is_some()).ok_or_else(unfinished)?;
+        let note = Note::read(&path)?
+            .filter(|note| note.is_finished() && note.kept.is_some())
+            .ok_or_else(unfinished)?;
         let target = originals.join(&name);
         // A table has a footer of our own even where all its row groups are copied as they are.
         let is_alike = note.is_recoded || note.kind == "rows";
