@@ -1,8 +1,9 @@
 //! Filters that are interrupted and run again, side by side, and undone.
 
-use super::scene::{crawl, lines};
+use super::scene::{crawl, gzip, lines, plain_table, records};
 use super::{files, filter};
 use crate::random::Random;
+use crate::texts::text;
 use crate::workbench::{Bench, failure, number};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -152,4 +153,37 @@ fn a_later_epoch_is_not_replaced() {
         assert_eq!(std::fs::read_to_string(&path).expect("there"), note.to_string());
     }
     filter(&bench, &["--to", "another"]);
+}
+
+/// What was kept or removed of a table, or of an archive of which members were compressed anew, was
+/// joined as it was, also when it had been changed since. It is compared with what was written.
+#[test]
+fn parts_are_as_they_were_written() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.warc.gz"), gzip(&records(5).concat())).expect("written");
+    let url = |n: u64| format!("http://table.example/{n}");
+    let table = plain_table(20, url, |n| text(n / 2 + 50, 0));
+    std::fs::write(bench.at("in/b.parquet"), table).expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let arguments = ["--to", "kept", "--removed", "removed"];
+    filter(&bench, &arguments);
+    let undo = [&arguments[..], &["--undo", "again"]].concat();
+    for part in ["kept", "removed"] {
+        for name in ["a.warc.gz", "b.parquet"] {
+            let path = bench.at(part).join(name);
+            let sound = std::fs::read(&path).expect("written");
+            let mut wrong = sound.clone();
+            let url = wrong.windows(13).position(|bytes| bytes == b"table.example");
+            let at = url.unwrap_or(wrong.len() - 20);
+            wrong[at] ^= 1;
+            std::fs::write(&path, wrong).expect("written");
+            let refused = bench.pagefold("filter", &undo);
+            let stderr = failure(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(65), "{part} {name} {stderr}");
+            assert!(!bench.at("again").join(name).exists(), "{part} {name}");
+            std::fs::write(&path, sound).expect("written");
+        }
+    }
+    assert_eq!(filter(&bench, &undo)["alike"], 2);
 }

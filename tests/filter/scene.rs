@@ -140,6 +140,24 @@ fn table(file: u64, compression: Compression) -> Vec<u8> {
     writer.into_inner().expect("in memory")
 }
 
+/// A table of so many rows that is not compressed.
+pub fn plain_table(
+    rows: u64,
+    url: impl Fn(u64) -> String,
+    text: impl Fn(u64) -> String,
+) -> Vec<u8> {
+    let column = |of: &dyn Fn(u64) -> String| {
+        Arc::new((0..rows).map(|n| Some(of(n))).collect::<StringArray>()) as ArrayRef
+    };
+    let batch = RecordBatch::try_from_iter([("url", column(&url)), ("text", column(&text))]);
+    let batch = batch.expect("a batch");
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    writer.into_inner().expect("in memory")
+}
+
 /// A folder of files in every format and container.
 pub fn crawl(folder: &Path) {
     let put = |name: &str, bytes: Vec<u8>| {

@@ -1,13 +1,12 @@
 //! Rows with their cluster, tables of records, and tables that are refused.
 
-use super::scene::{crawl, lines, records};
+use super::scene::{crawl, lines, plain_table, records};
 use super::{content, decoded, files, filter, rows, word};
 use crate::texts::text;
 use crate::workbench::{Bench, failure, pagefold};
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
-use parquet::file::properties::WriterProperties;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -149,17 +148,7 @@ fn tables_that_cannot_be_written() {
     std::fs::create_dir(bench.at("in")).expect("made");
     // Of two rows one folds, and a label is as long as a URL.
     let url = |n: u64| format!("http://h.example/{n}/{}", "x".repeat(1500));
-    let column = |of: &dyn Fn(u64) -> String| {
-        Arc::new((0..600).map(|n| Some(of(n))).collect::<StringArray>()) as ArrayRef
-    };
-    let texts = column(&|n| text(n / 2, 0).repeat(7));
-    let batch = RecordBatch::try_from_iter([("url", column(&url)), ("text", texts)]);
-    let batch = batch.expect("a batch");
-    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
-    let mut writer =
-        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("in memory");
-    writer.write(&batch).expect("in memory");
-    let table = writer.into_inner().expect("in memory");
+    let table = plain_table(600, url, |n| text(n / 2, 0).repeat(7));
     std::fs::write(bench.at("in/a.parquet"), &table).expect("written");
     bench.run_well(&[]);
     let assert_refused = |bytes: usize, arguments: &str| {

@@ -81,6 +81,7 @@ pub struct Parts {
     removed_path: Option<PathBuf>,
     removed: Option<Part>,
     order: Option<Order>,
+    is_hashed: bool,
 }
 
 impl Parts {
@@ -91,7 +92,15 @@ impl Parts {
             removed_path: removed.map(|(path, _)| path.to_owned()),
             removed: None,
             order: removed.map(|(_, order)| Order::create(order)).transpose()?,
+            is_hashed: false,
         })
+    }
+
+    /// The same files, hashed while they are written: by what is made of them no change is found.
+    pub fn hashed(mut self) -> Parts {
+        self.kept = self.kept.map(Part::hashed);
+        self.is_hashed = true;
+        self
     }
 
     /// Whether there is a file for records of `fate`.
@@ -106,7 +115,8 @@ impl Parts {
             (Fate::Removed, None) => Ok(None),
             (Fate::Removed, Some(path)) => {
                 if self.removed.is_none() {
-                    self.removed = Some(Part::create(path)?);
+                    let part = Part::create(path)?;
+                    self.removed = Some(if self.is_hashed { part.hashed() } else { part });
                 }
                 Ok(self.removed.as_mut())
             }
@@ -332,6 +342,7 @@ impl Members {
     /// For the file of `size` bytes at `path`.
     pub fn open(path: &Path, size: u64, codec: Codec, parts: Parts) -> Result<Members> {
         let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept };
+        let parts = parts.hashed();
         Ok(Members { raw: Raw::open(path, size)?, codec, parts, unit, is_recoded: false })
     }
 

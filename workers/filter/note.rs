@@ -60,6 +60,10 @@ pub struct Note {
     pub kept: Option<u64>,
     /// The size of the file of what was removed, if there is one.
     pub removed: Option<u64>,
+    /// The blake3 of both, where these are not compared when the original is made again: in Parquet
+    /// and of an archive. Notes of older builds have none.
+    #[serde(default)]
+    pub digests: [Option<String>; 2],
     /// The size of the table of records, if one was written.
     pub records: Option<u64>,
     /// Whether it was copied with all that folds.
@@ -121,6 +125,7 @@ impl Note {
             kind: kind.into(),
             kept: None,
             removed: None,
+            digests: [None, None],
             records: None,
             is_whole,
             is_recoded: false,

@@ -262,8 +262,8 @@ pub struct Rows {
 
 impl Rows {
     /// For the file at `path`.
-    pub fn open(path: &Path, mut parts: Parts) -> Result<Rows> {
-        let table = Table::open(path)?;
+    pub fn open(path: &Path, parts: Parts) -> Result<Rows> {
+        let (table, mut parts) = (Table::open(path)?, parts.hashed());
         let kept = parts.take(Fate::Kept)?;
         let failures = vec![kept.failure()];
         let kept = sound(path, &failures, || table.like(kept))?;

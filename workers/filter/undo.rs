@@ -78,9 +78,13 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
                 if !is_first {
                     sweep(&target)?;
                 }
-                let removed = note.removed.map(|_| removed.join(&name));
-                let part = original(&note, &kept.join(&name), removed.as_deref(), &path, &target)?;
-                if !is_alike && part.digest().as_ref() != Some(&note.digest) {
+                let (kept, removed) = (kept.join(&name), note.removed.map(|_| removed.join(&name)));
+                let part = original(&note, &kept, removed.as_deref(), &path, &target)?;
+                let is_right = match is_alike {
+                    true => is_as_written(&note, &kept, removed.as_deref())?,
+                    false => part.digest().as_ref() == Some(&note.digest),
+                };
+                if !is_right {
                     let why = "cannot be made: what was kept or removed of it was changed since it was filtered";
                     return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
                 }
@@ -93,6 +97,18 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         undone.bytes += bytes;
     }
     Ok(undone)
+}
+
+/// Whether both files have the bytes that were written, as far as the note knows them.
+fn is_as_written(note: &Note, kept: &Path, removed: Option<&Path>) -> Result<bool> {
+    for (path, written) in [Some(kept), removed].into_iter().zip(&note.digests) {
+        if let (Some(path), Some(written)) = (path, written)
+            && digest::of_file(path)? != *written
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Adds the inputs that have a note in `notes`, with their folders below.
