@@ -279,6 +279,35 @@ fn hostile_clients() {
     assert!(server.stop().success());
 }
 
+/// A body with a `Content-Encoding` was answered as if its compressed bytes were the text. It is
+/// refused, with the header in the message, as bodies are sent uncompressed.
+#[test]
+fn compressed_bodies_are_refused() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text(0, 0).as_bytes()).expect("in memory");
+    let packed = encoder.finish().expect("in memory");
+    let post = |encoding: &str, body: &[u8]| {
+        let more = format!("Content-Encoding: {encoding}\r\n");
+        client::send(server.at, "POST", "/check", &more, "text/plain", body).expect("an answer")
+    };
+    for encoding in ["gzip", "identity, zstd"] {
+        let said = problem(&post(encoding, &packed), 415);
+        let detail = said["detail"].as_str().expect("a text");
+        assert!(detail.contains(&format!("Content-Encoding: {encoding}")), "{detail}");
+        assert!(detail.contains("uncompressed"), "{detail}");
+    }
+    let plain = post("Identity", text(0, 0).as_bytes());
+    assert_eq!(plain.json()["verdict"], "identical", "{plain:?}");
+    let described = server.get("/openapi.json").json();
+    for path in ["/check", "/insert", "/remove"] {
+        let body = &described["paths"][path]["post"]["requestBody"]["description"];
+        assert!(body.as_str().is_some_and(|body| body.contains("uncompressed")), "{path}: {body}");
+    }
+    assert!(server.stop().success());
+}
+
 /// Where all connections are taken a client with a request is served, and the connection that has
 /// waited longest for its client is closed.
 #[test]

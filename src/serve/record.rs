@@ -49,6 +49,23 @@ pub fn form(headers: &HeaderMap) -> Outcome<(Form, Option<String>)> {
     Ok((form, charset))
 }
 
+/// Fails if the body is encoded. Its bytes would be taken for the text.
+pub fn check_encoding(headers: &HeaderMap) -> Outcome<()> {
+    let stated = headers.get_all(header::CONTENT_ENCODING).iter();
+    let mut stated = stated.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let is_plain = |list: &str| {
+        let mut names = list.split(',').map(str::trim);
+        names.all(|name| name.is_empty() || name.eq_ignore_ascii_case("identity"))
+    };
+    match stated.find(|list| !is_plain(list)) {
+        Some(list) => {
+            let detail = format!("Content-Encoding: {list}: bodies are sent uncompressed");
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The values of the names of a query.
 pub struct Query(Vec<(String, String)>);
 

@@ -33,7 +33,7 @@ pub type From_ = Extension<Arc<Place>>;
         ("date" = Option<String>, Query, description = "its date"),
     ),
     request_body(
-        description = "One row as a run reads it (`url`, `text` or `html`, `date`), one a line, a text, or a page",
+        description = "One row as a run reads it (`url`, `text` or `html`, `date`), one a line, a text, or a page; uncompressed",
         content((Object = "application/json"), (String = "application/x-ndjson"), (String = "text/plain"), (String = "text/html")),
     ),
     responses(
@@ -63,7 +63,7 @@ pub async fn check(
         ("date" = Option<String>, Query, description = "its date"),
     ),
     request_body(
-        description = "As for /check; a text or a page alone needs its URL",
+        description = "As for /check, uncompressed; a text or a page alone needs its URL",
         content((Object = "application/json"), (String = "application/x-ndjson"), (String = "text/plain"), (String = "text/html")),
     ),
     responses(
@@ -88,7 +88,7 @@ pub async fn insert(
     path = "/remove",
     params(("url" = Option<String>, Query, description = "the URL of the page, if there is no body")),
     request_body(
-        description = "A row with the URL, or one a line",
+        description = "A row with the URL, or one a line; uncompressed",
         content((Object = "application/json"), (String = "application/x-ndjson")),
     ),
     responses(
@@ -150,6 +150,7 @@ async fn posted(
     body: Body,
 ) -> Outcome<Response> {
     server.rate.take(place.address, 1)?;
+    record::check_encoding(headers)?;
     let (form, charset) = form(action, headers)?;
     let query = Query::parse(uri.query(), action.names(form))?;
     let (named, always) = (Named::of(&query)?, query.switch("always")?);
