@@ -27,6 +27,8 @@ pub mod send;
 #[path = "send_left_out.rs"]
 pub mod send;
 #[cfg(feature = "serve")]
+mod send_rows;
+#[cfg(feature = "serve")]
 pub mod serve;
 #[cfg(not(feature = "serve"))]
 #[path = "serve_left_out.rs"]

@@ -1,24 +1,27 @@
 //! `pagefold send`: sends JSON lines to a server and prints what it answers.
 //!
 //! Rows go in batches. A batch that the server has no room for now is sent again, whole: what was
-//! inserted before is then found, and nothing is inserted twice. Rows that the server did not take
-//! for want of memory are told like rejected ones, since only an epoch helps.
+//! inserted before is then found, and nothing is inserted twice. A batch that is too large for the
+//! server goes in parts. Rows that the server did not take for want of memory, or as they are too
+//! long, are told like rejected ones.
 
+use super::send_rows::{Batch, Row, Rows};
 use crate::cli;
-use crate::serve::token_of;
-use crate::terminal::print::{counted, show};
+use crate::serve::{BODY_BYTES_MAX, token_of};
+use crate::terminal::print::{counted, print_json, show};
+use serde::Serialize;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 use ureq::http::StatusCode;
 use workers::error::{Error, Kind, Result};
 
-/// Rows, and bytes, of a batch. A longer row goes alone.
-const BATCH_ROWS: usize = 500;
+/// Bytes of a batch, unless the server takes fewer.
 const BATCH_BYTES: usize = 1 << 20;
-/// The longest row, and the longest answer.
+/// The longest answer.
 const BYTES_MAX: u64 = 64 << 20;
 /// How often a batch is sent before the command gives up.
 const TRIES: u32 = 60;
@@ -28,7 +31,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// `pagefold send`.
 pub fn command(arguments: &cli::Send) -> Result<()> {
     let name = arguments.file.as_deref().unwrap_or(Path::new("stdin")).to_owned();
-    let mut input: Box<dyn BufRead> = match &arguments.file {
+    let input: Box<dyn BufRead> = match &arguments.file {
         Some(path) => {
             Box::new(BufReader::new(File::open(path).map_err(|e| Error::input("read", path, e))?))
         }
@@ -40,52 +43,105 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
         .timeout_global(Some(TIMEOUT))
         .build();
     let agent = ureq::Agent::new_with_config(agent);
-    let to = To { agent, url: &arguments.url, token };
-    let (mut batch, mut rows, mut rejected) = (Vec::new(), 0, 0);
-    loop {
-        let before = batch.len();
-        let read = input.by_ref().take(BYTES_MAX).read_until(b'\n', &mut batch);
-        let ended = read.map_err(|error| Error::input("read", &name, error))? == 0;
-        if !ended && !batch.ends_with(b"\n") {
-            batch.push(b'\n');
-        }
-        rows += usize::from(!batch[before..].trim_ascii().is_empty());
-        if rows > 0 && (ended || rows >= BATCH_ROWS || batch.len() >= BATCH_BYTES) {
-            let answers = to.send(&batch)?;
-            rejected +=
-                answers.lines().filter(|line| line.contains("\"verdict\":\"rejected\"")).count();
-            show(&answers)?;
-            batch.clear();
-            rows = 0;
-        }
-        if ended {
-            break;
+    let mut sender =
+        Sender { agent, url: &arguments.url, token, batch_bytes: BATCH_BYTES, rejected: 0 };
+    let (mut rows, mut batch) = (Rows::new(input, name.clone(), BODY_BYTES_MAX), Batch::default());
+    while let Some(row) = rows.next()? {
+        match row {
+            Row::Whole(line, row) => {
+                if !batch.has_room(row.len(), sender.batch_bytes) {
+                    sender.send(&std::mem::take(&mut batch))?;
+                }
+                batch.push(line, &row);
+                if batch.is_full(sender.batch_bytes) {
+                    sender.send(&std::mem::take(&mut batch))?;
+                }
+            }
+            Row::Long(line) => {
+                sender.send(&std::mem::take(&mut batch))?;
+                let detail = format!("more than {BODY_BYTES_MAX} bytes, which no server takes");
+                sender.reject(line, detail)?;
+            }
         }
     }
-    match rejected {
+    sender.send(&batch)?;
+    match sender.rejected {
         0 => Ok(()),
-        _ => Err(Error::new(
+        rejected => Err(Error::new(
             Kind::Data,
-            format!("{}: {} not taken", name.display(), counted(rejected as u64, "row")),
+            format!("{}: {} not taken", name.display(), counted(rejected, "row")),
         )),
     }
 }
 
-/// Where batches go.
-struct To<'a> {
+/// The answer about a row that was not taken, as the server writes it.
+#[derive(Serialize)]
+struct Rejected {
+    line: u64,
+    verdict: &'static str,
+    reason: &'static str,
+    detail: String,
+}
+
+/// Sends batches and prints the answers.
+struct Sender<'a> {
     agent: ureq::Agent,
     url: &'a str,
     token: Option<String>,
+    /// The most bytes of a batch, unless it is one row.
+    batch_bytes: usize,
+    /// The rows that were not taken.
+    rejected: u64,
 }
 
-impl To<'_> {
-    /// The answers to a batch.
-    fn send(&self, batch: &[u8]) -> Result<String> {
+impl Sender<'_> {
+    /// Sends a batch and prints the answers.
+    fn send(&mut self, batch: &Batch) -> Result<()> {
+        self.send_rows(&batch.bytes, &batch.rows)
+    }
+
+    /// Sends rows of a batch, in parts if they are too large for the server.
+    fn send_rows(&mut self, bytes: &[u8], rows: &[(u64, Range<usize>)]) -> Result<()> {
+        let [(line, first), ..] = rows else { return Ok(()) };
+        let last = rows.last().map_or(first, |(_, last)| last);
+        let body = &bytes[first.start..last.end];
+        match self.post(body)? {
+            Some(answers) => {
+                let lines = answers.lines();
+                let rejected = lines.filter(|line| line.contains("\"verdict\":\"rejected\""));
+                self.rejected += rejected.count() as u64;
+                show(&answers)
+            }
+            None if rows.len() == 1 => {
+                self.reject(*line, format!("the server takes no row of {} bytes", body.len()))
+            }
+            None => {
+                self.batch_bytes = self.batch_bytes.min(body.len() / 2);
+                let (one, other) = rows.split_at(rows.len() / 2);
+                self.send_rows(bytes, one)?;
+                self.send_rows(bytes, other)
+            }
+        }
+    }
+
+    /// Prints that the row of a line is too long.
+    fn reject(&mut self, line: u64, detail: String) -> Result<()> {
+        self.rejected += 1;
+        print_json(&Rejected { line, verdict: "rejected", reason: "long_line", detail })
+    }
+
+    /// The answers to a batch; none if it is too large for the server.
+    fn post(&self, batch: &[u8]) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {why}", self.url));
         let mut refused = String::new();
         for _ in 0..TRIES {
-            let mut request =
-                self.agent.post(self.url).header("Content-Type", "application/x-ndjson");
+            // A server that refuses a body by its length may close the connection while it is sent,
+            // and its answer would be lost. So the body is sent when the server asks for it.
+            let mut request = self
+                .agent
+                .post(self.url)
+                .header("Content-Type", "application/x-ndjson")
+                .header("Expect", "100-continue");
             if let Some(token) = &self.token {
                 request = request.header("Authorization", format!("Bearer {token}"));
             }
@@ -105,7 +161,8 @@ impl To<'_> {
             let body = response.body_mut().with_config().limit(BYTES_MAX).read_to_string();
             let body = body.map_err(|error| failed(Kind::TryAgain, &error.to_string()))?;
             match response.status() {
-                StatusCode::OK => return Ok(body),
+                StatusCode::OK => return Ok(Some(body)),
+                StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                     let after = response
                         .headers()

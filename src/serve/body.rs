@@ -70,17 +70,20 @@ pub async fn read(
     headers: &HeaderMap,
     body: Body,
     bytes_max: usize,
+    is_batch: bool,
     budget: &Arc<Budget>,
 ) -> Outcome<Held> {
     let stated = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if stated.is_some_and(|stated| stated > bytes_max as u64) {
-        return Err(too_large(bytes_max));
+        return Err(too_large(bytes_max, is_batch));
     }
-    let held = Held::new(budget);
-    match timeout(Duration::from_secs(BODY_SECONDS_MAX), whole(body, bytes_max, held)).await {
-        Ok(outcome) => outcome,
+    let whole = whole(body, bytes_max, Held::new(budget));
+    match timeout(Duration::from_secs(BODY_SECONDS_MAX), whole).await {
+        Ok(Ok(Some(held))) => Ok(held),
+        Ok(Ok(None)) => Err(too_large(bytes_max, is_batch)),
+        Ok(Err(problem)) => Err(problem),
         Err(_) => {
             let detail = format!("the body did not arrive within {BODY_SECONDS_MAX} seconds");
             Err(Problem::new(StatusCode::REQUEST_TIMEOUT, detail))
@@ -88,18 +91,19 @@ pub async fn read(
     }
 }
 
-async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Held> {
+/// The whole body; none if it is too large.
+async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Option<Held>> {
     while let Some(frame) = body.frame().await {
         let frame =
             frame.map_err(|error| Problem::bad(format!("the body ended early: {error}")))?;
         let Ok(bytes) = frame.into_data() else { continue };
         if held.bytes.len() + bytes.len() > bytes_max {
-            return Err(too_large(bytes_max));
+            return Ok(None);
         }
         held.draw(bytes.len())?;
         held.bytes.extend_from_slice(&bytes);
     }
-    Ok(held)
+    Ok(Some(held))
 }
 
 /// The answer with this body. It counts against the budget until the client has taken it, which has
@@ -132,8 +136,9 @@ impl AsRef<[u8]> for Sent {
     }
 }
 
-fn too_large(bytes_max: usize) -> Problem {
-    let detail = format!("a body of more than {bytes_max} bytes; send batches in parts");
+fn too_large(bytes_max: usize, is_batch: bool) -> Problem {
+    let advice = if is_batch { "; send the batch in parts" } else { "" };
+    let detail = format!("a body of more than {bytes_max} bytes{advice}");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 

@@ -157,9 +157,11 @@ async fn posted(
     if action != Action::Check && !server.online.has_inbox() {
         return Err(Refused::NoInbox.into());
     }
-    let mut held = body::read(headers, body, server.body_bytes_max, &server.budget).await?;
+    let is_batch = form == Some(Form::Batch);
+    let mut held =
+        body::read(headers, body, server.body_bytes_max, is_batch, &server.budget).await?;
     let _work = place.work();
-    if form == Some(Form::Batch) {
+    if is_batch {
         return batch(server, &place, action, always, held).await;
     }
     let online = server.online.clone();

@@ -526,6 +526,66 @@ fn a_store_begins_with_a_server() {
     assert_eq!(members(&bench).len(), 20);
 }
 
+/// What `pagefold send` with these arguments prints, and its exit code.
+fn sent(bench: &Bench, arguments: &[&str]) -> (Option<i32>, Vec<Value>, String) {
+    let mut command = Command::new(crate::workbench::pagefold());
+    let output =
+        command.arg("send").args(arguments).current_dir(bench.at("")).output().expect("started");
+    let lines = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    (output.status.code(), lines, failure(&output.stderr))
+}
+
+/// A row over the limit of a body ended `pagefold send` after a minute, and the rows around it were
+/// lost. It is told as rejected by its line, in its place, and all others are sent, also where the
+/// server takes less than a batch has.
+#[test]
+fn rows_that_are_too_large_are_told() {
+    let bench = bench(8, &format!("[read.limits]\nline_bytes_max = 100000\n{INBOX}"));
+    let server = Server::start(&bench, &[]);
+    let long = |number: u64, bytes: usize| {
+        let words = unlike(number);
+        words.repeat(bytes / words.len() + 1)
+    };
+    let rows: Vec<Value> = (0..40)
+        .map(|n| {
+            let text = match n {
+                11 => long(n, 120_000),
+                23 => long(n, 17 << 20),
+                30..35 => long(n, 30_000),
+                _ => unlike(n),
+            };
+            row(&format!("http://large.example/{n}"), &text)
+        })
+        .collect();
+    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    std::fs::write(bench.at("rows.jsonl"), text).expect("written");
+    let (code, lines, said) =
+        sent(&bench, &[&format!("http://{}/insert", server.at), "rows.jsonl"]);
+    assert_eq!((code, lines.len()), (Some(65), rows.len()), "{said}");
+    assert!(said.contains("rows.jsonl: 2 rows not taken"), "{said}");
+    for (at, (line, row)) in lines.iter().zip(&rows).enumerate() {
+        if at == 11 || at == 23 {
+            assert_eq!(
+                (&line["verdict"], &line["reason"], &line["line"]),
+                (&json!("rejected"), &json!("long_line"), &json!(at + 1)),
+                "{line}"
+            );
+        } else {
+            assert_eq!((&line["url"], &line["inserted"]), (&row["url"], &json!(true)), "{line}");
+        }
+    }
+    // Only a batch has parts.
+    let body = rows[11].to_string();
+    for (form, in_parts) in [("application/json", false), ("application/x-ndjson", true)] {
+        let said = problem(&server.send("POST", "/check", form, body.as_bytes()), 413);
+        assert_eq!(told(&said, "detail").contains("in parts"), in_parts, "{said}");
+    }
+    assert!(server.stop().success());
+}
+
 /// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
 /// told by the exit code. To send all again inserts nothing twice.
 #[test]
@@ -542,18 +602,8 @@ fn rows_are_sent_from_a_file() {
     std::fs::write(bench.at("bad.jsonl"), format!("{}\n\nno json\n", rows[0])).expect("written");
     let url = |path: &str| format!("http://{}{path}", server.at);
     let send = |arguments: &[&str]| {
-        let mut command = Command::new(crate::workbench::pagefold());
-        let output = command
-            .arg("send")
-            .args(arguments)
-            .current_dir(bench.at(""))
-            .output()
-            .expect("started");
-        let lines: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect();
-        (output.status.code(), lines)
+        let (code, lines, _) = sent(&bench, arguments);
+        (code, lines)
     };
     for expected in ["new", "identical"] {
         let (code, lines) = send(&[&url("/insert"), "rows.jsonl", "--token-file", "token"]);

@@ -1,0 +1,123 @@
+//! Reads the rows that `pagefold send` sends, and puts them into batches.
+
+use std::io::{BufRead, Read};
+use std::ops::Range;
+use std::path::PathBuf;
+use workers::error::{Error, Result};
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 500;
+
+/// A row of the input that is not blank.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Row {
+    /// The bytes of this line, from 1.
+    Whole(u64, Vec<u8>),
+    /// This line is longer than a server takes.
+    Long(u64),
+}
+
+/// The rows of a file or a pipe.
+pub struct Rows {
+    input: Box<dyn BufRead>,
+    name: PathBuf,
+    bytes_max: usize,
+    line: u64,
+}
+
+impl Rows {
+    /// The rows of `input`, which messages call `name`. No longer ones are held in memory.
+    pub fn new(input: Box<dyn BufRead>, name: PathBuf, bytes_max: usize) -> Rows {
+        Rows { input, name, bytes_max, line: 0 }
+    }
+
+    /// The next row; none at the end.
+    pub fn next(&mut self) -> Result<Option<Row>> {
+        self.read().map_err(|error| Error::input("read", &self.name, error))
+    }
+
+    fn read(&mut self) -> std::io::Result<Option<Row>> {
+        loop {
+            let mut row = Vec::new();
+            let most = self.bytes_max as u64 + 1;
+            if self.input.by_ref().take(most).read_until(b'\n', &mut row)? == 0 {
+                return Ok(None);
+            }
+            self.line += 1;
+            if row.len() > self.bytes_max && !row.ends_with(b"\n") {
+                self.input.skip_until(b'\n')?;
+                return Ok(Some(Row::Long(self.line)));
+            }
+            let row = row.trim_ascii();
+            if !row.is_empty() {
+                return Ok(Some(Row::Whole(self.line, row.to_vec())));
+            }
+        }
+    }
+}
+
+/// Rows that are sent together.
+#[derive(Default)]
+pub struct Batch {
+    /// Their bytes, with a newline after each.
+    pub bytes: Vec<u8>,
+    /// The line of each row in the input, and its place in the bytes.
+    pub rows: Vec<(u64, Range<usize>)>,
+}
+
+impl Batch {
+    /// Whether a row of so many `bytes` may go with the others. A longer one goes alone.
+    pub fn has_room(&self, bytes: usize, bytes_max: usize) -> bool {
+        self.rows.is_empty() || self.bytes.len() + bytes <= bytes_max
+    }
+
+    /// Whether no row may follow, so that those that are here need not wait for it.
+    pub fn is_full(&self, bytes_max: usize) -> bool {
+        self.rows.len() >= BATCH_ROWS || self.bytes.len() >= bytes_max
+    }
+
+    /// Adds the row of a line.
+    pub fn push(&mut self, line: u64, row: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(row);
+        self.rows.push((line, start..self.bytes.len()));
+        self.bytes.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    /// A row over the limit was cut in two. It is told by its line, is not held, and the rows
+    /// around it are whole.
+    #[test]
+    fn long_rows_are_told() {
+        let text = format!("abc\n\n{}\n  d \r\n12345678\n123456789", "x".repeat(100));
+        let mut rows = Rows::new(Box::new(Cursor::new(text)), "stdin".into(), 8);
+        let mut all = Vec::new();
+        while let Some(row) = rows.next().expect("readable") {
+            all.push(row);
+        }
+        let whole = |line, row: &str| Row::Whole(line, row.into());
+        let expected =
+            [whole(1, "abc"), Row::Long(3), whole(4, "d"), whole(5, "12345678"), Row::Long(6)];
+        assert_eq!(all, expected);
+    }
+
+    /// A batch ends before the row that would be too much for it. A long row goes alone.
+    #[test]
+    fn batches_are_cut_by_bytes() {
+        let mut batch = Batch::default();
+        assert!(batch.has_room(100, 10));
+        batch.push(1, b"abcd");
+        assert!(batch.has_room(5, 10) && !batch.has_room(6, 10));
+        batch.push(3, b"efghi");
+        assert_eq!(batch.rows, [(1, 0..4), (3, 5..10)]);
+        assert_eq!(batch.bytes, b"abcd\nefghi\n");
+        assert!(!batch.is_full(12) && batch.is_full(11));
+        (2..BATCH_ROWS as u64).for_each(|line| batch.push(line, b"x"));
+        assert!(batch.is_full(usize::MAX));
+    }
+}
