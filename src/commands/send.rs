@@ -9,7 +9,7 @@ use super::send_rows::{Batch, Row, Rows};
 use crate::cli;
 use crate::serve::{BODY_BYTES_MAX, token_of};
 use crate::terminal::print::{counted, print_json, show};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
@@ -75,11 +75,11 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
 }
 
 /// The answer about a row that was not taken, as the server writes it.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Rejected {
     line: u64,
-    verdict: &'static str,
-    reason: &'static str,
+    verdict: String,
+    reason: String,
     detail: String,
 }
 
@@ -107,10 +107,9 @@ impl Sender<'_> {
         let body = &bytes[first.start..last.end];
         match self.post(body)? {
             Some(answers) => {
-                let lines = answers.lines();
-                let rejected = lines.filter(|line| line.contains("\"verdict\":\"rejected\""));
-                self.rejected += rejected.count() as u64;
-                show(&answers)
+                let shown: String =
+                    answers.lines().map(|answer| self.answer(answer, rows)).collect();
+                show(&shown)
             }
             None if rows.len() == 1 => {
                 self.reject(*line, format!("the server takes no row of {} bytes", body.len()))
@@ -124,10 +123,23 @@ impl Sender<'_> {
         }
     }
 
+    /// The answer to one of `rows`, as it is printed. The server counts the lines of the batch, and
+    /// people those of the file.
+    fn answer(&mut self, answer: &str, rows: &[(u64, Range<usize>)]) -> String {
+        let Ok(mut rejected) = serde_json::from_str::<Rejected>(answer) else {
+            return format!("{answer}\n");
+        };
+        self.rejected += 1;
+        let row = usize::try_from(rejected.line).ok().and_then(|n| rows.get(n.checked_sub(1)?));
+        rejected.line = row.map_or(rejected.line, |(line, _)| *line);
+        serde_json::to_string(&rejected).unwrap_or_default() + "\n"
+    }
+
     /// Prints that the row of a line is too long.
     fn reject(&mut self, line: u64, detail: String) -> Result<()> {
         self.rejected += 1;
-        print_json(&Rejected { line, verdict: "rejected", reason: "long_line", detail })
+        let (verdict, reason) = ("rejected".into(), "long_line".into());
+        print_json(&Rejected { line, verdict, reason, detail })
     }
 
     /// The answers to a batch; none if it is too large for the server.

@@ -586,6 +586,29 @@ fn rows_that_are_too_large_are_told() {
     assert!(server.stop().success());
 }
 
+/// The lines in answers of `pagefold send` began anew with each batch. They are those of the file,
+/// blank ones counted.
+#[test]
+fn lines_are_those_of_the_file() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &[]);
+    let wrong = [3, 501, 502, 777, 1203];
+    let text: String = (1..=1203)
+        .map(|line| match line {
+            line if wrong.contains(&line) => "no json\n".to_owned(),
+            line if line % 10 == 0 => "\n".to_owned(),
+            line => format!("{}\n", row(&format!("http://lines.example/{line}"), &text(line, 0))),
+        })
+        .collect();
+    std::fs::write(bench.at("rows.jsonl"), text).expect("written");
+    let (code, lines, said) = sent(&bench, &[&format!("http://{}/check", server.at), "rows.jsonl"]);
+    assert_eq!((code, lines.len()), (Some(65), 1203 - 120), "{said}");
+    assert!(said.contains("5 rows not taken"), "{said}");
+    let rejected = lines.iter().filter_map(|line| line["line"].as_u64());
+    assert_eq!(rejected.collect::<Vec<_>>(), wrong);
+    assert!(server.stop().success());
+}
+
 /// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
 /// told by the exit code. To send all again inserts nothing twice.
 #[test]
