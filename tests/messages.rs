@@ -687,7 +687,11 @@ fn of_places() {
     says(at, &units, 73, &["--to gone: no such folder; make it first"]);
     let ping = ["run", "job.toml", "--set", "output.ping=x"];
     says(at, &ping, 78, &["[output] ping: no URL, such as https://a.example/ping"]);
-    says(at, &["send", "x", "in.jsonl"], 64, &["x: no URL; wanted is such as http://127"]);
+    // Without `http://` the host was taken for a scheme, and refused after a minute.
+    for url in ["x", "127.0.0.1:7311/insert", "localhost:7311/insert", "ftp://localhost/insert"] {
+        let wanted = format!("{url}: no URL; wanted is such as http://127");
+        says(at, &["send", url, "in.jsonl"], 64, &[&wanted]);
+    }
     let key = ["run", "job.toml", "--set", "read.key="];
     says(at, &key, 78, &["--set read.key=: [read] key: it names nothing"]);
     says(at, &["run", "job.toml"], 0, &[]);

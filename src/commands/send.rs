@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
-use ureq::http::StatusCode;
+use ureq::http::{StatusCode, Uri};
 use workers::error::{Error, Kind, Result};
 
 /// Bytes of a batch, unless the server takes fewer.
@@ -30,6 +30,10 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// `pagefold send`.
 pub fn command(arguments: &cli::Send) -> Result<()> {
+    if !is_url(&arguments.url) {
+        let why = "no URL; wanted is such as http://127.0.0.1:7311/check";
+        return Err(Error::new(Kind::Usage, format!("{}: {why}", arguments.url)));
+    }
     let name = arguments.file.as_deref().unwrap_or(Path::new("stdin")).to_owned();
     let input: Box<dyn BufRead> = match &arguments.file {
         Some(path) => {
@@ -72,6 +76,12 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
             format!("{}: {} not taken", name.display(), counted(rejected, "row")),
         )),
     }
+}
+
+/// Whether `text` is the URL of a server. One without a scheme has a port where a scheme ends.
+fn is_url(text: &str) -> bool {
+    text.parse::<Uri>()
+        .is_ok_and(|url| matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some())
 }
 
 /// The answer about a row that was not taken, as the server writes it.
@@ -146,7 +156,7 @@ impl Sender<'_> {
     fn post(&self, batch: &[u8]) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {why}", self.url));
         let mut refused = String::new();
-        for _ in 0..TRIES {
+        for tried in 0..TRIES {
             // A server that refuses a body by its length may close the connection while it is sent,
             // and its answer would be lost. So the body is sent when the server asks for it.
             let mut request = self
@@ -159,13 +169,13 @@ impl Sender<'_> {
             }
             let mut response = match request.send(batch) {
                 Ok(response) => response,
-                Err(ureq::Error::BadUri(_)) => {
-                    let why = "no URL; wanted is such as http://127.0.0.1:7311/check";
-                    return Err(failed(Kind::Usage, why));
-                }
                 // The server may be starting again. What it took is found when it is sent again.
                 Err(error) => {
                     refused = error.to_string();
+                    if tried == 0 {
+                        let url = self.url;
+                        tracing::warn!(url, error = refused, "no answer; tries for a minute");
+                    }
                     sleep(Duration::from_secs(1));
                     continue;
                 }

@@ -7,10 +7,11 @@ use crate::texts::text;
 use crate::workbench::{Bench, failure, number};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
@@ -607,6 +608,29 @@ fn lines_are_those_of_the_file() {
     let rejected = lines.iter().filter_map(|line| line["line"].as_u64());
     assert_eq!(rejected.collect::<Vec<_>>(), wrong);
     assert!(server.stop().success());
+}
+
+/// `pagefold send` was silent for a minute where no server answered, so nobody knew why it took so
+/// long. It says at once what it waits for.
+#[test]
+fn waiting_is_told() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("free");
+    let mut child = Command::new(crate::workbench::pagefold())
+        .args(["send", &format!("http://{free}/check")])
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    child.stdin.take().expect("piped").write_all(b"{}\n").expect("written");
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    said.read_line(&mut line).expect("readable");
+    // Only the error at the end has an exit code.
+    assert!(failure(&line).is_empty() && line.contains("refused"), "{line}");
+    assert!(line.contains(&free.to_string()) && line.contains("tries for a minute"), "{line}");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
 }
 
 /// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
