@@ -308,6 +308,53 @@ fn compressed_bodies_are_refused() {
     assert!(server.stop().success());
 }
 
+/// An answer that came before the body closed the connection without saying so, and a client that
+/// sends head and body apart lost its next request. A short body is read, so that the connection
+/// stays. Where it is long, or does not come, the answer says that the connection closes.
+#[test]
+fn refused_bodies_are_read_or_close_the_connection() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let begin = |more: &str| -> TcpStream {
+        let head = format!("Host: {}\r\nContent-Type: text/css\r\n{more}\r\n\r\n", server.at);
+        let mut stream = server.connect().expect("accepted");
+        stream.write_all(format!("POST /check HTTP/1.1\r\n{head}").as_bytes()).expect("written");
+        stream
+    };
+    let mut stream = begin("Content-Length: 10");
+    // The server has the head, as one that came after it was answered.
+    assert_eq!(server.get("/healthz").status, 200);
+    stream.write_all(b"0123456789").expect("written");
+    let next = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.at);
+    let mut both = Vec::new();
+    let _ = stream.write_all(next.as_bytes()).and_then(|()| stream.read_to_end(&mut both));
+    let both = String::from_utf8_lossy(&both);
+    assert!(both.starts_with("HTTP/1.1 415 ") && both.ends_with("\r\n\r\nok\n"), "{both}");
+    assert_eq!(both.matches("connection: close").count(), 1, "{both}");
+    for more in [
+        "Content-Length: 1000000",
+        "Content-Length: 10",
+        "Content-Length: 10\r\nExpect: 100-continue",
+        "Transfer-Encoding: chunked",
+    ] {
+        let refused = reply(begin(more)).expect("an answer");
+        problem(&refused, 415);
+        assert!(refused.head.contains("connection: close"), "{more}: {refused:?}");
+    }
+    // A body that is read leaves nothing, whatever the answer.
+    let mut stream = server.connect().expect("accepted");
+    let wrong = format!(
+        "POST /check HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nTransfer-Encoding: \
+         chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        server.at
+    );
+    stream.write_all(format!("{wrong}{next}").as_bytes()).expect("written");
+    let mut both = String::new();
+    stream.read_to_string(&mut both).expect("two answers");
+    assert!(both.starts_with("HTTP/1.1 400 ") && both.ends_with("\r\n\r\nok\n"), "{both}");
+    assert!(server.stop().success());
+}
+
 /// Where all connections are taken a client with a request is served, and the connection that has
 /// waited longest for its client is closed.
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! Which answer a record gets is decided in `workers::online`; here are connections, limits, access
 //! and the form of answers. A request passes [`connections`], [`access`], [`rate`], [`body`], and
-//! waits in [`queue`] for one of the threads that compare texts.
+//! waits in [`queue`] for one of the threads that compare texts. What it leaves of its body is for
+//! [`unread`].
 
 mod access;
 mod api;
@@ -18,6 +19,7 @@ mod rate;
 mod record;
 mod router;
 mod routes;
+mod unread;
 
 pub use crate::serve::access::token_of;
 

@@ -1,11 +1,11 @@
 //! Leads each request to the function that answers it, after access is checked.
 
-use crate::serve::Server;
 use crate::serve::description::openapi;
 use crate::serve::problem::Problem;
 use crate::serve::routes::{
     Server_, check, explain, healthz, insert, metrics, pages, readyz, remove,
 };
+use crate::serve::{Server, unread};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri};
@@ -32,6 +32,7 @@ pub fn router(server: Arc<Server>) -> Router {
     let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
     open.merge(guarded)
         .layer(middleware::from_fn_with_state(server.clone(), counted))
+        .layer(middleware::from_fn(unread::answer))
         .with_state(server)
 }
 
