@@ -279,6 +279,35 @@ fn hostile_clients() {
     assert!(server.stop().success());
 }
 
+/// A byte order mark at the begin of a body of JSON, or of a batch, was refused with an invisible
+/// sign in the message. It is accepted, as a run accepts it in a file.
+#[test]
+fn byte_order_marks_are_accepted() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let rows = [row("http://a.example/", &text(0, 0)), row("http://b.example/", &text(1, 0))];
+    let one = server.send(
+        "POST",
+        "/check",
+        "application/json",
+        format!("\u{feff}{}", rows[0]).as_bytes(),
+    );
+    assert_eq!((one.status, &one.json()["verdict"]), (200, &json!("identical")), "{one:?}");
+    let marked = format!("\u{feff}{}", lines(&rows));
+    let batch = server.send("POST", "/check", NDJSON, marked.as_bytes()).lines();
+    let verdicts: Vec<&Value> = batch.iter().map(|answer| &answer["verdict"]).collect();
+    assert_eq!(verdicts, ["identical", "identical"], "{batch:?}");
+    std::fs::write(bench.at("rows.jsonl"), marked).expect("written");
+    let url = format!("http://{}/check", server.at);
+    let sent = std::process::Command::new(crate::workbench::pagefold())
+        .args(["send", &url, "rows.jsonl"])
+        .current_dir(bench.at(""))
+        .output()
+        .expect("started");
+    assert!(sent.status.success(), "{sent:?}");
+    assert!(server.stop().success());
+}
+
 /// A body with a `Content-Encoding` was answered as if its compressed bytes were the text. It is
 /// refused, with the header in the message, as bodies are sent uncompressed.
 #[test]

@@ -4,6 +4,7 @@ use std::io::{BufRead, Read};
 use std::ops::Range;
 use std::path::PathBuf;
 use workers::error::{Error, Result};
+use workers::read::jsonl::BOM;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 500;
@@ -48,7 +49,9 @@ impl Rows {
                 self.input.skip_until(b'\n')?;
                 return Ok(Some(Row::Long(self.line)));
             }
-            let row = row.trim_ascii();
+            // A run accepts a byte order mark there, too.
+            let marked = if self.line == 1 { row.strip_prefix(BOM) } else { None };
+            let row = marked.unwrap_or(&row).trim_ascii();
             if !row.is_empty() {
                 return Ok(Some(Row::Whole(self.line, row.to_vec())));
             }
@@ -104,6 +107,16 @@ mod tests {
         let expected =
             [whole(1, "abc"), Row::Long(3), whole(4, "d"), whole(5, "12345678"), Row::Long(6)];
         assert_eq!(all, expected);
+    }
+
+    /// A byte order mark at the begin of a file made its first row no JSON. Elsewhere it is no mark.
+    #[test]
+    fn marks_are_left_out() {
+        let mark = "\u{feff}";
+        let mut rows =
+            Rows::new(Box::new(Cursor::new(format!("{mark}a\n{mark}b\n"))), "stdin".into(), 100);
+        assert_eq!(rows.next().expect("readable"), Some(Row::Whole(1, b"a".into())));
+        assert_eq!(rows.next().expect("readable"), Some(Row::Whole(2, format!("{mark}b").into())));
     }
 
     /// A batch ends before the row that would be too much for it. A long row goes alone.

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use workers::extract;
 use workers::online::rows::Says;
 use workers::read::date;
+use workers::read::jsonl::BOM;
 use workers::read::record::{self, Body, Item};
 
 /// The most rows of a batch.
@@ -186,10 +187,16 @@ pub fn reason(item: &Item) -> (&'static str, String) {
     }
 }
 
+/// A body without a byte order mark, which a run accepts at the begin of a file.
+pub fn unmarked(body: &[u8]) -> &[u8] {
+    body.strip_prefix(BOM).unwrap_or(body)
+}
+
 /// The rows of a batch with their numbers, without blank lines.
 pub fn rows(bytes: &[u8]) -> Outcome<Vec<(u64, std::ops::Range<usize>)>> {
-    let (mut rows, mut start) = (Vec::new(), 0);
-    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+    let lines = unmarked(bytes);
+    let (mut rows, mut start) = (Vec::new(), bytes.len() - lines.len());
+    for (number, line) in lines.split(|byte| *byte == b'\n').enumerate() {
         let end = start + line.len();
         if !line.trim_ascii().is_empty() {
             rows.push((number as u64 + 1, start..end));

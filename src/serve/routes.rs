@@ -175,7 +175,7 @@ async fn posted(
                 );
                 text(&online, action, always, named, body)
             }
-            Some(_) => row(&online, action, always, held.bytes.trim_ascii()),
+            Some(_) => row(&online, action, always, record::unmarked(&held.bytes).trim_ascii()),
             None => removal(&online, &named),
         };
         let (line, after) = answered?;
