@@ -429,7 +429,8 @@ fn a_client_has_a_rate() {
     assert!(server.stop().success());
 }
 
-/// With a token who does not show it is not answered, and the checks of health are.
+/// With a token who does not show it is not answered, and the checks of health are. A wrong token
+/// was told as one that is missing.
 #[test]
 fn tokens() {
     let bench = bench(8, "");
@@ -439,12 +440,14 @@ fn tokens() {
     let server = Server::start(&bench, &["--token-file", "token"]);
     let question = &asked(1)[0];
     let refused = server.post("/check", question);
-    problem(&refused, 401);
+    let missing = problem(&refused, 401)["detail"].clone();
     assert!(refused.head.contains("www-authenticate: bearer"), "{refused:?}");
     assert_eq!((server.get("/healthz").status, server.get("/readyz").status), (200, 200));
     problem(&server.get("/openapi.json"), 401);
     let server = server.with_token("0123456789abcdef0123456789abcdeF");
-    problem(&server.post("/check", question), 401);
+    let wrong = problem(&server.post("/check", question), 401)["detail"].clone();
+    let says = |said: &Value, what| said.as_str().is_some_and(|said| said.contains(what));
+    assert!(says(&missing, "is wanted") && says(&wrong, "is not that of this server"), "{wrong}");
     let server = server.with_token("0123456789abcdef0123456789abcdef");
     assert_eq!(server.post("/check", question).json()["verdict"], "identical");
     assert!(server.stop().success());

@@ -45,16 +45,15 @@ impl Access {
                 .get(header::AUTHORIZATION)
                 .and_then(|value| value.to_str().ok()?.split_once(' '));
             let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-            // The comparison of two hashes takes the same time wherever they differ.
-            return match shown
-                .is_some_and(|(_, shown)| blake3::hash(shown.trim().as_bytes()) == *token)
-            {
-                true => Ok(()),
-                false => Err(Problem::new(
-                    StatusCode::UNAUTHORIZED,
-                    "the header `Authorization: Bearer TOKEN` is wanted",
-                )),
+            let detail = match shown {
+                // The comparison of two hashes takes the same time wherever they differ.
+                Some((_, shown)) if blake3::hash(shown.trim().as_bytes()) == *token => {
+                    return Ok(());
+                }
+                Some(_) => "the token of `Authorization: Bearer TOKEN` is not that of this server",
+                None => "the header `Authorization: Bearer TOKEN` is wanted",
             };
+            return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         }
         let host = headers
             .get(header::HOST)
