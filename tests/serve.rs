@@ -258,6 +258,11 @@ fn hostile_clients() {
     problem(&server.send("POST", "/check", "application/x-www-form-urlencoded", b"url=x"), 415);
     problem(&server.send("POST", "/check?always=true", "application/json", b"{}"), 400);
     problem(&server.send("POST", "/check?date=soon", "text/plain", b"x"), 400);
+    // The sign of a zone is a space in a URL, which nobody sees.
+    let zone = server.send("POST", "/check?date=2026-05-01T12:00:00+08:00", "text/plain", b"x");
+    assert!(problem(&zone, 400)["detail"].as_str().is_some_and(|said| said.contains("%2B")));
+    let zone = server.send("POST", "/check?date=2026-05-01T12:00:00%2B08:00", "text/plain", b"x");
+    assert_eq!(zone.status, 200, "{zone:?}");
     problem(&server.get("/check"), 405);
     problem(&server.get("/else"), 404);
     let many_rows = "{}\n".repeat(10_001);

@@ -128,9 +128,10 @@ impl Named {
         let date = match query.one("date")? {
             Some(text) => {
                 let wrong = || {
-                    Problem::bad(format!(
-                        "date={text}: a date such as 2026-05-01T12:00:00Z is wanted"
-                    ))
+                    let advice =
+                        if text.contains(' ') { "; in a URL `+` is written `%2B`" } else { "" };
+                    let wanted = "a date such as 2026-05-01T12:00:00Z is wanted";
+                    Problem::bad(format!("date={text}: {wanted}{advice}"))
                 };
                 Some(date::parse(&text).ok_or_else(wrong)?)
             }
