@@ -475,7 +475,8 @@ fn starts_that_fail() {
     assert_eq!((code, said.contains("chmod 600")), (Some(77), true), "{said}");
     let server = Server::start(&bench, &[]);
     let (code, said) = failed(&["--bind", &server.at.to_string()]);
-    assert_eq!((code, said.contains("cannot listen on")), (Some(74), true), "{said}");
+    let wanted = format!("cannot listen on --bind {}: ", server.at);
+    assert_eq!((code, said.contains(&wanted)), (Some(74), true), "{said}");
     let (code, said) = failed(&["--set", "store=nowhere"]);
     assert_eq!((code, said.contains("no store at")), (Some(66), true), "{said}");
 }
@@ -575,6 +576,22 @@ fn a_socket_is_handed_over() {
     assert_eq!(reply.json()["epoch"], 1);
     crate::workbench::signal("TERM", &child.id().to_string());
     assert!(child.wait().expect("ended").success());
+}
+
+/// A socket that was handed over was told as `--bind`, which nobody had given.
+#[test]
+fn a_socket_that_was_handed_over_is_told_as_that() {
+    let bench = bench(8, "");
+    let listener = std::net::TcpListener::bind("0.0.0.0:0").expect("free");
+    let start = "exec 3<&0; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve job.toml";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", start, &crate::workbench::pagefold()]).current_dir(bench.at(""));
+    let at = listener.local_addr().expect("bound");
+    let output = command.stdin(std::os::fd::OwnedFd::from(listener)).output().expect("started");
+    let said = failure(&output.stderr);
+    assert_eq!(output.status.code(), Some(64), "{said}");
+    assert!(said.contains(&format!("the socket {at}, which was handed over")), "{said}");
+    assert!(said.contains("--token-file") && !said.contains("--bind"), "{said}");
 }
 
 /// The commands and the Python of the page about the server do what it says.

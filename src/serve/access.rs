@@ -20,18 +20,19 @@ pub struct Access {
 }
 
 impl Access {
-    /// The access to a server at `bind`, with the token in the file `token` if there is one.
+    /// The access to a server at `at`, with the token in the file `token` if there is one. Messages
+    /// call the address `name`.
     ///
     /// # Errors
     ///
-    /// `Usage` if there is none and others than this machine reach `bind`; `Permission` if others
+    /// `Usage` if there is none and others than this machine reach `at`; `Permission` if others
     /// than the owner may read the file.
-    pub fn new(bind: SocketAddr, token: Option<&Path>) -> Result<Access> {
+    pub fn new(at: SocketAddr, name: &str, token: Option<&Path>) -> Result<Access> {
         let Some(path) = token else {
-            if !bind.ip().is_loopback() {
+            if !at.ip().is_loopback() {
                 let why = "others than this machine reach it, so --token-file is needed (`openssl rand -hex 32 > \
                            token; chmod 600 token`)";
-                return Err(Error::new(Kind::Usage, format!("--bind {bind}: {why}")));
+                return Err(Error::new(Kind::Usage, format!("{name}: {why}")));
             }
             return Ok(Access { token: None });
         };
@@ -115,8 +116,8 @@ mod tests {
     /// origin, or its own host.
     #[test]
     fn pages_of_browsers_are_refused() {
-        let access =
-            Access::new("127.0.0.1:80".parse().expect("an address"), None).expect("loopback");
+        let access = Access::new("127.0.0.1:80".parse().expect("an address"), "here", None)
+            .expect("loopback");
         let allowed = |list: &[(header::HeaderName, &'static str)]| {
             access.check(&headers(list), &Uri::from_static("/check")).is_ok()
         };
@@ -137,7 +138,10 @@ mod tests {
     #[test]
     fn tokens() {
         let outside = "0.0.0.0:80".parse().expect("an address");
-        assert_eq!(Access::new(outside, None).err().map(|e| e.kind()), Some(Kind::Usage));
+        assert_eq!(
+            Access::new(outside, "outside", None).err().map(|e| e.kind()),
+            Some(Kind::Usage)
+        );
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("token");
         std::fs::write(&path, "0123456789abcdef0123456789abcdef\n").expect("written");
@@ -146,11 +150,11 @@ mod tests {
         };
         mode(0o640);
         assert_eq!(
-            Access::new(outside, Some(&path)).err().map(|e| e.kind()),
+            Access::new(outside, "outside", Some(&path)).err().map(|e| e.kind()),
             Some(Kind::Permission)
         );
         mode(0o600);
-        let access = Access::new(outside, Some(&path)).expect("a token");
+        let access = Access::new(outside, "outside", Some(&path)).expect("a token");
         let status = |value: &'static str| {
             let outcome = access
                 .check(&headers(&[(header::AUTHORIZATION, value)]), &Uri::from_static("/check"));
@@ -162,6 +166,9 @@ mod tests {
             assert_eq!(status(wrong), Some(401), "{wrong}");
         }
         std::fs::write(&path, "short").expect("written");
-        assert_eq!(Access::new(outside, Some(&path)).err().map(|e| e.kind()), Some(Kind::Config));
+        assert_eq!(
+            Access::new(outside, "outside", Some(&path)).err().map(|e| e.kind()),
+            Some(Kind::Config)
+        );
     }
 }

@@ -149,9 +149,11 @@ pub fn serve(
     announce: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
     let handed = handed()?;
-    let at =
-        handed.as_ref().and_then(|listener| listener.local_addr().ok()).unwrap_or(options.bind);
-    let access = Access::new(at, options.token.as_deref())?;
+    let (at, name) = match handed.as_ref().and_then(|listener| listener.local_addr().ok()) {
+        Some(at) => (at, format!("the socket {at}, which was handed over")),
+        None => (options.bind, format!("--bind {}", options.bind)),
+    };
+    let access = Access::new(at, &name, options.token.as_deref())?;
     let (stop, stopping) = watch::channel(false);
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
@@ -172,7 +174,7 @@ pub fn serve(
     let runtime = runtime.worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
     let outcome = runtime.block_on(async {
-        let failed = |e| Error::io("listen on", Path::new(&options.bind.to_string()), e);
+        let failed = |e| Error::io("listen on", Path::new(&name), e);
         let listener = match handed {
             Some(listener) => TcpListener::from_std(listener).map_err(failed)?,
             None => TcpListener::bind(options.bind).await.map_err(failed)?,
