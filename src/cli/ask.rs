@@ -47,7 +47,7 @@ pub struct Query {
     #[command(flatten)]
     pub of: OfJob,
     /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them,
-    /// which are answered one by one [default: stdin].
+    /// which are answered one by one [default: stdin, also called -].
     #[arg(value_name = "FILE", value_parser = values::source())]
     pub file: Option<PathBuf>,
     /// Ask for the text of a stored page instead.

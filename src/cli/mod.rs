@@ -15,6 +15,7 @@ pub use run::{Run, Start, Unattended};
 pub use serve::{Send, Serve};
 pub use shell::{Completions, Man};
 pub use upkeep::{Gc, Rollback, Verify};
+pub use values::named_file;
 pub use write::{Export, Filter, LabelNames, Report};
 
 use crate::config::nearest::nearest;

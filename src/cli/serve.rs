@@ -48,7 +48,7 @@ pub struct Serve {
 pub struct Send {
     /// What to do, at which server, such as http://127.0.0.1:7311/insert.
     pub url: String,
-    /// JSON lines as a run reads them [default: stdin].
+    /// JSON lines as a run reads them [default: stdin, also called -].
     #[arg(value_name = "FILE", value_parser = values::source())]
     pub file: Option<PathBuf>,
     /// The file with the token that the server wants, of mode 0600.

@@ -18,6 +18,11 @@ pub fn place() -> impl TypedValueParser<Value = PathBuf> {
     path(paths::writing)
 }
 
+/// The file that is named. None, and `-`, is stdin.
+pub fn named_file(named: Option<&PathBuf>) -> Option<&Path> {
+    named.map(PathBuf::as_path).filter(|path| *path != Path::new("-"))
+}
+
 fn path(refused: fn(&str) -> Option<String>) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| {
         // A name with such letters that is there, or whose folder is, is meant.

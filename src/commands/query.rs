@@ -30,7 +30,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
         })?;
         return told(arguments, &answer);
     }
-    let mut input = Input::open(arguments.file.as_deref())?;
+    let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
     if input.has_rows(arguments.of.json)? {
         return rows(arguments, &job, &index, input);
     }

@@ -34,8 +34,9 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
         let why = "no URL; wanted is such as http://127.0.0.1:7311/check";
         return Err(Error::new(Kind::Usage, format!("{}: {why}", arguments.url)));
     }
-    let name = arguments.file.as_deref().unwrap_or(Path::new("stdin")).to_owned();
-    let input: Box<dyn BufRead> = match &arguments.file {
+    let file = cli::named_file(arguments.file.as_ref());
+    let name = file.unwrap_or(Path::new("stdin")).to_owned();
+    let input: Box<dyn BufRead> = match file {
         Some(path) => {
             Box::new(BufReader::new(File::open(path).map_err(|e| Error::input("read", path, e))?))
         }

@@ -633,6 +633,30 @@ fn waiting_is_told() {
     child.wait().expect("ended");
 }
 
+/// `-` was taken for a file of that name. It is stdin, for `send` and for `query`.
+#[test]
+fn a_dash_is_stdin() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let url = format!("http://{}/check", server.at);
+    for arguments in [&["send", &url, "-"][..], &["query", "job.toml", "-", "--json"]] {
+        let mut child = Command::new(crate::workbench::pagefold())
+            .args(arguments)
+            .current_dir(bench.at(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("started");
+        // One that reads a file of that name has ended.
+        let _ = child.stdin.take().expect("piped").write_all(asked(1)[0].to_string().as_bytes());
+        let output = child.wait_with_output().expect("ended");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(told(&answer, "verdict"), "identical", "{arguments:?}");
+    }
+    assert!(server.stop().success());
+}
+
 /// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
 /// told by the exit code. To send all again inserts nothing twice.
 #[test]
