@@ -41,7 +41,7 @@ pub struct Answer {
     pub inserted: bool,
     /// The content: the digest of the normalised text; none if it is empty.
     pub content: Option<String>,
-    /// What is odd about the text, such as `too_short`.
+    /// What is odd about the record, such as `too_short` or `bad_date`.
     pub notes: Vec<String>,
 }
 

@@ -225,7 +225,11 @@ async fn batch(
 /// An answer, and how many records must be durable for it.
 type Answered = Result<(Line, u64), Refused>;
 
-fn decided(decision: Decision) -> (Line, u64) {
+/// The answer. It notes a date that is not understood, as a run does.
+fn decided(mut decision: Decision, bad_date: bool) -> (Line, u64) {
+    if bad_date {
+        decision.answer.notes.push("bad_date".to_owned());
+    }
     let after = decision.after;
     (Line::Answer(decision.into()), after)
 }
@@ -238,13 +242,17 @@ fn removed(Removal { url, removed, after }: Removal) -> (Line, u64) {
 fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
     let rows = online.rows();
     match action {
-        Action::Check => online.check(&Asked::Record(rows.record(json)?)).map(decided),
+        Action::Check => {
+            let record = rows.record(json)?;
+            let bad_date = record.bad_date;
+            Ok(decided(online.check(&Asked::Record(record))?, bad_date))
+        }
         Action::Insert => {
             let row = rows.parse(json)?;
             // What removes its page is no new text.
             match row.record.body {
                 read::Body::Removed => online.remove(&row).map(removed),
-                _ => online.insert(&row, always).map(decided),
+                _ => Ok(decided(online.insert(&row, always)?, row.record.bad_date)),
             }
         }
         Action::Remove => online.remove(&rows.parse_removal(json)?).map(removed),
@@ -261,14 +269,14 @@ fn text(
 ) -> Answered {
     let Named { url, date } = named;
     match (action, url) {
-        (Action::Check, None) => online.check(&Asked::Nameless(body.body())).map(decided),
+        (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?, false)),
         (Action::Check, Some(url)) => {
             let record = Record { url, date, bad_date: false, score: None, body: body.body() };
-            online.check(&Asked::Record(record)).map(decided)
+            Ok(decided(online.check(&Asked::Record(record))?, false))
         }
         (Action::Insert, Some(url)) => {
             let row = online.rows().made(&url, date, body.says())?;
-            online.insert(&row, always).map(decided)
+            Ok(decided(online.insert(&row, always)?, false))
         }
         (_, _) => Err(Refused::Row(Item::reject(
             "no_url",

@@ -294,6 +294,24 @@ fn a_date_in_the_future_is_refused() {
     assert!(members(&bench).contains_key(url));
 }
 
+/// A date that is not understood was dropped without a word, where a run notes it.
+#[test]
+fn a_date_that_is_not_understood_is_noted() {
+    let bench = bench(4, INBOX);
+    let server = Server::start(&bench, &[]);
+    for (number, date, expected) in [
+        (815, "18.05.2024", json!(["bad_date"])),
+        (816, "2024-05-18", json!([])),
+        (817, "", json!([])),
+    ] {
+        let url = format!("http://dated.example/{number}");
+        let row = json!({ "url": url, "text": text(number, 0), "date": date });
+        assert_eq!(server.post("/check", &row).json()["notes"], expected, "{date}");
+        assert_eq!(server.batch("/insert", &[row])[0]["notes"], expected, "{date}");
+    }
+    assert!(server.stop().success());
+}
+
 /// A text whose pages expire with the next epoch is answered as what it is now, says so, and is
 /// inserted: with its last page the text would be gone. A page that is sent again stays.
 #[test]
