@@ -18,6 +18,8 @@ use std::thread::sleep;
 use std::time::Duration;
 use ureq::http::{StatusCode, Uri};
 use workers::error::{Error, Kind, Result};
+use workers::read::codec::Codec;
+use workers::read::shell;
 
 /// Bytes of a batch, unless the server takes fewer.
 const BATCH_BYTES: usize = 1 << 20;
@@ -36,13 +38,8 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
     }
     let file = cli::named_file(arguments.file.as_ref());
     let name = file.unwrap_or(Path::new("stdin")).to_owned();
-    let input: Box<dyn BufRead> = match file {
-        Some(path) => {
-            Box::new(BufReader::new(File::open(path).map_err(|e| Error::input("read", path, e))?))
-        }
-        None => Box::new(std::io::stdin().lock()),
-    };
     let token = arguments.token_file.as_deref().map(token_of).transpose()?;
+    let input = opened(file, &arguments.url)?;
     let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(TIMEOUT))
@@ -77,6 +74,23 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
             format!("{}: {} not taken", name.display(), counted(rejected, "row")),
         )),
     }
+}
+
+/// The bytes of a file, or of stdin, that is not compressed.
+fn opened(file: Option<&Path>, url: &str) -> Result<Box<dyn BufRead>> {
+    let name = file.unwrap_or(Path::new("stdin"));
+    let failed = |error| Error::input("read", name, error);
+    let mut input: Box<dyn BufRead> = match file {
+        Some(path) => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
+        None => Box::new(std::io::stdin().lock()),
+    };
+    let Some(decoder) = shell::decoder(Codec::of(input.fill_buf().map_err(failed)?)) else {
+        return Ok(input);
+    };
+    let (file, url) = (file.map_or("FILE".to_owned(), shell::word), shell::word(Path::new(url)));
+    let advised = format!("`{decoder} < {file} | pagefold send {url}`");
+    let line = format!("{}: a compressed file; {advised} sends its rows", name.display());
+    Err(Error::new(Kind::Data, line))
 }
 
 /// Whether `text` is the URL of a server. One without a scheme has a port where a scheme ends.

@@ -675,6 +675,40 @@ fn a_dash_is_stdin() {
     assert!(server.stop().success());
 }
 
+/// A compressed file was sent as it is, and hundreds of rows of it were rejected. Nothing is sent,
+/// and the message has the command that unpacks it, which works.
+#[test]
+fn a_compressed_file_is_told() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let rows: String = asked(12).iter().map(|row| format!("{row}\n")).collect();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(rows.as_bytes()).expect("in memory");
+    std::fs::write(bench.at("my rows.gz"), encoder.finish().expect("in memory")).expect("written");
+    let packed = zstd::encode_all(rows.as_bytes(), 1).expect("in memory");
+    std::fs::write(bench.at("rows.zst"), packed).expect("written");
+    let url = format!("http://{}/check", server.at);
+    for (file, wanted) in [
+        ("my rows.gz", format!("`gzip -dc < 'my rows.gz' | pagefold send {url}`")),
+        ("rows.zst", format!("`zstd -dc < rows.zst | pagefold send {url}`")),
+    ] {
+        let (code, lines, said) = sent(&bench, &[&url, file]);
+        assert_eq!((code, lines.len()), (Some(65), 0), "{said}");
+        assert!(said.contains(&wanted), "{said}");
+        if file.ends_with("gz") {
+            let advised = said.split('`').nth(1).expect("a command");
+            let advised = advised.replace("pagefold", "\"$0\"");
+            let output = Command::new("sh")
+                .args(["-ec", &advised, &crate::workbench::pagefold()])
+                .current_dir(bench.at(""))
+                .output()
+                .expect("started");
+            assert_eq!(output.stdout.split(|byte| *byte == b'\n').count(), 13, "{output:?}");
+        }
+    }
+    assert!(server.stop().success());
+}
+
 /// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
 /// told by the exit code. To send all again inserts nothing twice.
 #[test]

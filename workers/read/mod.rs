@@ -31,7 +31,7 @@ pub mod redirect_target;
 pub mod row;
 pub mod sample;
 mod score;
-mod shell;
+pub mod shell;
 pub mod source;
 #[cfg(test)]
 mod testing;

@@ -25,11 +25,19 @@ pub fn word(path: &Path) -> String {
 /// The command line by which `program` reads the decoded bytes of the file at `path` from stdin.
 pub fn fed(program: &str, path: &Path) -> String {
     let file = word(path);
-    match codec(path) {
-        Codec::Plain => format!("{program} < {file}"),
-        Codec::Gzip => format!("gzip -dc < {file} | {program}"),
-        Codec::Zstd => format!("zstd -dc < {file} | {program}"),
-        Codec::Lz4 => format!("lz4 -dc < {file} | {program}"),
+    match decoder(codec(path)) {
+        Some(decoder) => format!("{decoder} < {file} | {program}"),
+        None => format!("{program} < {file}"),
+    }
+}
+
+/// The program that decodes stdin.
+pub fn decoder(codec: Codec) -> Option<&'static str> {
+    match codec {
+        Codec::Plain => None,
+        Codec::Gzip => Some("gzip -dc"),
+        Codec::Zstd => Some("zstd -dc"),
+        Codec::Lz4 => Some("lz4 -dc"),
     }
 }
 
