@@ -170,7 +170,7 @@ impl Sender<'_> {
     /// The answers to a batch; none if it is too large for the server.
     fn post(&self, batch: &[u8]) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {why}", self.url));
-        let mut refused = String::new();
+        let mut refused = failed(Kind::TryAgain, "not sent");
         for tried in 0..TRIES {
             // A server that refuses a body by its length may close the connection while it is sent,
             // and its answer would be lost. So the body is sent when the server asks for it.
@@ -186,10 +186,13 @@ impl Sender<'_> {
                 Ok(response) => response,
                 // The server may be starting again. What it took is found when it is sent again.
                 Err(error) => {
-                    refused = error.to_string();
+                    let unanswered = Error::new(Kind::TryAgain, self.url);
+                    refused = match error {
+                        ureq::Error::Io(error) => unanswered.caused_by(error),
+                        error => unanswered.caused_by(error),
+                    };
                     if tried == 0 {
-                        let url = self.url;
-                        tracing::warn!(url, error = refused, "no answer; tries for a minute");
+                        tracing::warn!("{refused}; tries again for a minute");
                     }
                     sleep(Duration::from_secs(1));
                     continue;
@@ -206,7 +209,7 @@ impl Sender<'_> {
                         .get("retry-after")
                         .and_then(|after| after.to_str().ok()?.parse().ok());
                     sleep(Duration::from_secs(after.unwrap_or(1)));
-                    refused = body;
+                    refused = failed(Kind::TryAgain, &body);
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     return Err(failed(Kind::Permission, &body));
@@ -215,6 +218,6 @@ impl Sender<'_> {
                 _ => return Err(failed(Kind::Usage, &body)),
             }
         }
-        Err(failed(Kind::TryAgain, &refused))
+        Err(refused)
     }
 }

@@ -645,8 +645,8 @@ fn waiting_is_told() {
     let mut said = BufReader::new(child.stderr.take().expect("piped"));
     said.read_line(&mut line).expect("readable");
     // Only the error at the end has an exit code.
-    assert!(failure(&line).is_empty() && line.contains("refused"), "{line}");
-    assert!(line.contains(&free.to_string()) && line.contains("tries for a minute"), "{line}");
+    assert!(failure(&line).is_empty() && line.contains("tries again for a minute"), "{line}");
+    assert!(line.contains(&format!("http://{free}/check: Connection refused;")), "{line}");
     child.kill().expect("killed");
     child.wait().expect("ended");
 }
