@@ -168,7 +168,7 @@ fn parts_are_as_they_were_written() {
     bench.run_well(&["--set", "read.rejects_max=1"]);
     let arguments = ["--to", "kept", "--removed", "removed"];
     filter(&bench, &arguments);
-    let undo = [&arguments[..], &["--undo", "again"]].concat();
+    let undo = |to: &'static str| [&arguments[..], &["--undo", to]].concat();
     for part in ["kept", "removed"] {
         for name in ["a.warc.gz", "b.parquet"] {
             let path = bench.at(part).join(name);
@@ -178,12 +178,13 @@ fn parts_are_as_they_were_written() {
             let at = url.unwrap_or(wrong.len() - 20);
             wrong[at] ^= 1;
             std::fs::write(&path, wrong).expect("written");
-            let refused = bench.pagefold("filter", &undo);
+            let refused = bench.pagefold("filter", &undo("wrong"));
             let stderr = failure(&refused.stderr);
             assert_eq!(refused.status.code(), Some(65), "{part} {name} {stderr}");
-            assert!(!bench.at("again").join(name).exists(), "{part} {name}");
+            assert!(!bench.at("wrong").join(name).exists(), "{part} {name}");
+            std::fs::remove_dir_all(bench.at("wrong")).expect("there");
             std::fs::write(&path, sound).expect("written");
         }
     }
-    assert_eq!(filter(&bench, &undo)["alike"], 2);
+    assert_eq!(filter(&bench, &undo("again"))["alike"], 2);
 }

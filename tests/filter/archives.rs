@@ -5,6 +5,7 @@ use super::{assert_rows_are_members, decoded, files, filter, rows, word};
 use crate::containers::zip;
 use crate::workbench::{Bench, copy_folder, demo_inputs, failure, fixture, has_python, skip};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 /// The fields of the records of a sound WARC, by their names.
@@ -128,4 +129,36 @@ fn records_of_a_wacz() {
         alone += 1;
     }
     assert_eq!(alone, records(3).len() + records(4).len());
+}
+
+/// The dictionary by which the members of an archive are compressed was in what is kept alone, so
+/// that what is removed could not be read. It is in both, and in the original once.
+#[test]
+fn archives_with_a_dictionary() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    let all = records(7);
+    let dictionary = &all[1];
+    let pack = |record: &Vec<u8>| {
+        let mut encoder =
+            zstd::stream::write::Encoder::with_dictionary(Vec::new(), 3, dictionary).expect("made");
+        encoder.write_all(record).expect("in memory");
+        encoder.finish().expect("in memory")
+    };
+    let length = (dictionary.len() as u32).to_le_bytes();
+    let head = [&[0x5d, 0x2a, 0x4d, 0x18][..], &length, dictionary].concat();
+    let members: Vec<u8> = all.iter().flat_map(pack).collect();
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.warc.zst"), [head, members].concat()).expect("written");
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    for part in ["kept", "removed"] {
+        let other = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+        copy_folder(&bench.at(part), &other.at("in"));
+        other.run_well(&[]);
+        let counters = &other.summary()["counters"];
+        assert!(counters["accepted"].as_u64() > Some(5), "{part}: {counters}");
+        assert_eq!(other.assert_accounted(), 0, "{part}: {counters}");
+    }
+    filter(&bench, &["--to", "kept", "--removed", "removed", "--undo", "again"]);
+    assert!(files(&bench.at("again")) == files(&bench.at("in")));
 }

@@ -13,11 +13,14 @@ use crate::read::codec::Codec;
 use crate::read::source::{End, Source};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The level of zstd, its own default.
 const ZSTD_LEVEL: i32 = 3;
+
+/// The bytes before the first record that are written to both files, at most: a dictionary.
+const HEAD_BYTES_MAX: u64 = 9 << 20;
 
 /// What becomes of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +49,7 @@ pub fn limits() -> Limits {
 
 /// The error of a file whose records do not lie where they were read. It is copied whole.
 fn elsewhere(path: &Path) -> Error {
-    let why = "decodes to other bytes than its reader found, so its records cannot be divided";
+    let why = "its records do not lie where they were; it is damaged, or was changed";
     Error::new(Kind::Data, format!("{}: {why}", path.display()))
 }
 
@@ -66,6 +69,8 @@ pub struct Copied {
     pub removed: Option<Part>,
     /// How both lay in the original.
     pub order: Option<Part>,
+    /// The bytes with which the removed file begins and which are of what is kept.
+    pub removed_head: u64,
     /// Whether something was compressed anew, so that the original cannot be made again byte for
     /// byte.
     pub is_recoded: bool,
@@ -82,6 +87,8 @@ pub struct Parts {
     removed: Option<Part>,
     order: Option<Order>,
     is_hashed: bool,
+    /// With what the removed file begins.
+    head: Vec<u8>,
 }
 
 impl Parts {
@@ -93,6 +100,7 @@ impl Parts {
             removed: None,
             order: removed.map(|(_, order)| Order::create(order)).transpose()?,
             is_hashed: false,
+            head: Vec::new(),
         })
     }
 
@@ -116,7 +124,9 @@ impl Parts {
             (Fate::Removed, Some(path)) => {
                 if self.removed.is_none() {
                     let part = Part::create(path)?;
-                    self.removed = Some(if self.is_hashed { part.hashed() } else { part });
+                    let mut part = if self.is_hashed { part.hashed() } else { part };
+                    part.write_all(&self.head).map_err(|e| part.failed(e))?;
+                    self.removed = Some(part);
                 }
                 Ok(self.removed.as_mut())
             }
@@ -163,6 +173,7 @@ impl Parts {
             kept,
             removed: removed.or(self.removed),
             order,
+            removed_head: self.head.len() as u64,
             is_recoded,
             decoded: None,
             groups: Vec::new(),
@@ -181,6 +192,14 @@ impl Raw {
     fn open(path: &Path, size: u64) -> Result<Raw> {
         let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
         Ok(Raw { file, path: path.to_owned(), size })
+    }
+
+    /// The bytes before `to`; none if there are many.
+    fn head(&mut self, to: u64) -> Result<Vec<u8>> {
+        let mut head = vec![0; if to > HEAD_BYTES_MAX { 0 } else { to as usize }];
+        let read = self.file.rewind().and_then(|()| self.file.read_exact(&mut head));
+        read.map_err(|e| Error::io("read", &self.path, e))?;
+        Ok(head)
     }
 
     /// Copies `[from, to)` to where `fate` says.
@@ -335,6 +354,7 @@ pub struct Members {
     codec: Codec,
     parts: Parts,
     unit: Unit,
+    has_record: bool,
     is_recoded: bool,
 }
 
@@ -343,7 +363,8 @@ impl Members {
     pub fn open(path: &Path, size: u64, codec: Codec, parts: Parts) -> Result<Members> {
         let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept };
         let parts = parts.hashed();
-        Ok(Members { raw: Raw::open(path, size)?, codec, parts, unit, is_recoded: false })
+        let raw = Raw::open(path, size)?;
+        Ok(Members { raw, codec, parts, unit, has_record: false, is_recoded: false })
     }
 
     /// Decodes the last record of the unit up to `to`, and makes it a member.
@@ -392,6 +413,10 @@ impl Members {
 impl Copier for Members {
     fn push(&mut self, spot: Spot) -> Result<()> {
         if let Some(start) = spot.member {
+            if !std::mem::replace(&mut self.has_record, true) {
+                // Members that were compressed by a dictionary cannot be read without it.
+                self.parts.head = self.raw.head(start)?;
+            }
             self.end_unit(start, Some(spot.position))?;
             self.unit = Unit::Whole { start, position: spot.position, fate: spot.fate };
         } else {

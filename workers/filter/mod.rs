@@ -408,6 +408,7 @@ impl Work<'_> {
             note.is_recoded = copied.is_recoded;
             note.decoded = copied.decoded;
             note.groups = copied.groups;
+            note.removed_head = copied.removed_head;
             note.digests = [copied.kept.digest(), copied.removed.as_ref().and_then(Part::digest)];
             note.totals.bytes_kept = copied.kept.place()?;
             note.kept = Some(note.totals.bytes_kept);

@@ -60,6 +60,9 @@ pub struct Note {
     pub kept: Option<u64>,
     /// The size of the file of what was removed, if there is one.
     pub removed: Option<u64>,
+    /// The bytes with which that file begins and which are in the other one, too.
+    #[serde(default)]
+    pub removed_head: u64,
     /// The blake3 of both, where these are not compared when the original is made again: in Parquet
     /// and of an archive. Notes of older builds have none.
     #[serde(default)]
@@ -125,6 +128,7 @@ impl Note {
             kind: kind.into(),
             kept: None,
             removed: None,
+            removed_head: 0,
             digests: [None, None],
             records: None,
             is_whole,

@@ -30,6 +30,15 @@ pub struct Part {
 pub struct Failure(Arc<Mutex<Option<Error>>>);
 
 impl Failure {
+    fn keep(&self, error: &io::Error, path: &Path) {
+        // What is interrupted is written again.
+        if error.kind() != io::ErrorKind::Interrupted {
+            let same = error.raw_os_error().map(io::Error::from_raw_os_error);
+            let same = same.unwrap_or_else(|| error.kind().into());
+            *lock(&self.0) = Some(unwritten(path, same));
+        }
+    }
+
     /// The error, if there was one.
     pub fn take(&self) -> Option<Error> {
         lock(&self.0).take()
@@ -99,8 +108,12 @@ impl Part {
 
     /// The error of a write to it.
     pub fn failed(&self, error: io::Error) -> Error {
-        Error::io("write", &self.path, error).with_kind(Kind::Output)
+        unwritten(&self.path, error)
     }
+}
+
+fn unwritten(path: &Path, error: io::Error) -> Error {
+    Error::io("write", path, error).with_kind(Kind::Output)
 }
 
 /// Removes the parts of `path` that killed processes left. The caller has the claim on it, so no
@@ -132,13 +145,8 @@ pub fn remove(path: &Path) -> Result<()> {
 impl Write for Part {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        let written = file.write(bytes).inspect_err(|e| {
-            // What is interrupted is written again.
-            if e.kind() != io::ErrorKind::Interrupted {
-                let same = e.raw_os_error().map_or(e.kind().into(), io::Error::from_raw_os_error);
-                *lock(&self.failure.0) = Some(self.failed(same));
-            }
-        })?;
+        let written = file.write(bytes);
+        let written = written.inspect_err(|e| self.failure.keep(e, &self.path))?;
         self.bytes += written as u64;
         if let Some(hasher) = &mut self.hasher {
             hasher.update(&bytes[..written]);
@@ -147,7 +155,8 @@ impl Write for Part {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), Write::flush)
+        let flushed = self.file.as_mut().map_or(Ok(()), Write::flush);
+        flushed.inspect_err(|e| self.failure.keep(e, &self.path))
     }
 }
 

@@ -137,7 +137,7 @@ fn original(
     match note.kind.as_str() {
         "rows" => parquet::join(kept, removed, &note.groups, &mut runs, part),
         "lines" => lines(note, kept, removed, &mut runs, part),
-        _ => bytes(kept, removed, &mut runs, part),
+        _ => bytes(note, kept, removed, &mut runs, part),
     }
 }
 
@@ -146,21 +146,33 @@ fn lacks(kept: &Path) -> Error {
 }
 
 /// Joins bytes as they lie in both files.
-fn bytes(kept: &Path, removed: Option<&Path>, runs: &mut Runs, mut part: Part) -> Result<Part> {
+fn bytes(
+    note: &Note,
+    kept: &Path,
+    removed: Option<&Path>,
+    runs: &mut Runs,
+    mut part: Part,
+) -> Result<Part> {
     let open = |path: &Path| {
         File::open(path).map(BufReader::new).map_err(|e| Error::input("open", path, e))
     };
     let mut from = open(kept)?;
+    let pass = |file: &mut BufReader<File>, bytes: u64, path: &Path| {
+        let passed = i64::try_from(bytes)
+            .map_err(std::io::Error::other)
+            .and_then(|bytes| file.seek_relative(bytes));
+        passed.map_err(|e| Error::io("seek in", path, e))
+    };
     let mut out = removed.map(open).transpose()?;
+    if let (Some(out), Some(removed)) = (&mut out, removed) {
+        pass(out, note.removed_head, removed)?;
+    }
     while let Some((fate, left)) = runs.next()? {
         let (file, path) = match fate {
             Fate::Removed => (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept)),
             Fate::Kept => (&mut from, kept),
             Fate::Added => {
-                let skipped = i64::try_from(left)
-                    .map_err(std::io::Error::other)
-                    .and_then(|left| from.seek_relative(left));
-                skipped.map_err(|e| Error::io("seek in", kept, e))?;
+                pass(&mut from, left, kept)?;
                 continue;
             }
         };
