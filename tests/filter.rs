@@ -413,8 +413,8 @@ fn inputs_of_undone_epochs() {
     assert_eq!(kept(), 2);
 }
 
-/// Folders that would be read as crawl, or hold the store, are refused before anything is read. So is
-/// one folder that has two names: what was removed replaced there what was kept.
+/// Folders that would be read as crawl, or hold the store, are refused before anything is read. So
+/// is one folder that has two names: what was removed replaced there what was kept.
 #[test]
 fn places_that_would_do_harm() {
     let bench = Bench::new(Path::new("in"), "");

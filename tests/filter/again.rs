@@ -129,8 +129,9 @@ fn originals_are_right_or_not_there() {
     assert_eq!(std::fs::read(bench.at("again/a.jsonl")).expect("made"), lines(0).into_bytes());
 }
 
-/// A filter of an earlier epoch replaced what one of a later epoch, which began after it, had written:
-/// the folder was of two epochs, and a text could be in none of its files. The earlier one ends.
+/// A filter of an earlier epoch replaced what one of a later epoch, which began after it, had
+/// written: the folder was of two epochs, and a text could be in none of its files. The earlier one
+/// ends.
 #[test]
 fn a_later_epoch_is_not_replaced() {
     let bench = Bench::new(Path::new("in"), "");

@@ -32,9 +32,9 @@ fn assert_undone(bench: &Bench, whole: &[&str]) {
     }
 }
 
-/// The copier gave up as a bomb what the reader had read, since it counted all bytes of sound records
-/// as growth: the rest of a file of one page at many URLs was dropped without a word. What is a bomb
-/// for the reader is copied whole.
+/// The copier gave up as a bomb what the reader had read, since it counted all bytes of sound
+/// records as growth: the rest of a file of one page at many URLs was dropped without a word. What
+/// is a bomb for the reader is copied whole.
 #[test]
 fn files_that_grow_much() {
     let bench =
@@ -78,8 +78,8 @@ fn files_that_grow_much() {
 }
 
 /// The rest of a line in a damaged member was kept without a line end, and the next line, a sound
-/// one, behind it on the same line. Such a file is copied whole, and so is an archive with records of
-/// both kinds in a member that ends too early.
+/// one, behind it on the same line. Such a file is copied whole, and so is an archive with records
+/// of both kinds in a member that ends too early.
 #[test]
 fn damaged_members() {
     let bench = Bench::new(Path::new("in"), "");

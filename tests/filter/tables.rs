@@ -139,8 +139,8 @@ fn tables_of_records_in_any_folder() {
     }
 }
 
-/// A table that could not be written was taken for a damaged one and copied whole, with exit code 0;
-/// `--undo` called what it read damaged. The output is at fault.
+/// A table that could not be written was taken for a damaged one and copied whole, with exit code
+/// 0; `--undo` called what it read damaged. The output is at fault.
 #[cfg(unix)]
 #[test]
 fn tables_that_cannot_be_written() {

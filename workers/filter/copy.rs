@@ -41,8 +41,8 @@ pub struct Spot {
     pub is_bomb: bool,
 }
 
-/// The limits of a file that is copied. Its reader has judged how it grows, by what its records are;
-/// a copier that judged again could decide otherwise.
+/// The limits of a file that is copied. Its reader has judged how it grows, by what its records
+/// are; a copier that judged again could decide otherwise.
 pub fn limits() -> Limits {
     Limits { ratio_max: u64::MAX, ..Limits::default() }
 }
@@ -395,8 +395,8 @@ impl Members {
         }
     }
 
-    /// Fails if there is more in the decoded unit, which ends at `end` of the file, than its records:
-    /// what is behind damage belongs to none.
+    /// Fails if there is more in the decoded unit, which ends at `end` of the file, than its
+    /// records: what is behind damage belongs to none.
     fn check_end(&mut self, end: u64) -> Result<()> {
         let Unit::Decoded { source, .. } = &mut self.unit else { return Ok(()) };
         while source.member() < end {
@@ -509,8 +509,8 @@ impl Lines {
         let Lines { source, kept, removed, parts, digest, names, open, .. } = self;
         let (fate, labels) = std::mem::replace(open, (Fate::Kept, None));
         let mut held = labels.is_some().then(Vec::new);
-        // What is left of a torn line has no end, so the next one would be joined to it: damage is an
-        // error, and the file is copied whole.
+        // What is left of a torn line has no end, so the next one would be joined to it: damage is
+        // an error, and the file is copied whole.
         decode(source, to, |bytes| {
             digest.update(bytes);
             parts.note(fate, bytes.len() as u64)?;

@@ -77,8 +77,8 @@ pub struct Note {
     pub decoded: Option<String>,
     /// The rows of each row group of the original, in Parquet.
     pub groups: Vec<u64>,
-    /// The folders in which the files are ours, seen from that of the notes, while they are not whole.
-    /// A note of an older build does not say it.
+    /// The folders in which the files are ours, seen from that of the notes, while they are not
+    /// whole. A note of an older build does not say it.
     #[serde(default)]
     pub folders: Option<BTreeSet<String>>,
     /// What was counted.
@@ -177,8 +177,8 @@ impl Note {
             && self.files(&options.places(&original.name)).all(is_there)
     }
 
-    /// Whether one of `places`, which are in the folders of `options`, is there and was not written by
-    /// a filter with this note.
+    /// Whether one of `places`, which are in the folders of `options`, is there and was not written
+    /// by a filter with this note.
     pub fn foreign<'a>(
         &self,
         options: &Options,

@@ -24,8 +24,8 @@ pub struct Part {
     failure: Failure,
 }
 
-/// The error of a write to a part. An encoder that writes it tells of it in words of its own, so that
-/// it looks like damage of what is read.
+/// The error of a write to a part. An encoder that writes it tells of it in words of its own, so
+/// that it looks like damage of what is read.
 #[derive(Clone, Default)]
 pub struct Failure(Arc<Mutex<Option<Error>>>);
 

@@ -107,8 +107,8 @@ pub struct History {
     by_path: BTreeMap<String, (Option<u64>, ConsumedInput)>,
     /// The paths by the digest of their bytes.
     by_digest: BTreeMap<String, Vec<String>>,
-    /// The digests that were read by epochs that no rollback undid. A line of such an epoch may be of
-    /// a file that was renamed, and read by one that was undone.
+    /// The digests that were read by epochs that no rollback undid. A line of such an epoch may be
+    /// of a file that was renamed, and read by one that was undone.
     read: BTreeSet<String>,
     reading: Reading,
 }

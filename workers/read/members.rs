@@ -43,8 +43,8 @@ const TRIAL_COST: u64 = 64;
 /// not cost hours either. Lines that differ only in their URL grow some hundred times.
 const SOUND_SHARE: u64 = 64;
 
-/// The reason of the damage of a member that grows beyond the limits. Its bytes may be sound, so only
-/// a reader with these limits sees it.
+/// The reason of the damage of a member that grows beyond the limits. Its bytes may be sound, so
+/// only a reader with these limits sees it.
 pub const BOMB: &str = "bomb";
 
 /// How a member ended.
