@@ -21,7 +21,7 @@ fn fails(bench: &Bench, arguments: &[&str], code: i32, expected: &str) {
 #[test]
 fn one_clear_line() {
     let bench = Bench::new(&demo_inputs(), "[simhash]\nkk = 3\n");
-    fails(&bench, &[], 78, "job.toml:7: [simhash] kk: no such key; did you mean `k`?");
+    fails(&bench, &[], 78, "job.toml:8: [simhash] kk: no such key; did you mean `k`?");
     let bench = Bench::new(&demo_inputs(), "[simhash]\nk = 9\n");
     fails(&bench, &[], 78, "[simhash] k");
     let bench = Bench::new(&demo_inputs(), "= nonsense\n");
