@@ -25,7 +25,7 @@ fn one_clear_line() {
     let bench = Bench::new(&demo_inputs(), "[simhash]\nk = 9\n");
     fails(&bench, &[], 78, "[simhash] k");
     let bench = Bench::new(&demo_inputs(), "= nonsense\n");
-    fails(&bench, &[], 78, "job.toml:6");
+    fails(&bench, &[], 78, "job.toml:7");
     let bench = Bench::new(Path::new("gone.warc.gz"), "");
     fails(&bench, &[], 66, "gone.warc.gz");
     let bench = Bench::new(Path::new("gone-*.warc.gz"), "");
