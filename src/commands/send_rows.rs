@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 use std::ops::Range;
 use std::path::PathBuf;
 use workers::error::{Error, Result};
-use workers::read::jsonl::BOM;
+use workers::read::jsonl::unmarked;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 500;
@@ -50,8 +50,7 @@ impl Rows {
                 return Ok(Some(Row::Long(self.line)));
             }
             // A run accepts a byte order mark there, too.
-            let marked = if self.line == 1 { row.strip_prefix(BOM) } else { None };
-            let row = marked.unwrap_or(&row).trim_ascii();
+            let row = if self.line == 1 { unmarked(&row) } else { &row[..] }.trim_ascii();
             if !row.is_empty() {
                 return Ok(Some(Row::Whole(self.line, row.to_vec())));
             }

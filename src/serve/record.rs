@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use workers::extract;
 use workers::online::rows::Says;
 use workers::read::date;
-use workers::read::jsonl::BOM;
+use workers::read::jsonl::unmarked;
 use workers::read::record::{self, Body, Item};
 
 /// The most rows of a batch.
@@ -186,11 +186,6 @@ pub fn reason(item: &Item) -> (&'static str, String) {
         Item::Reject { reason, detail, .. } => (reason, detail.clone()),
         other => (other.skipped().unwrap_or_default(), String::new()),
     }
-}
-
-/// A body without a byte order mark, which a run accepts at the begin of a file.
-pub fn unmarked(body: &[u8]) -> &[u8] {
-    body.strip_prefix(BOM).unwrap_or(body)
 }
 
 /// The rows of a batch with their numbers, without blank lines.

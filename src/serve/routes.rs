@@ -17,6 +17,7 @@ use workers::ask::{page, pair};
 use workers::error::Error;
 use workers::online::rows::Says;
 use workers::online::{Asked, Decision, Online, Refused, Removal};
+use workers::read::jsonl::unmarked;
 use workers::read::record::{self as read, Item, Record};
 
 /// What all requests share.
@@ -175,7 +176,7 @@ async fn posted(
                 );
                 text(&online, action, always, named, body)
             }
-            Some(_) => row(&online, action, always, record::unmarked(&held.bytes).trim_ascii()),
+            Some(_) => row(&online, action, always, unmarked(&held.bytes).trim_ascii()),
             None => removal(&online, &named),
         };
         let (line, after) = answered?;

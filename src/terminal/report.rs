@@ -438,16 +438,11 @@ pub fn undivided(
 
 /// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
 pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
-    if arguments.json {
-        return print_json(&json!({ "epoch": 0, "due": false, "inputs_not_consumed": [] }));
-    }
-    if arguments.quiet {
-        return Ok(());
-    }
-    show(
-        "nothing due: the inbox has no file yet; `pagefold serve` seals one a minute after the \
-         first record, and at its end or next start\n",
-    )
+    idle(arguments, 0, &[], || {
+        "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
+         and at its end or next start"
+            .to_owned()
+    })
 }
 
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record.
@@ -457,22 +452,34 @@ pub fn nothing_due(
     not_consumed: &[String],
     arguments: &cli::Run,
 ) -> Result<()> {
+    idle(arguments, head.manifest.epoch, not_consumed, || {
+        let inputs = match not_consumed {
+            [] => "every input is consumed".to_owned(),
+            paths => format!("{}, until they or [read] change", barren(paths)),
+        };
+        let alone = job
+            .single_signature()
+            .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
+        format!("{inputs}; the store is at epoch {}{alone}", head.manifest.epoch)
+    })
+}
+
+/// Says that nothing is due and `why`, in the form that the arguments ask for.
+fn idle(
+    arguments: &cli::Run,
+    epoch: u64,
+    not_consumed: &[String],
+    why: impl FnOnce() -> String,
+) -> Result<()> {
     if arguments.json {
         return print_json(
-            &json!({ "epoch": head.manifest.epoch, "due": false, "inputs_not_consumed": not_consumed }),
+            &json!({ "epoch": epoch, "due": false, "inputs_not_consumed": not_consumed }),
         );
     }
     if arguments.quiet {
         return Ok(());
     }
-    let inputs = match not_consumed {
-        [] => "every input is consumed".to_owned(),
-        paths => format!("{}, until they or [read] change", barren(paths)),
-    };
-    let alone = job
-        .single_signature()
-        .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
-    show(&format!("nothing due: {inputs}; the store is at epoch {}{alone}\n", head.manifest.epoch))
+    show(&format!("nothing due: {}\n", why()))
 }
 
 /// Reports that another run holds the store and this one does nothing.

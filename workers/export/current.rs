@@ -38,7 +38,7 @@ fn place(store: &Store, dir: &Path) -> Result<(PathBuf, PathBuf)> {
 }
 
 /// The relative path from the folder `from` to `to`; both are absolute.
-fn seen_from(from: &Path, to: &Path) -> PathBuf {
+pub fn seen_from(from: &Path, to: &Path) -> PathBuf {
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(common).map(|_| Component::ParentDir);
     up.chain(to.components().skip(common)).collect()

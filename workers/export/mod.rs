@@ -9,7 +9,7 @@
 mod changes;
 mod clusters;
 mod column_encoder;
-mod current;
+pub(crate) mod current;
 pub(crate) mod encoder;
 pub(crate) mod exported;
 mod gone;
@@ -31,7 +31,7 @@ use crate::store::damage;
 use crate::store::digest::HashingFile;
 use crate::store::manifest::{self, Head, Op, TableState};
 use crate::store::table::Row;
-use crate::store::{Store, digest_of, durable, entries, folded};
+use crate::store::{Store, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow, PairRow};
 use changes::Span;
@@ -181,7 +181,7 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
             return Ok(manifest.tables);
         }
         if manifest.epoch < u64::from(epoch) {
-            return match was_undone(store, head, epoch)? {
+            return match was_undone(head, epoch) {
                 true => Err(usage(
                     "a rollback undid that epoch, and a rebuild did not make it again; take \
                      `members` afresh"
@@ -199,10 +199,9 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
 }
 
 /// Whether a rollback undid what `epoch` took.
-fn was_undone(store: &Store, head: &Head, epoch: u32) -> Result<bool> {
-    let mut consumed = head.manifest.consumed.clone();
-    folded::unfold(store.root(), &mut consumed, &head.manifest.consumed_before)?;
-    Ok(consumed.iter().any(|consumed| consumed.epoch == u64::from(epoch) && consumed.undone))
+fn was_undone(head: &Head, epoch: u32) -> bool {
+    let consumed = &head.manifest.consumed;
+    consumed.iter().any(|consumed| consumed.epoch == u64::from(epoch) && consumed.undone)
 }
 
 /// The epoch of `head`.

@@ -1,6 +1,7 @@
 //! The note that a file is finished, and how its original is made again.
 
 use crate::error::{Error, Kind, Result};
+use crate::export::current::seen_from;
 use crate::filter::Options;
 use crate::filter::inputs::Original;
 use crate::filter::totals::Totals;
@@ -94,12 +95,8 @@ pub fn path(notes: &Path, name: &Path) -> PathBuf {
 
 /// The folder `dir` as seen from that of the notes, so that it has one name on all hosts that share
 /// both.
-fn seen_from(options: &Options, dir: &Path) -> String {
-    let (notes, dir) = (resolved(&options.notes()), resolved(dir));
-    let common = notes.components().zip(dir.components()).take_while(|(a, b)| a == b).count();
-    let mut seen = PathBuf::from_iter(notes.components().skip(common).map(|_| ".."));
-    seen.extend(dir.components().skip(common));
-    seen.to_string_lossy().into_owned()
+fn folder_name(options: &Options, dir: &Path) -> String {
+    seen_from(&resolved(&options.notes()), &resolved(dir)).to_string_lossy().into_owned()
 }
 
 /// Whether a file of so many bytes is at `path`.
@@ -154,7 +151,7 @@ impl Note {
         if let Some(before) = before.filter(|before| !before.is_finished()) {
             folders.extend(before.folders.iter().flatten().cloned());
         }
-        folders.extend(options.dirs().into_iter().flatten().map(|dir| seen_from(options, dir)));
+        folders.extend(options.dirs().into_iter().flatten().map(|dir| folder_name(options, dir)));
         Note {
             digest: String::new(),
             kept: before.and_then(|before| before.kept),
@@ -185,7 +182,7 @@ impl Note {
         places: &'a [Option<PathBuf>; 3],
     ) -> Option<&'a PathBuf> {
         let is_begun = |dir: &Path| {
-            let names = |folders: &BTreeSet<String>| folders.contains(&seen_from(options, dir));
+            let names = |folders: &BTreeSet<String>| folders.contains(&folder_name(options, dir));
             !self.is_finished() && self.folders.as_ref().is_none_or(names)
         };
         let dirs = options.dirs().into_iter().flatten();
