@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
 use workers::job::{Job, Wrong};
+use workers::read::shell;
 use workers::store::manifest::Head;
 use workers::store::{Lock, Store};
 
@@ -100,7 +101,7 @@ fn job_text(path: &Path) -> Result<String> {
         Err(_) => first_bytes(path),
     };
     let Some(what) = crawl(&bytes) else { return text };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = shell::word(path);
     let why = format!(
         "{what}, no job file; `pagefold run {name} --to DIR` makes one and runs it, `pagefold init {name}` prints it"
     );

@@ -12,6 +12,7 @@ mod forecast;
 mod job_keys;
 mod jobs;
 mod schedule;
+mod secret_file;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
@@ -21,6 +22,7 @@ mod unattended;
 
 use std::process::ExitCode;
 use terminal::logging;
+use workers::read::shell;
 use workers::store::damage;
 
 fn main() -> ExitCode {
@@ -31,11 +33,11 @@ fn main() -> ExitCode {
     let (quiet, verbose) = command.verbosity();
     logging::start(quiet, verbose);
     signals::survive_file_limit();
-    match damage::caught(|| commands::carry_out(&command)) {
+    match damage::caught_all("the command", || commands::carry_out(&command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error = match command.job() {
-                Some(job) => error.naming(job),
+                Some(job) => error.naming(&shell::word(job)),
                 None => error,
             };
             logging::print_failure(&error);

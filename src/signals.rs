@@ -1,4 +1,5 @@
-//! Ends the process on SIGTERM, SIGINT or SIGHUP, with exit code 75 and one line.
+//! Ends the process on SIGTERM, SIGINT or SIGHUP, with exit code 75 and one line; and on an error
+//! that its other threads must not survive.
 //!
 //! The first signal stops a launcher after a short clean-up; a second one ends it at once. No work
 //! is asked to stop or waited for: a thread of its own ends the process. That is safe because kill
@@ -34,9 +35,9 @@ const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(5);
 /// reports it as a lost peer.
 const QUIET_TIME: Duration = Duration::from_millis(300);
 
-/// What is done between the signal and the end. It must be short, because a service manager kills
-/// the process soon.
-type CleanUp = Box<dyn FnOnce() + Send>;
+/// What is done before the end: because of an error, or, without one, of a signal. After a signal
+/// it must be short, because a service manager kills the process soon.
+type CleanUp = Box<dyn FnOnce(Option<&Error>) + Send>;
 
 static CLEAN_UP: Mutex<Option<CleanUp>> = Mutex::new(None);
 static STOPPING: AtomicBool = AtomicBool::new(false);
@@ -97,7 +98,7 @@ pub fn survive_file_limit() {
 /// From now on a signal stops this process, which is a launcher. With `json`, the failure is also
 /// printed as JSON.
 pub fn on_signal(json: bool) {
-    on_first_signal(true, move || end(&stopped(), json));
+    on_first_signal(true, move || conclude(None, json));
 }
 
 /// From now on a signal calls `stop` and a second one ends the process.
@@ -106,17 +107,24 @@ pub fn on_stop(stop: impl FnOnce() + Send + 'static) {
     on_first_signal(true, stop);
 }
 
-/// Sets what to do before a signal ends the process.
-pub fn set_clean_up(clean_up: impl FnOnce() + Send + 'static) {
+/// Sets what to do before a signal, or an error in another thread, ends the process.
+pub fn set_clean_up(clean_up: impl FnOnce(Option<&Error>) + Send + 'static) {
     *lock(&CLEAN_UP) = Some(Box::new(clean_up));
 }
 
-/// If a signal has come, waits for the end of the process: anything the launcher would report now
-/// follows from the signal. Otherwise later signals run no clean-up.
+/// If the process is ending, waits for that: anything the launcher would report now follows from
+/// its cause. Otherwise later signals run no clean-up.
 pub fn wait_if_stopping() {
     let unused = lock(&CLEAN_UP).take();
     drop(unused);
-    while STOPPING.load(Ordering::SeqCst) {
+    if STOPPING.load(Ordering::SeqCst) {
+        park();
+    }
+}
+
+/// Waits for the end of the process.
+fn park() -> ! {
+    loop {
         thread::park();
     }
 }
@@ -128,13 +136,23 @@ pub fn stopped() -> Error {
 
 /// Ends this process, which is a launcher, because of `error`. With `json`, the failure is also
 /// printed as JSON.
-pub fn end(error: &Error, json: bool) {
-    STOPPING.store(true, Ordering::SeqCst);
+pub fn end(error: &Error, json: bool) -> ! {
+    conclude(Some(error), json)
+}
+
+/// Ends this process because of an error, or of a signal.
+fn conclude(error: Option<&Error>, json: bool) -> ! {
+    if STOPPING.swap(true, Ordering::SeqCst) {
+        // Several threads lose one peer. The first of them tells of it.
+        park();
+    }
     let clean_up = lock(&CLEAN_UP).take();
     if let Some(clean_up) = clean_up {
         // The process ends even if the clean-up panics.
-        let _ = catch_unwind(AssertUnwindSafe(clean_up));
+        let _ = catch_unwind(AssertUnwindSafe(|| clean_up(error)));
     }
+    let stopped = stopped();
+    let error = error.unwrap_or(&stopped);
     if json {
         print::print_failure(error);
     }

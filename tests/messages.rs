@@ -290,6 +290,9 @@ fn of_commands() {
     );
     write(at, "x.parquet", "PAR1");
     std::fs::write(at.join("x.gz"), [0x1f, 0x8b, 8, 0, 255]).expect("written");
+    std::fs::create_dir(at.join("a b")).expect("made");
+    std::fs::copy(at.join("in.jsonl"), at.join("a b/x;y.jsonl")).expect("copied");
+    says(at, &["run", "a b/x;y.jsonl"], 78, &["`pagefold run 'a b/x;y.jsonl' --to DIR`"]);
     says(at, &["run", "x.parquet"], 78, &["x.parquet: a Parquet file, no job file"]);
     says(at, &["run", "x.gz"], 78, &["x.gz: a compressed file, no job file"]);
     says(at, &["run", "."], 78, &[".: a folder, where a TOML file is wanted"]);

@@ -1,4 +1,5 @@
 use crate::texts::crawl;
+use crate::watch::{service, without_proxies};
 use crate::workbench::{Bench, demo_inputs, failure, free_port, signal};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -154,14 +155,22 @@ fn ranks_are_one_run() {
 }
 
 /// When any rank is killed or stopped, all others end with 75; finished splits are kept, and the
-/// next start of all gives the bytes of an undisturbed run.
+/// next start of all gives the bytes of an undisturbed run. Metrics and ping of the first rank tell
+/// of a failure: they said once that a signal had stopped the run, and nothing.
 #[test]
 fn a_lost_rank_ends_all() {
     let inputs = crawl(24, 1500, 120);
     let scene = Scene::new(inputs.path());
-    let mut kept = 0;
+    let (mut kept, mut failures) = (0, 0);
+    let (url, heard) = service(&["200 OK"]);
+    let sets = [format!("output.ping='{url}'"), "output.metrics='ranks.prom'".to_owned()];
+    let start = |rank: usize| {
+        let mut command = scene.command(rank, &["--set", &sets[0], "--set", &sets[1]]);
+        without_proxies(&mut command);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+    };
     for (lost, how) in [(2, "KILL"), (0, "KILL"), (1, "STOP")] {
-        let mut children = scene.start_all();
+        let mut children: Vec<Child> = (0..RANKS).map(start).collect();
         let mut tries = 0;
         while scene.splits() <= kept {
             tries += 1;
@@ -174,6 +183,15 @@ fn a_lost_rank_ends_all() {
         signal("KILL", &dead.id().to_string());
         dead.wait().expect("waited");
         all_ended_with(75, &outputs, &format!("{how} {lost}"));
+        assert!(heard.recv().expect("a start").0.starts_with("GET /id-of-secret/start "));
+        if lost > 0 {
+            failures += 1;
+            let (first, body) = heard.recv().expect("a failure");
+            assert!(first.starts_with("POST /id-of-secret/fail ") && body.contains("75"), "{body}");
+            let metrics = std::fs::read_to_string(scene.bench.at("ranks.prom")).expect("written");
+            let told = metrics.lines().filter(|line| line.contains("\"failure\"")).next_back();
+            assert!(told.is_some_and(|line| line.ends_with(&format!(" {failures}"))), "{metrics}");
+        }
         assert!(scene.splits() > kept && !scene.bench.at("out/summary.json").exists());
         kept = scene.splits();
     }
@@ -424,7 +442,8 @@ fn the_kubernetes_manifest() {
         .envs(variables.iter().cloned());
     command.env("PAGEFOLD_KEY_FILE", scene.bench.at("gone")).env("JOB_COMPLETION_INDEX", "2");
     let output = command.output().expect("started");
-    assert!(failure(&output.stderr).contains("cannot read the key in"), "{}", said(&output));
+    assert!(failure(&output.stderr).contains("cannot read"), "{}", said(&output));
+    assert!(failure(&output.stderr).contains("/gone"), "{}", said(&output));
     let known = include_str!("../src/cluster/allocation.rs");
     assert!(
         variables.iter().all(|(name, _)| known.contains(&format!("\"{name}\""))),

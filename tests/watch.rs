@@ -22,11 +22,16 @@ fn bench(more: &str) -> Bench {
 /// Runs without the proxies of the tests' environment.
 fn run(bench: &Bench, arguments: &[&str]) -> Output {
     let mut command = bench.command(arguments);
+    without_proxies(&mut command);
+    command.output().expect("started")
+}
+
+/// Requests of `command` go where they are meant to go.
+pub fn without_proxies(command: &mut Command) {
     for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"]
     {
         command.env_remove(name);
     }
-    command.output().expect("started")
 }
 
 fn stderr(output: &Output) -> String {
@@ -189,7 +194,7 @@ fn metrics_that_cannot_be_written() {
 
 /// A service on loopback that answers requests with `answers` in order, the last one repeatedly.
 /// Returns its URL and the first lines and bodies of requests.
-fn service(answers: &'static [&'static str]) -> (String, Receiver<(String, String)>) {
+pub fn service(answers: &'static [&'static str]) -> (String, Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let (tell, hear) = channel();

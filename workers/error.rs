@@ -131,9 +131,9 @@ impl Error {
     }
 
     /// Names the job where the line says `run JOB`, so that its advice can be copied.
-    pub fn naming(mut self, job: &Path) -> Error {
-        self.line =
-            self.line.replace("`pagefold run JOB`", &format!("`pagefold run {}`", job.display()));
+    /// `job` is a word of a shell.
+    pub fn naming(mut self, job: &str) -> Error {
+        self.line = self.line.replace("`pagefold run JOB`", &format!("`pagefold run {job}`"));
         self
     }
 

@@ -24,6 +24,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use workers::error::Kind;
+use workers::read::shell::word as quoted;
 
 /// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to
 /// keep, and why.
@@ -231,11 +232,15 @@ fn no_such_command(error: &clap::Error) -> Option<String> {
         cli.get_subcommands().filter(|of| !of.is_hide_set()).map(|of| of.get_name()).collect();
     Some(match nearest(word, names.iter().copied()) {
         _ if word.ends_with(".toml") => {
-            format!("{word}: a job needs a command; did you mean `pagefold run {word}`?")
+            let path = quoted(Path::new(word));
+            format!("{word}: a job needs a command; did you mean `pagefold run {path}`?")
         }
-        _ if Path::new(word).exists() => format!(
-            "{word}: no command; `pagefold run {word} --to DIR` folds it, `pagefold init {word}` makes a job for it"
-        ),
+        _ if Path::new(word).exists() => {
+            let path = quoted(Path::new(word));
+            format!(
+                "{word}: no command; `pagefold run {path} --to DIR` folds it, `pagefold init {path}` makes a job for it"
+            )
+        }
         Some(meant) => format!("{word}: no such command; did you mean `pagefold {meant}`?"),
         None => format!("{word}: no such command; there are {}", names.join(", ")),
     })

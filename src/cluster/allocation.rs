@@ -3,12 +3,10 @@
 //! All of it comes from environment variables, except the key. The key comes from a file that only
 //! this user can read, because every process of the user can see the environment.
 
+use crate::secret_file;
 use crate::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use workers::error::{Error, Kind, Result};
@@ -35,8 +33,6 @@ const START_TIMEOUT_S: u64 = 300;
 const SILENCE_TIMEOUT_S: u64 = 10;
 /// The longest name of a host (RFC 1035).
 const HOST_BYTES_MAX: usize = 255;
-/// The size of a key file: 64 digits and some white space.
-const KEY_FILE_BYTES_MAX: u64 = 256;
 
 /// The place of this process among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,33 +141,13 @@ fn twice<'a>(places: &[(&'a str, u16)]) -> Option<(&'a str, u16)> {
     places.iter().find(|place| !seen.insert(**place)).copied()
 }
 
-/// Whether a key file with this `mode` and `owner` is private to the user `me`: no other user may
-/// read or write it. If root owns it, its group may read it, as Kubernetes mounts the secrets of a
-/// pod that does not run as root.
-fn is_secret(mode: u32, owner: u32, me: u32) -> bool {
-    let others = if owner == 0 && me != 0 { 0o037 } else { 0o077 };
-    mode & others == 0 && (owner == me || owner == 0)
-}
-
 /// Reads the key from the file at `path`.
 ///
 /// # Errors
 ///
 /// `Config`: others can read the file, or it holds no key. The error never shows the key.
 pub fn read_key(path: &Path) -> Result<Key> {
-    let failed = |e| Error::input("read the key in", path, e);
-    let file = File::open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !is_secret(metadata.mode(), metadata.uid(), rustix::process::geteuid().as_raw()) {
-        let why = format!(
-            "mode {:04o} of user {}: others may read the key, or it is not this user's; remedy: chmod 600",
-            metadata.mode() & 0o7777,
-            metadata.uid()
-        );
-        return Err(Error::config(path, why));
-    }
-    let mut text = Vec::new();
-    file.take(KEY_FILE_BYTES_MAX).read_to_end(&mut text).map_err(failed)?;
+    let text = secret_file::read(path, Kind::Config)?;
     Key::from_hex(text.trim_ascii())
         .ok_or_else(|| Error::config(path, "not a key of 64 hex digits"))
 }
@@ -278,15 +254,5 @@ mod tests {
             let error = write(text, 0o600).expect_err("no key");
             assert!(error.kind() == Kind::Config && !error.to_string().contains("0a"), "{error}");
         }
-        assert!(
-            is_secret(0o100_440, 0, 1000)
-                && !is_secret(0o100_440, 0, 0)
-                && !is_secret(0o100_440, 1000, 1000)
-        );
-        assert!(
-            !is_secret(0o100_444, 0, 1000)
-                && !is_secret(0o100_600, 7, 1000)
-                && is_secret(0o100_400, 7, 7)
-        );
     }
 }

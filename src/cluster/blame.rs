@@ -65,14 +65,16 @@ pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
 }
 
 /// The kind of failure of a process that ended before its first message, from the exit `code` of
-/// the shell or of ssh, and their output in `how`. A host that cannot be reached may be tried
-/// again; the other causes are permanent.
+/// pagefold, of the shell or of ssh, and their output in `how`. A host that cannot be reached may be
+/// tried again; the other causes are permanent. A program that ends well and says nothing is
+/// another one.
 pub fn start_failure(code: Option<i32>, how: &str) -> Kind {
+    let own = Kind::ALL.into_iter().find(|kind| code == Some(kind.exit_code().into()));
     match code {
-        Some(126 | 127) => Kind::Config,
+        Some(0 | 126 | 127) => Kind::Config,
         Some(255) if how.contains("Host key verification failed") => Kind::Protocol,
         Some(255) if how.contains("Permission denied (") => Kind::Permission,
-        _ => Kind::TryAgain,
+        _ => own.unwrap_or(Kind::TryAgain),
     }
 }
 
@@ -111,6 +113,19 @@ mod tests {
         assert_eq!(blamed(&[(1, Vague), (0, Peer(1))]), Some(1));
         assert_eq!(blamed(&[(1, Vague)]), None);
         assert_eq!(blamed(&[]), None);
+    }
+
+    /// A worker that refused its command line, or could not write, was taken for a lost host and
+    /// started again and again. A host that cannot be reached is.
+    #[test]
+    fn what_ends_a_start_for_good() {
+        let kinds = [0, 64, 70, 74, 77, 78, 127, 75, 1, 255]
+            .map(|code| start_failure(Some(code), "Connection refused"));
+        use Kind::{Config, Internal, Io, Permission, TryAgain, Usage};
+        let again = [TryAgain; 3];
+        assert_eq!(kinds[..7], [Config, Usage, Internal, Io, Permission, Config, Config]);
+        assert_eq!(kinds[7..], again);
+        assert_eq!(start_failure(None, "ended by signal 9"), TryAgain);
     }
 
     /// A damaged row on one host was reported as a fault in pagefold, exit 70, if another host

@@ -81,6 +81,13 @@ pub struct End {
     pub is_certain: bool,
 }
 
+/// Starts a thread for the process on `host`.
+fn start_thread(host: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    thread::Builder::new().spawn(work).map_err(|e| {
+        Error::new(Kind::Io, format!("{host}: cannot start a thread for its process")).caused_by(e)
+    })
+}
+
 impl Process {
     /// Starts process number `process` on `host`. Its events go to `events`.
     pub fn start(
@@ -107,23 +114,23 @@ impl Process {
             return Err(Error::internal("a process has no stdin, stdout or stderr"));
         };
         let (orders, leaving) = sync_channel::<String>(ORDERS_MAX);
-        thread::spawn(move || {
+        start_thread(&host.name, move || {
             for line in leaving {
                 // If the process has ended, its stdout is closed, and that is an event.
                 if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
                     break;
                 }
             }
-        });
+        })?;
         let reason: Arc<Mutex<String>> = Arc::default();
         let kept = reason.clone();
-        let reading = thread::spawn(move || forward_stderr(stderr, &kept));
+        let reading = start_thread(&host.name, move || forward_stderr(stderr, &kept))?;
         let events = events.clone();
-        thread::spawn(move || {
+        start_thread(&host.name, move || {
             read_messages(stdout, |event| events.send((process, event)).is_ok());
             // The receiver may have been dropped.
             let _ = events.send((process, ProcessEvent::Closed));
-        });
+        })?;
         Ok(Process { child, orders: Some(orders), reason, reading, is_remote })
     }
 

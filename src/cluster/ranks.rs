@@ -25,6 +25,7 @@ use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::print;
 use crate::terminal::ran::Attempt;
 use crate::topology::{Host, Topology};
 use serde::{Deserialize, Serialize};
@@ -104,9 +105,25 @@ pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Res
         return Err(Error::new(Kind::Usage, why));
     }
     let allocation = Allocation::of(|name| std::env::var(name).ok())?;
-    let (rank, json) = (allocation.rank, arguments.json && allocation.rank == 0);
+    let json = arguments.json && allocation.rank == 0;
     mesh::exit_on_panic(move |lost| signals::end(lost, json));
     signals::on_signal(json);
+    let outcome = run_rank(arguments, allocation, json, lead);
+    signals::wait_if_stopping();
+    if let (Err(error), true) = (&outcome, json) {
+        print::print_failure(error);
+    }
+    outcome
+}
+
+/// Does what the rank of `allocation` has to do.
+fn run_rank(
+    arguments: &cli::Run,
+    allocation: Allocation,
+    json: bool,
+    lead: impl FnOnce(&Ranks) -> Result<()>,
+) -> Result<()> {
+    let rank = allocation.rank;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     let ranks = Ranks::connect(allocation, &job, json)?;
     if rank > 0 {

@@ -11,6 +11,7 @@ use crate::cluster::control::{Message, Order, kind_of, own_digest};
 use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
 use crate::jobs;
+use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
 use crate::topology::{Host, Topology};
 use serde_json::json;
@@ -32,6 +33,13 @@ struct Line {
 
 /// `pagefold check`.
 pub fn command(arguments: &cli::Check) -> Result<()> {
+    signals::on_signal(arguments.of.json);
+    let outcome = check(arguments);
+    signals::wait_if_stopping();
+    outcome
+}
+
+fn check(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
@@ -155,6 +163,9 @@ fn try_folder(folder: &Path) -> Result<ProbeFolder> {
     let secret = random_hex()?;
     // This name is not that of a table, a manifest or an input.
     let folder = existing.join(format!(".pagefold-check-{}", random_hex()?));
+    let made = folder.clone();
+    // If it is gone by then, there is nothing to remove.
+    signals::set_clean_up(move |_| drop(std::fs::remove_dir_all(made)));
     std::fs::create_dir(&folder).map_err(|e| Error::io("create folder", &folder, e))?;
     let _locked = probe::hold(&folder)?;
     let place = ProbeFolder { folder, secret, _locked };

@@ -4,6 +4,7 @@ use crate::terminal::print::show;
 use crate::{cli, first_job};
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
+use workers::read::shell;
 use workers::store::durable;
 
 /// `pagefold init`.
@@ -15,7 +16,7 @@ pub fn command(arguments: &cli::Init) -> Result<()> {
         return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
     }
     write(path, &text)?;
-    show(&format!("wrote {0}; next: pagefold run {0}\n", path.display()))
+    show(&format!("wrote {}; next: pagefold run {}\n", path.display(), shell::word(path)))
 }
 
 /// Writes the job that `run FILES --to DIR` uses, and returns its path. A job of other words that
@@ -24,7 +25,8 @@ pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathB
     if let Some(job) =
         files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml"))
     {
-        let why = format!("a job has its own places; without --to: pagefold run {}", job.display());
+        let job = shell::word(job);
+        let why = format!("a job has its own places; without --to: pagefold run {job}");
         return Err(Error::new(Kind::Usage, format!("--to {}: {why}", folder.display())));
     }
     let path = folder.join("job.toml");
@@ -32,11 +34,11 @@ pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathB
     match std::fs::read_to_string(&path) {
         Ok(there) if there == text => {}
         Ok(_) => {
-            let shown = path.display();
+            let job = shell::word(&path);
             let why = format!(
-                "another job is there already: run it (pagefold run {shown}), or name another folder"
+                "another job is there already: run it (pagefold run {job}), or name another folder"
             );
-            return Err(Error::new(Kind::Output, format!("{shown}: {why}")));
+            return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
         }
         Err(_) => write(&path, &text)?,
     }

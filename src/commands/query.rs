@@ -22,12 +22,9 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
     let index = Index::open(&job, &store, &committed(&store, head)?)?;
     if let Some(url) = &arguments.url {
         let found = page::find(&index, url)?;
-        let answer = index.ask_page(found.doc, arguments.all).ok_or_else(|| {
-            Error::new(
-                Kind::NoInput,
-                format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url),
-            )
-        })?;
+        let answer = index
+            .ask_page(found.doc, arguments.all)
+            .ok_or_else(|| Error::new(Kind::NoInput, found.gone()))?;
         return told(arguments, &answer);
     }
     let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;

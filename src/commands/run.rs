@@ -15,7 +15,6 @@ use crate::forecast;
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
-use crate::terminal::logging;
 use crate::terminal::print;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
@@ -44,13 +43,14 @@ use workers::plan::time::now;
 use workers::plan::time::{AHEAD_SECONDS_MAX, Clock};
 use workers::plan::{self, Plan};
 use workers::store::Store;
+use workers::store::damage;
 use workers::store::manifest::Head;
 use workers::upkeep::merge;
 
 /// `pagefold run`.
 pub fn command(start: &cli::Start) -> Result<()> {
-    workers::mesh::exit_on_panic(logging::print_failure);
     let json = start.unattended.run.json;
+    workers::mesh::exit_on_panic(move |error| signals::end(error, json));
     signals::on_signal(json);
     let outcome = with_job(start).and_then(|arguments| run(&arguments, None));
     signals::wait_if_stopping();
@@ -82,7 +82,7 @@ pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
         ));
     }
     let mut watch = Watch::new(unattended);
-    let outcome = due(unattended, ranks, &mut watch);
+    let outcome = damage::caught_all("the run", || due(unattended, ranks, &mut watch));
     watch.end(&outcome);
     outcome
 }

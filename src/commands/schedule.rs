@@ -12,6 +12,7 @@ use crate::schedule::units;
 use crate::terminal::print::show;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
+use workers::read::shell;
 
 /// The length of a command that every cron accepts.
 const COMMAND_BYTES_MAX: usize = 998;
@@ -76,7 +77,7 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
     // A wrong job would fail each night, unseen. One that is missing may come later.
     let path = Path::new(&command.job);
     let job = match path.exists() {
-        false if command.job.contains(units::INSTANCE) => None,
+        false if !arguments.cron && command.job.contains(units::INSTANCE) => None,
         false if arguments.cron => {
             tracing::warn!("{}: no such job yet; each run would fail", command.job);
             None
@@ -92,6 +93,14 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
             .clone()
             .unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
         return show(&crontab(&command, &absolute(&log)?, &moments)?);
+    }
+    for folder in job.as_ref().map(units::missing_folders).transpose()?.unwrap_or_default() {
+        let path = shell::word(&folder);
+        tracing::warn!(
+            "{}: no such folder yet, and systemd starts no service that writes to a missing one; \
+             before the first run: mkdir -p {path}",
+            folder.display()
+        );
     }
     let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
     show(&units::emit(&units, arguments.to.as_deref())?)

@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use ureq::http::{StatusCode, Uri};
 use workers::error::{Error, Kind, Result};
 use workers::read::codec::Codec;
@@ -27,6 +27,8 @@ const BATCH_BYTES: usize = 1 << 20;
 const BYTES_MAX: u64 = 64 << 20;
 /// How often a batch is sent before the command gives up.
 const TRIES: u32 = 60;
+/// How long a server may be silent before the command gives up.
+const SILENT_MAX: Duration = Duration::from_secs(60);
 /// How long a batch may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -40,10 +42,7 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
     let name = file.unwrap_or(Path::new("stdin")).to_owned();
     let token = arguments.token_file.as_deref().map(token_of).transpose()?;
     let input = opened(file, &arguments.url)?;
-    let agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(TIMEOUT))
-        .build();
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build();
     let agent = ureq::Agent::new_with_config(agent);
     let mut sender =
         Sender { agent, url: &arguments.url, token, batch_bytes: BATCH_BYTES, rejected: 0 };
@@ -171,44 +170,36 @@ impl Sender<'_> {
     fn post(&self, batch: &[u8]) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {why}", self.url));
         let mut refused = failed(Kind::TryAgain, "not sent");
-        for tried in 0..TRIES {
-            // A server that refuses a body by its length may close the connection while it is sent,
-            // and its answer would be lost. So the body is sent when the server asks for it.
-            let mut request = self
-                .agent
-                .post(self.url)
-                .header("Content-Type", "application/x-ndjson")
-                .header("Expect", "100-continue");
-            if let Some(token) = &self.token {
-                request = request.header("Authorization", format!("Bearer {token}"));
+        let mut silent_until: Option<Instant> = None;
+        for _ in 0..TRIES {
+            let left = silent_until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                break;
             }
-            let mut response = match request.send(batch) {
-                Ok(response) => response,
-                // The server may be starting again. What it took is found when it is sent again.
-                Err(error) => {
-                    let unanswered = Error::new(Kind::TryAgain, self.url);
-                    refused = match error {
-                        ureq::Error::Io(error) => unanswered.caused_by(error),
-                        error => unanswered.caused_by(error),
-                    };
-                    if tried == 0 {
-                        tracing::warn!("{refused}; tries again for a minute");
+            let Answered { status, retry_after, body } =
+                match self.ask(batch, left.unwrap_or(TIMEOUT)) {
+                    Ok(answered) => answered,
+                    // The server may be starting again. What it took is found when it is sent again.
+                    Err(error) => {
+                        let unanswered = Error::new(Kind::TryAgain, self.url);
+                        refused = match error {
+                            ureq::Error::Io(error) => unanswered.caused_by(error),
+                            error => unanswered.caused_by(error),
+                        };
+                        if silent_until.is_none() {
+                            tracing::warn!("{refused}; tries again for a minute");
+                            silent_until = Some(Instant::now() + SILENT_MAX);
+                        }
+                        sleep(Duration::from_secs(1));
+                        continue;
                     }
-                    sleep(Duration::from_secs(1));
-                    continue;
-                }
-            };
-            let body = response.body_mut().with_config().limit(BYTES_MAX).read_to_string();
-            let body = body.map_err(|error| failed(Kind::TryAgain, &error.to_string()))?;
-            match response.status() {
+                };
+            silent_until = None;
+            match status {
                 StatusCode::OK => return Ok(Some(body)),
                 StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                    let after = response
-                        .headers()
-                        .get("retry-after")
-                        .and_then(|after| after.to_str().ok()?.parse().ok());
-                    sleep(Duration::from_secs(after.unwrap_or(1)));
+                    sleep(Duration::from_secs(retry_after.unwrap_or(1)));
                     refused = failed(Kind::TryAgain, &body);
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
@@ -220,4 +211,35 @@ impl Sender<'_> {
         }
         Err(refused)
     }
+
+    /// Sends a batch once, and reads the answer to its end.
+    fn ask(&self, batch: &[u8], timeout: Duration) -> std::result::Result<Answered, ureq::Error> {
+        // A server that refuses a body by its length may close the connection while it is sent,
+        // and its answer would be lost. So the body is sent when the server asks for it.
+        let mut request = self
+            .agent
+            .post(self.url)
+            .config()
+            .timeout_global(Some(timeout))
+            .build()
+            .header("Content-Type", "application/x-ndjson")
+            .header("Expect", "100-continue");
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.send(batch)?;
+        let retry_after = response.headers().get("retry-after");
+        let retry_after = retry_after.and_then(|after| after.to_str().ok()?.parse().ok());
+        let status = response.status();
+        let body = response.body_mut().with_config().limit(BYTES_MAX).read_to_string()?;
+        Ok(Answered { status, retry_after, body })
+    }
+}
+
+/// What the server answered.
+struct Answered {
+    status: StatusCode,
+    /// Seconds.
+    retry_after: Option<u64>,
+    body: String,
 }

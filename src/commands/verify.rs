@@ -6,6 +6,7 @@ use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
+use workers::read::shell;
 use workers::store::Store;
 use workers::verify;
 
@@ -42,7 +43,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
             None if report.findings.is_empty() && report.head.is_none() => {
-                let shown = arguments.of.job.display();
+                let shown = shell::word(&arguments.of.job);
                 let _ = writeln!(text, "no epoch yet: `pagefold run {shown}` commits the first");
             }
             None if !arguments.deep => {}

@@ -1,6 +1,6 @@
 //! A file as a tree: each value with the line, or the option of the command line, that wrote it.
 
-use crate::config::written::{At, line_of};
+use crate::config::written::{At, Lines};
 use crate::config::{Mistake, syntax};
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -67,7 +67,8 @@ impl Value {
 /// The tree of `text`, or what is no TOML in it.
 pub fn parse(text: &str) -> std::result::Result<Table, Mistake> {
     let table = DeTable::parse(text).map_err(|error| syntax::mistake(text, &error))?;
-    Ok(table_of(table.get_ref(), &|offset| At::Line(line_of(text, offset))))
+    let lines = Lines::of(text);
+    Ok(table_of(table.get_ref(), &|offset| At::Line(lines.line_of(offset))))
 }
 
 fn table_of(table: &DeTable<'_>, at: &dyn Fn(usize) -> At) -> Table {

@@ -9,7 +9,41 @@ pub enum At {
     Set(usize),
 }
 
+/// The lines of a text, for who asks for many of them.
+pub struct Lines {
+    /// The offset of each line but the first.
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    /// The lines of `text`.
+    pub fn of(text: &str) -> Lines {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Lines { starts: ends.map(|(end, _)| end + 1).collect() }
+    }
+
+    /// The line of the byte at `offset`, from 1.
+    pub fn line_of(&self, offset: usize) -> usize {
+        self.starts.partition_point(|start| *start <= offset) + 1
+    }
+}
+
 /// The line of the byte at `offset`, from 1.
 pub fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list of 40,000 inputs took 17 seconds to read: lines were counted anew for each value.
+    #[test]
+    fn lines_are_found_as_they_are_counted() {
+        let text = "\na = 1\n\n[b]\nc = [\n1,\n2]\n";
+        let lines = Lines::of(text);
+        for offset in 0..=text.len() {
+            assert_eq!(lines.line_of(offset), line_of(text, offset), "{offset}");
+        }
+    }
 }

@@ -75,6 +75,13 @@ fn folders(job: &Job) -> Result<Vec<String>> {
     folders.iter().filter(outer).map(|folder| absolute(folder)).collect()
 }
 
+/// The folders of `job` that are missing. A run makes them, but systemd starts no service without
+/// what its `ReadWritePaths` name.
+pub fn missing_folders(job: &Job) -> Result<Vec<PathBuf>> {
+    let folders = folders(job)?.into_iter().map(PathBuf::from);
+    Ok(folders.filter(|folder| !folder.exists()).collect())
+}
+
 /// The service and the timer; `job` is `None` for a template.
 pub fn units(
     command: &RunCommand,

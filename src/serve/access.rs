@@ -3,10 +3,10 @@
 //! A page in a browser of this machine can make it send requests to a loopback address. Such a
 //! request has an `Origin`, or a `Host` that is the name of the page's site; both are refused.
 
+use crate::secret_file;
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
 
@@ -77,13 +77,8 @@ impl Access {
 ///
 /// `Permission` if others than the owner may read the file, `Config` if it has no token.
 pub fn token_of(path: &Path) -> Result<String> {
-    let mode = path.metadata().map_err(|e| Error::input("read", path, e))?.permissions().mode();
-    if mode & 0o077 != 0 {
-        let why = format!("others may read it (mode {:o}); `chmod 600` it", mode & 0o777);
-        return Err(Error::new(Kind::Permission, format!("{}: {why}", path.display())));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| Error::input("read", path, e))?;
-    let token = text.trim();
+    let bytes = secret_file::read(path, Kind::Permission)?;
+    let token = std::str::from_utf8(&bytes).unwrap_or_default().trim();
     if token.len() < TOKEN_BYTES_MIN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         let why = format!(
             "a token of {TOKEN_BYTES_MIN} or more letters and digits is wanted, without spaces"
@@ -107,6 +102,7 @@ fn is_local(host: &str) -> bool {
 mod tests {
     use super::*;
     use axum::http::HeaderValue;
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn headers(list: &[(header::HeaderName, &'static str)]) -> HeaderMap {
         list.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()

@@ -48,6 +48,14 @@ impl Held {
         self.draw(self.bytes.len().saturating_sub(self.drawn))
     }
 
+    /// Counts the bytes that it has now even if there is no room for them: what was done for a client
+    /// must be told.
+    pub fn counted(&mut self) {
+        let bytes = self.bytes.len().saturating_sub(self.drawn);
+        self.budget.held.fetch_add(bytes, Ordering::Relaxed);
+        self.drawn += bytes;
+    }
+
     fn draw(&mut self, bytes: usize) -> Outcome<()> {
         let held = &self.budget.held;
         let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= BODIES_BYTES_MAX);
@@ -171,6 +179,13 @@ mod tests {
                 &place,
             );
             assert_eq!(held(2).err().map(|problem| problem.status), Some(429));
+            // What tells of a change is sent all the same. It was refused, and the client sent its
+            // record again and was told that it is a copy of itself.
+            let mut changed = Held::new(&budget);
+            changed.bytes = vec![0; 2];
+            changed.counted();
+            assert!(held(0).is_err());
+            drop(changed);
             let last = answer_within(Duration::ZERO, "text/plain", held(1).expect("room"), &place);
             assert!(held(1).is_err());
             place.lost().await;

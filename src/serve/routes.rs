@@ -117,6 +117,18 @@ enum Action {
 }
 
 impl Action {
+    /// Counts the bytes of an answer. One that tells of a change is never refused: the client would
+    /// send its record again, and be told that it is a copy of itself.
+    fn count(self, answer: &mut Held) -> Outcome<()> {
+        match self {
+            Action::Check => answer.drawn(),
+            Action::Insert | Action::Remove => {
+                answer.counted();
+                Ok(())
+            }
+        }
+    }
+
     /// The names that its query may have.
     fn names(self, form: Option<Form>) -> &'static [&'static str] {
         match (self, form) {
@@ -186,7 +198,10 @@ async fn posted(
     let (line, after, _held) = answered.await?;
     server.waiter.wait(after).await?;
     server.metrics.record(&line);
-    answer(&server, &place, &line)
+    let mut held = Held::new(&server.budget);
+    held.bytes = to_json(&line)?;
+    action.count(&mut held)?;
+    Ok(body::answer(JSON, held, &place))
 }
 
 /// Answers a batch: a line for each row, in their order.
@@ -214,7 +229,7 @@ async fn batch(
             serde_json::to_writer(&mut lines.bytes, &line)
                 .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
             lines.bytes.push(b'\n');
-            lines.drawn()?;
+            action.count(&mut lines)?;
         }
         Ok((lines, after, held))
     });

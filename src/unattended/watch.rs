@@ -8,10 +8,12 @@ use crate::signals;
 use crate::unattended::metrics;
 use crate::unattended::ping::Ping;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use workers::error::{Kind, Result};
 use workers::export::{self, ours};
 use workers::job::Job;
+use workers::locks::lock;
 
 /// The job's name: its file's, without the ending.
 fn name(unattended: &cli::Unattended) -> String {
@@ -23,7 +25,8 @@ pub struct Watch {
     name: String,
     started: Instant,
     metrics: Option<PathBuf>,
-    ping: Option<Ping>,
+    /// Who ends the run takes it.
+    ping: Arc<Mutex<Option<Ping>>>,
     job: Option<Job>,
     has_begun: bool,
 }
@@ -35,7 +38,7 @@ impl Watch {
             name: name(unattended),
             started: Instant::now(),
             metrics: unattended.metrics.clone(),
-            ping: unattended.ping.clone().map(Ping::new),
+            ping: Arc::new(Mutex::new(unattended.ping.clone().map(Ping::new))),
             job: None,
             has_begun: false,
         }
@@ -44,7 +47,9 @@ impl Watch {
     /// Takes the metrics file and the URL from the job file, unless the command line sets them.
     pub fn read_job(&mut self, job: &Job) {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
-        self.ping = self.ping.take().or_else(|| job.output.ping.clone().map(Ping::new));
+        let mut ping = lock(&self.ping);
+        *ping = ping.take().or_else(|| job.output.ping.clone().map(Ping::new));
+        drop(ping);
         self.job = Some(job.clone());
     }
 
@@ -60,17 +65,26 @@ impl Watch {
     /// The run holds the store's lock.
     pub fn begin(&mut self, job: &Job) {
         self.has_begun = true;
-        if let Some(ping) = &mut self.ping {
+        if let Some(ping) = &mut *lock(&self.ping) {
             ping.start();
         }
-        // A stop is reported by metrics alone: it is not a failure, and a ping could take longer
-        // than a service manager waits.
         let (dir, metrics, name, started) =
             (job.output.dir.clone(), self.metrics.clone(), self.name.clone(), self.started);
-        signals::set_clean_up(move || {
+        let ping = self.ping.clone();
+        signals::set_clean_up(move |error| {
             export::sweep(&dir);
+            let code = error.map(|error| error.kind().exit_code());
             if let Some(path) = metrics {
-                metrics::update(&path, &metrics::Ended::stopped(&name, started), None);
+                let ended = match code {
+                    Some(code) => metrics::Ended::with_code(&name, started, code),
+                    None => metrics::Ended::stopped(&name, started),
+                };
+                metrics::update(&path, &ended, None);
+            }
+            // A stop by a signal is reported by metrics alone: it is not a failure, and a ping could
+            // take longer than a service manager waits.
+            if let (Some(error), Some(code), Some(ping)) = (error, code, lock(&ping).take()) {
+                ping.failed(code, &error.to_string());
             }
         });
     }
@@ -90,7 +104,8 @@ impl Watch {
             let ended = metrics::Ended::with_code(&self.name, self.started, code);
             metrics::update(path, &ended, self.job.as_ref().filter(|_| code == 0));
         }
-        match (self.ping.take(), outcome) {
+        let ping = lock(&self.ping).take();
+        match (ping, outcome) {
             (Some(ping), Ok(())) => ping.succeeded(),
             (Some(ping), Err(error)) => ping.failed(code, &error.to_string()),
             (None, _) => {}

@@ -6,6 +6,8 @@
 
 use crate::ask::tables::Tables;
 use crate::document::{Id, PageUrl, canonical_url};
+use crate::read::shell;
+use std::path::Path;
 use url::Url;
 
 /// What the store has of a URL.
@@ -19,6 +21,15 @@ pub struct Nearest {
     pub is_live: bool,
     /// What differs from the URL that was asked for; empty if it is the same.
     pub differs_by: Vec<&'static str>,
+}
+
+impl Nearest {
+    /// What is said of a page that is gone.
+    pub fn gone(&self) -> String {
+        // People copy the command as it stands, and a URL of a crawl may be anything.
+        let url = shell::word(Path::new(&self.url));
+        format!("{}: the page is gone; `pagefold explain JOB {url}` says why", self.url)
+    }
 }
 
 /// A live page of `url`; else of the nearest other spelling; else one that is gone, likewise.
@@ -106,6 +117,15 @@ fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The URL of a page is whatever its site made it, and messages have commands to copy.
+    #[test]
+    fn urls_in_commands_are_quoted() {
+        let url = "http://a.example/$(reboot);halt&a=1".to_owned();
+        let found = Nearest { url, doc: Id::NONE, is_live: false, differs_by: Vec::new() };
+        let word = "`pagefold explain JOB 'http://a.example/$(reboot);halt&a=1'`";
+        assert!(found.gone().contains(word), "{}", found.gone());
+    }
 
     /// The URL itself comes first, then single changes, then several; what is no URL has no other
     /// spelling.

@@ -182,11 +182,7 @@ pub struct Link {
 /// `NoInput` if one is not live.
 pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
     let page = |found: &Nearest| {
-        index.tables.page(found.doc).ok_or_else(|| {
-            let line =
-                format!("{}: the page is gone; `pagefold explain JOB {0}` says why", found.url);
-            Error::new(Kind::NoInput, line)
-        })
+        index.tables.page(found.doc).ok_or_else(|| Error::new(Kind::NoInput, found.gone()))
     };
     let (a, b) = (page(found[0])?, page(found[1])?);
     let mut pair = Pair {

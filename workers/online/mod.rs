@@ -397,12 +397,12 @@ impl Online {
     }
 
     fn move_on(&self) -> Result<Option<u64>> {
-        let (now, entries, unsealed) = {
-            let state = self.read()?;
-            (state.opened.clone(), state.overlay.entries(None), state.unsealed)
-        };
-        let Some(newer) = self.heads.newer(&now)? else { return Ok(None) };
+        let Some(newer) = self.heads.newer(&*self.opened()?)? else { return Ok(None) };
         let newer = Arc::new(newer);
+        let (entries, unsealed) = {
+            let state = self.read()?;
+            (state.overlay.entries(None), state.unsealed)
+        };
         let mut overlay = self.overlay_of(&newer, &entries, unsealed)?;
         let mut last = entries.last().map(|entry| entry.key());
         // What came meanwhile, until so little is left that decisions may wait for it.
@@ -428,8 +428,8 @@ impl Online {
     }
 
     /// The overlay over `opened`: of `entries` those that no epoch has taken, and the records of
-    /// sealed files that are due and of which there is no entry. Files from `unsealed` on are not
-    /// sealed yet.
+    /// sealed files that are due and of which there is no entry. Files from `unsealed` on were not
+    /// sealed when `entries` were taken: their records come as they are inserted.
     fn overlay_of(
         &self,
         opened: &Opened,
@@ -441,7 +441,8 @@ impl Online {
         let due = replay::due(self.job(), opened, folder)?;
         let mut all: Vec<Arc<Entry>> = Vec::new();
         let known: BTreeSet<u64> = entries.iter().map(|entry| entry.file).collect();
-        for (file, path) in due.iter().filter(|(file, _)| !known.contains(file)) {
+        let is_missing = |file: u64| file < unsealed && !known.contains(&file);
+        for (file, path) in due.iter().filter(|(file, _)| is_missing(**file)) {
             all.extend(self.replayed(*file, path)?);
         }
         let stays = |entry: &&Arc<Entry>| entry.file >= unsealed || due.contains_key(&entry.file);

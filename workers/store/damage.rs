@@ -23,6 +23,12 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(ended)
 }
 
+/// Runs `work` like [`caught`]. A panic in it, of which the hook has told, becomes an error, too: it
+/// says that `what` panicked.
+pub fn caught_all<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(of_thread(payload, what)))
+}
+
 /// The error with which a thread ended early: that of [`end_reading`], or that `what` panicked.
 pub fn of_thread(payload: Box<dyn Any + Send>, what: &str) -> Error {
     payload
@@ -45,6 +51,15 @@ mod tests {
         assert!(caught::<()>(|| Err(damaged())).is_err());
         let thread = std::thread::spawn(move || end_reading(damaged()));
         assert_eq!(of_thread(thread.join().expect_err("ended"), "a thread").kind(), Kind::Io);
+    }
+
+    /// A panic ended the command with an exit code that no page names, and no monitor was told.
+    #[test]
+    fn a_panic_is_an_error() {
+        let error = caught_all::<()>("the run", || panic!("a fault")).expect_err("an error");
+        assert_eq!((error.kind(), error.to_string()), (Kind::Internal, "the run panicked".into()));
+        let error = caught_all::<()>("the run", || end_reading(Error::new(Kind::Io, "damaged")));
+        assert_eq!(error.expect_err("an error").kind(), Kind::Io);
     }
 
     /// A panic is a fault of ours and is not taken for damage.

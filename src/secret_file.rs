@@ -1,0 +1,60 @@
+//! Reads files that only this user may read: the key of links, the token of a server.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use workers::error::{Error, Kind, Result};
+
+/// A longer file holds no key and no token.
+const BYTES_MAX: u64 = 4096;
+
+/// Why a file with this `mode` and `owner` is not private to the user `me`, if it is not: no other
+/// user may read or write it. If root owns it, its group may read it, as Kubernetes mounts the
+/// secrets of a pod that does not run as root.
+fn exposed(mode: u32, owner: u32, me: u32) -> Option<String> {
+    let others = if owner == 0 && me != 0 { 0o037 } else { 0o077 };
+    if owner != me && owner != 0 {
+        return Some(format!("it belongs to user {owner}, who may read it; `chown {me}` it"));
+    }
+    let mode = mode & 0o7777;
+    (mode & others != 0).then(|| format!("others may read it (mode {mode:04o}); `chmod 600` it"))
+}
+
+/// What the file at `path` holds. A message never shows it.
+///
+/// # Errors
+///
+/// `of_exposed` if others can read the file.
+pub fn read(path: &Path, of_exposed: Kind) -> Result<Vec<u8>> {
+    let failed = |e| Error::input("read", path, e);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let me = rustix::process::geteuid().as_raw();
+    if let Some(why) = exposed(metadata.mode(), metadata.uid(), me) {
+        return Err(Error::new(of_exposed, format!("{}: {why}", path.display())));
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() as u64 > BYTES_MAX {
+        true => Err(Error::config(path, format!("more than {BYTES_MAX} bytes hold no secret"))),
+        false => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever else may read or write a secret knows it. A file of another user was said to need
+    /// another mode, which does not help.
+    #[test]
+    fn secrets_are_private() {
+        let is_private = |mode, owner, me| exposed(mode, owner, me).is_none();
+        assert!(is_private(0o100_440, 0, 1000) && is_private(0o100_400, 7, 7));
+        assert!(!is_private(0o100_440, 0, 0) && !is_private(0o100_440, 1000, 1000));
+        assert!(!is_private(0o100_444, 0, 1000) && !is_private(0o100_600, 7, 1000));
+        assert!(exposed(0o100_600, 7, 1000).is_some_and(|why| why.contains("chown 1000")));
+        assert!(exposed(0o100_644, 7, 7).is_some_and(|why| why.contains("chmod 600")));
+    }
+}
