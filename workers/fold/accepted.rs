@@ -11,15 +11,21 @@ pub struct AcceptedChange {
     pub other: Id,
     /// +1 or -1; 0 if the row says that the pair is refused.
     pub diff: i64,
+    /// Their similarity in 1/10,000.
+    pub similarity: u16,
 }
 
-/// What an epoch changed in the accepted pairs of the contents that a worker owns. A pair that
-/// stays accepted is no change, even if its reason or its proposals changed.
+/// What an epoch changed in the accepted pairs of the contents that a worker owns. Another reason
+/// or other proposals of a pair that stays accepted are no change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedChanges {
-    /// The contents with an accepted pair that was added or retracted, ascending.
+    /// The contents with an accepted pair that was added or retracted, ascending. These alone can
+    /// change what is in a component.
     pub contents: Vec<Id>,
-    /// Whether one was retracted.
+    /// These, and the contents with a pair that stays accepted at another similarity, ascending. A
+    /// content joins the leader to which it is most similar, so they can change clusters.
+    pub contents_led: Vec<Id>,
+    /// Whether an accepted pair was retracted.
     pub retracted: bool,
 }
 
@@ -31,16 +37,28 @@ impl AcceptedChanges {
         while let Some(first) = changes.next() {
             let of_pair =
                 |next: &AcceptedChange| (next.content, next.other) == (first.content, first.other);
-            let mut sum = first.diff;
+            let weight = |change: &AcceptedChange| change.diff * i64::from(change.similarity);
+            let (mut sum, mut weighted) = (first.diff, weight(&first));
             while let Some(next) = changes.next_if(of_pair) {
                 sum += next.diff;
+                weighted += weight(&next);
             }
             accepted.retracted |= sum < 0;
-            if sum != 0 && accepted.contents.last() != Some(&first.content) {
-                accepted.contents.push(first.content);
+            if sum != 0 {
+                push_once(&mut accepted.contents, first.content);
+            }
+            if sum != 0 || weighted != 0 {
+                push_once(&mut accepted.contents_led, first.content);
             }
         }
         accepted
+    }
+}
+
+/// Appends `content` unless it is the last.
+fn push_once(contents: &mut Vec<Id>, content: Id) {
+    if contents.last() != Some(&content) {
+        contents.push(content);
     }
 }
 
@@ -48,22 +66,35 @@ impl AcceptedChanges {
 mod tests {
     use super::*;
 
-    /// Contents whose accepted pairs changed are listed once, and a pair that stays accepted for
-    /// another reason is no change.
+    /// Contents whose accepted pairs changed are listed once. A pair that stays accepted for
+    /// another reason is no change. One that stays at another similarity changes no component, and
+    /// was thought to change no cluster either.
     #[test]
     fn accepted_pairs_change() {
         let id = |high| Id { high, low: 0 };
-        let change =
-            |content, other, diff| AcceptedChange { content: id(content), other: id(other), diff };
-        let of = |changes: &[AcceptedChange]| {
-            let AcceptedChanges { contents, retracted } =
-                AcceptedChanges::of(changes.iter().copied());
-            (contents.into_iter().map(|content| content.high).collect::<Vec<u64>>(), retracted)
+        let at = |content, other, diff, similarity| AcceptedChange {
+            content: id(content),
+            other: id(other),
+            diff,
+            similarity,
         };
-        assert_eq!(of(&[change(1, 2, 1), change(1, 3, 1), change(4, 1, 1)]), (vec![1, 4], false));
+        let change = |content, other, diff| at(content, other, diff, 9000);
+        let of = |changes: &[AcceptedChange]| {
+            let AcceptedChanges { contents, contents_led, retracted } =
+                AcceptedChanges::of(changes.iter().copied());
+            let numbers = |contents: Vec<Id>| -> Vec<u64> {
+                contents.into_iter().map(|content| content.high).collect()
+            };
+            (numbers(contents), numbers(contents_led), retracted)
+        };
+        let same = |contents: &[u64], retracted| (contents.to_vec(), contents.to_vec(), retracted);
+        assert_eq!(of(&[change(1, 2, 1), change(1, 3, 1), change(4, 1, 1)]), same(&[1, 4], false));
         // A pair gets another reason; another pair is refused.
-        assert_eq!(of(&[change(1, 2, -1), change(1, 2, 1), change(1, 3, 0)]), (vec![], false));
-        assert_eq!(of(&[change(1, 2, 0), change(1, 2, -1)]), (vec![1], true));
-        assert_eq!(of(&[]), (vec![], false));
+        assert_eq!(of(&[change(1, 2, -1), change(1, 2, 1), change(1, 3, 0)]), same(&[], false));
+        assert_eq!(of(&[change(1, 2, 0), change(1, 2, -1)]), same(&[1], true));
+        // A pair gets another similarity; that of a refused pair does not count.
+        let similar = [at(1, 2, -1, 9000), at(1, 2, 1, 9001), at(3, 4, 0, 1), at(3, 4, 0, 2)];
+        assert_eq!(of(&similar), (vec![], vec![1], false));
+        assert_eq!(of(&[]), same(&[], false));
     }
 }

@@ -118,7 +118,7 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 /// Emits the components that the epoch touched.
 ///
 /// Those are the components, before and after the epoch, of every content with changed pages, a
-/// changed component or changed accepted pairs. A content that is in no component counts as its own
+/// changed component, or accepted pairs that changed or have another similarity. A content that is in no component counts as its own
 /// component. If the view changed, every component and every content of several pages is touched:
 /// what was no cluster may be one now.
 pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
@@ -156,7 +156,7 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
     // A changed pair can change the diameter and the leaders of a component whose contents stay.
-    contents.extend_from_slice(&epoch.accepted().contents);
+    contents.extend_from_slice(&epoch.accepted().contents_led);
     contents.sort_unstable();
     contents.dedup();
     let components = |table: Table<ComponentRow>| -> BTreeMap<Id, Id> {

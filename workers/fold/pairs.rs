@@ -63,7 +63,8 @@ impl PairChange {
 
     fn accepted(&self) -> AcceptedChange {
         let diff = if self.accepted == 1 { self.diff } else { 0 };
-        AcceptedChange { content: self.content, other: self.other, diff }
+        let similarity = self.similarity;
+        AcceptedChange { content: self.content, other: self.other, diff, similarity }
     }
 
     fn row(&self) -> PairRow {

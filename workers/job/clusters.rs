@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// The greatest radius that a job can set.
 pub const RADIUS_MAX: u8 = 8;
 
+/// The version of the rules by which clusters are made; part of the view. With another one every
+/// cluster of a store is made again.
+pub const VERSION: u32 = 1;
+
 /// The job file's `[clusters]`. View configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

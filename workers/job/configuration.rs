@@ -76,7 +76,11 @@ impl Job {
     /// The view configuration.
     pub fn view(&self) -> Value {
         let clusters::Options { radius, letters_min, .. } = self.clusters;
-        json!({ "keep": self.keep, "clusters": { "radius": radius, "letters_min": letters_min } })
+        json!({
+            "keep": self.keep,
+            "clusters": { "radius": radius, "letters_min": letters_min },
+            "leaders": clusters::VERSION,
+        })
     }
 
     /// Decision and view, as a manifest keeps them so that a later run can name what differs.

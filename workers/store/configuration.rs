@@ -83,8 +83,10 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
     let is_key = path.iter().any(|name| name == "options") || !matches!(tables, [] | ["contents"]);
     if !is_key || *last == "version" {
         let rule = if *last == "version" { tables.join(".") } else { (*last).to_owned() };
+        // Earlier builds wrote none for some rules.
+        let version = if then.is_null() { "0".to_owned() } else { then.to_string() };
         return Difference {
-            then: format!("version {then} of the rule `{rule}`"),
+            then: format!("version {version} of the rule `{rule}`"),
             now: format!("{now}, as this build has it"),
         };
     }
