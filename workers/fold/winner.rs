@@ -6,7 +6,8 @@
 //! later epoch wins. A removal is a record like others. It is remembered for a while, so that an
 //! archive that comes late does not bring the page back. A record without a date counts as being as
 //! new as what it replaces: otherwise an old archive could replace it, and undo what a newer one
-//! had said before it. So does one whose date is too far ahead of the epoch's time.
+//! had said before it. So does one whose date is too far ahead of the epoch's time; within the epoch
+//! its date counts, because a server dates the records of one URL so that the last one wins.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::tables::pages::{self, LapseRule, has_expired};
@@ -48,7 +49,7 @@ impl Now {
         page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE)
     }
 
-    /// The date by which records compete: a date that is too far ahead is cut.
+    /// The date by which records compete with what holds: a date that is too far ahead is cut.
     fn date(self, visit: &Visit) -> i64 {
         visit.date.min(self.time.saturating_add(FUTURE_SECONDS_MAX))
     }
@@ -65,8 +66,7 @@ impl Now {
     pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
         let candidates =
             visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
-        candidates
-            .max_by_key(|visit| (self.date(visit), visit.kind, visit.content, (*visit).clone()))
+        candidates.max_by_key(|visit| (visit.date, visit.kind, visit.content, (*visit).clone()))
     }
 
     /// What is known of a URL after its `visits`, of which there may be none.
@@ -209,15 +209,20 @@ mod tests {
         now.after(before.clone(), visits, b"http://a.example/")
     }
 
-    /// The latest valid date wins, then a removal over a page, then the digest. The order of visits
-    /// does not matter.
+    /// The latest date wins, then a removal over a page, then the digest. The order of visits does
+    /// not matter. Dates that were too far ahead were all the same, so that a removal won over the
+    /// page that a server had inserted after it.
     #[test]
     fn the_winner_of_a_url() {
         let cases = [
             (vec![visit(5, PAGE, 1), visit(NO_DATE, PAGE, 9)], (5, PAGE, 1)),
             (vec![visit(5, PAGE, 9), visit(5, REMOVED, 0)], (5, REMOVED, 0)),
             (vec![visit(5, PAGE, 1), visit(5, PAGE, 2)], (5, PAGE, 2)),
-            (vec![visit(TIME * 2, PAGE, 1), visit(TIME * 3, PAGE, 0)], (TIME * 2, PAGE, 1)),
+            (vec![visit(TIME * 2, PAGE, 1), visit(TIME * 3, PAGE, 0)], (TIME * 3, PAGE, 0)),
+            (
+                vec![visit(TIME * 2, REMOVED, 0), visit(TIME * 2 + 1, PAGE, 1)],
+                (TIME * 2 + 1, PAGE, 1),
+            ),
         ];
         for (mut visits, (date, kind, content)) in cases {
             for _ in 0..visits.len() {
@@ -280,39 +285,41 @@ mod tests {
         assert_eq!(content(&after(&known, &[visit(49, PAGE, 4)], now(3))), 2);
     }
 
-    /// Over random sequences of pages and removals, dated or not, one or several an epoch, what
-    /// holds is what a list of all that was ever said gives, read once from its start: an entry is
-    /// left out if it is dated and older than the last date before it that held.
+    /// Over random sequences of pages and removals, dated, dated too far ahead or not, one or
+    /// several an epoch, what holds is what a plain list of all that was said gives. Of each epoch
+    /// the last that is undated or not older than what holds wins, and its date is the one to reach
+    /// unless it is too far ahead.
     #[test]
     fn sequences_equal_brute_force() {
         for seed in 0..4000 {
             let mut random = Random(seed);
-            let (mut known, mut said) = (Known::default(), Vec::new());
+            let (mut known, mut newest, mut holds) = (Known::default(), NO_DATE, None);
+            let mut said = Vec::new();
             for epoch in 1..=6 {
                 let visits: Vec<Visit> = (0..1 + random.below(3))
                     .map(|_| {
-                        let date =
-                            if random.below(3) == 0 { NO_DATE } else { random.below(6) as i64 };
+                        let date = match random.below(9) {
+                            0..=2 => NO_DATE,
+                            3 => TIME * 2 + random.below(3) as i64,
+                            _ => random.below(6) as i64,
+                        };
                         let kind = if random.below(3) == 0 { REMOVED } else { PAGE };
                         let content = if kind == PAGE { 1 + random.below(4) as u64 } else { 0 };
                         visit(date, kind, content)
                     })
                     .collect();
-                // Within an epoch the least comes first, so that the last that holds is the winner.
                 let mut sorted: Vec<(i64, u8, u64)> = visits
                     .iter()
                     .map(|visit| (visit.date, visit.kind, visit.content.high))
                     .collect();
                 sorted.sort_unstable();
-                said.extend(sorted);
-                known = after(&known, &visits, now(epoch));
-                let (mut newest, mut holds) = (NO_DATE, None);
-                for &(date, kind, content) in &said {
-                    if date == NO_DATE || date >= newest {
-                        newest = newest.max(date);
-                        holds = (kind == PAGE).then_some((date, content));
-                    }
+                let last = sorted.iter().rfind(|(date, ..)| *date == NO_DATE || *date >= newest);
+                if let Some(&(date, kind, content)) = last {
+                    newest = if date < TIME * 2 { newest.max(date) } else { newest };
+                    holds = (kind == PAGE).then_some((date, content));
                 }
+                said.push(sorted);
+                known = after(&known, &visits, now(epoch));
                 let found = known.page.as_ref().map(|page| (page.date, page.content.high));
                 assert_eq!(found, holds, "seed {seed}, epoch {epoch}: {said:?}");
                 assert!(known.page.is_none() || known.gone.is_none(), "seed {seed}: both");
