@@ -205,10 +205,21 @@ struct Envelope<'a> {
 /// The version of the store's format that this build writes and reads.
 pub const FORMAT: u32 = 3;
 
-/// What a manifest has in every format.
+/// What a manifest and the file `FORMAT` have in every format.
 #[derive(Deserialize)]
-struct AnyFormat {
-    format: u32,
+pub(in crate::store) struct AnyFormat {
+    pub(in crate::store) format: u32,
+    /// The uuid of the store.
+    pub(in crate::store) store: String,
+}
+
+/// The digest and the JSON of the manifest in `text`, in any format, or what is wrong with it.
+pub(in crate::store) fn envelope(text: &[u8]) -> std::result::Result<(String, &str), String> {
+    let Envelope { digest, manifest } = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    match digest::of_bytes(manifest.get().as_bytes()) == digest {
+        true => Ok((digest, manifest.get())),
+        false => Err("its digest does not match".into()),
+    }
 }
 
 /// Fails unless `format`, as the file at `path` says, is [`FORMAT`].
@@ -260,20 +271,16 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
             format!("{}: damaged manifest ({why}); run `pagefold verify`", path.display()),
         )
     };
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(&text).map_err(|e| damaged(e.to_string()))?;
-    let body = envelope.manifest.get();
-    if digest::of_bytes(body.as_bytes()) != envelope.digest {
-        return Err(damaged("its digest does not match".into()));
-    }
-    let AnyFormat { format } = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
+    let (digest, body) = envelope(&text).map_err(damaged)?;
+    let AnyFormat { format, .. } =
+        serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     check_format(&path, format)?;
     let mut manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     if manifest.version != version {
         return Err(damaged(format!("it says version {}", manifest.version)));
     }
     folded::unfold(root, &mut manifest.consumed, &manifest.consumed_before)?;
-    Ok(Head { digest: envelope.digest, manifest })
+    Ok(Head { digest, manifest })
 }
 
 /// Commits `manifest` by creating its file. It is a success if the same commit exists already.

@@ -36,7 +36,7 @@ use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{all_of, differences, settled};
 use lists::{ListWriter, Lists};
 pub use lock::Lock;
-use manifest::{FileRef, Head};
+use manifest::{AnyFormat, FileRef, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
@@ -49,13 +49,6 @@ struct Format {
     store: String,
     identity_digest: String,
     identity: serde_json::Value,
-}
-
-/// What the file `FORMAT` has in every format.
-#[derive(Deserialize)]
-struct AnyFormat {
-    format: u32,
-    store: String,
 }
 
 /// An open store. Opening takes no lock; see [`Store::lock`].

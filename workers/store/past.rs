@@ -91,13 +91,6 @@ struct AnyEpoch {
     undone: bool,
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    digest: String,
-    #[serde(borrow)]
-    manifest: &'a RawValue,
-}
-
 /// The past of the store at `root`; none before its first commit.
 pub fn read(root: &Path) -> Result<Option<Past>> {
     let versions = manifest::versions(root)?;
@@ -215,12 +208,7 @@ fn parsed<'a>(root: &Path, version: u64, text: &'a [u8]) -> Result<AnyManifest<'
         let path = manifest::path(root, version);
         Error::new(Kind::Io, format!("{}: damaged manifest ({why})", path.display()))
     };
-    let envelope: Envelope<'_> =
-        serde_json::from_slice(text).map_err(|e| damaged(e.to_string()))?;
-    let body = envelope.manifest.get();
-    if digest::of_bytes(body.as_bytes()) != envelope.digest {
-        return Err(damaged("its digest does not match".into()));
-    }
+    let (_, body) = manifest::envelope(text).map_err(damaged)?;
     serde_json::from_str(body).map_err(|e| damaged(e.to_string()))
 }
 
