@@ -3,7 +3,7 @@
 //! These are old manifests, the segments and lists that only they name, and the remains of crashed
 //! runs. Finding changes nothing. For deleting, the caller holds the store's lock.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::plan;
 use crate::store::manifest::{self, Head, Manifest, Op};
 use crate::store::{Store, digest, durable, entries};
@@ -43,7 +43,19 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     let mut garbage = Garbage::default();
     let mut kept = Vec::new();
     for version in manifest::versions(store.root())? {
-        let Head { manifest, .. } = manifest::read(store.root(), version)?;
+        let manifest = match manifest::read(store.root(), version) {
+            Ok(Head { manifest, .. }) => manifest,
+            // It cannot be restored, and no kept manifest follows on it but the first.
+            Err(error) if kept.is_empty() && is_damaged(store, version, &error) => {
+                garbage.manifests.push(manifest::path(store.root(), version));
+                continue;
+            }
+            Err(error) => {
+                let line = "a manifest that would be kept cannot be read, so what it names is not known and nothing \
+                            is deleted";
+                return Err(Error::new(error.kind(), line).caused_by(error));
+            }
+        };
         // All manifests after the first kept one are kept, so that the chain has no gap. The
         // changes that a rollback made are those since the manifest before it.
         let stays = manifest.epoch + keep.epochs > head.manifest.epoch
@@ -73,6 +85,11 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     garbage.bytes = garbage.manifests.iter().chain(&garbage.files).map(size).sum();
     Ok(garbage)
+}
+
+/// Whether the manifest of `version`, which was not understood, could be read.
+fn is_damaged(store: &Store, version: u64, error: &Error) -> bool {
+    error.kind() == Kind::Io && std::fs::read(manifest::path(store.root(), version)).is_ok()
 }
 
 /// Deletes `garbage`: the manifests first, from the oldest on, so that no manifest is ever left

@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
 use crate::store::Store;
 use crate::store::digest;
-use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Source};
+use crate::store::manifest::{self, Consumed, FileRef, Head, Manifest, Op, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -19,30 +19,12 @@ use std::sync::Mutex;
 /// # Errors
 ///
 /// `Usage` if there is no manifest of that epoch, or it is the head's. `Io` if a file of it is gone
-/// or has other bytes.
+/// or has other bytes, or if a manifest that may be that epoch's is damaged.
 pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> Result<Head> {
     if epoch == head.manifest.epoch {
         return Err(Error::new(Kind::Usage, format!("epoch {epoch} is the head already")));
     }
-    let mut there = BTreeSet::new();
-    let mut found = None;
-    for version in manifest::versions(store.root())? {
-        let Head { manifest, .. } = manifest::read(store.root(), version)?;
-        there.insert(manifest.epoch);
-        // Of several commits of the epoch the last is used. In it runs are merged.
-        if manifest.epoch == epoch {
-            found = Some(manifest);
-        }
-    }
-    let Some(target) = found else {
-        let there: Vec<String> = there.iter().map(u64::to_string).collect();
-        let line = format!(
-            "{}: no epoch {epoch} to go back to; there are {}",
-            store.root().display(),
-            there.join(", ")
-        );
-        return Err(Error::new(Kind::Usage, line));
-    };
+    let target = target(store, epoch)?;
     let (sources, consumed) = match forget_inputs {
         true => (target.sources.clone(), target.consumed.clone()),
         false => undoing(&target, &head.manifest),
@@ -56,6 +38,7 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
         plan: format!("rollback-{version}"),
         sources,
         consumed,
+        rejects: rejects(store, &target),
         ..target
     };
     check(store, &manifest).map_err(|error| {
@@ -65,6 +48,37 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
         Error::new(error.kind(), line).caused_by(error)
     })?;
     manifest::commit(store.root(), &manifest)
+}
+
+/// The last manifest of `epoch`: in it runs are merged. Damaged manifests of other epochs do not
+/// matter.
+fn target(store: &Store, epoch: u64) -> Result<Manifest> {
+    let (mut there, mut damaged, mut found) = (BTreeSet::new(), Vec::new(), None);
+    for version in manifest::versions(store.root())? {
+        match manifest::read(store.root(), version) {
+            Ok(Head { manifest, .. }) => {
+                there.insert(manifest.epoch);
+                found = Some(manifest).filter(|manifest| manifest.epoch == epoch).or(found);
+            }
+            Err(error) => damaged.push(error),
+        }
+    }
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let there: Vec<String> = there.iter().map(u64::to_string).collect();
+    let line = format!(
+        "{}: no epoch {epoch} to go back to; there are {}",
+        store.root().display(),
+        there.join(", ")
+    );
+    match damaged.into_iter().next() {
+        None => Err(Error::new(Kind::Usage, line)),
+        Some(error) => {
+            let line = format!("{line}; of others the manifest is damaged");
+            Err(Error::new(error.kind(), line).caused_by(error))
+        }
+    }
 }
 
 /// The sources and consumed inputs of `target`, and those that only `head` has, as undone.
@@ -92,7 +106,19 @@ fn undoing(target: &Manifest, head: &Manifest) -> (Vec<Source>, Vec<Consumed>) {
     (sources, consumed.into_values().collect())
 }
 
-/// Reads every byte that `manifest` names, because no command may have read them since the epoch
+/// The list of rejected records of `target`. No later epoch reads it, so a damaged one is left out.
+fn rejects(store: &Store, target: &Manifest) -> Option<FileRef> {
+    let file = target.rejects.clone()?;
+    match digest::check(&store.lines_path("rejects", &file), &file.digest) {
+        Ok(()) => Some(file),
+        Err(error) => {
+            tracing::warn!(%error, "the restored epoch has no list of rejected records");
+            None
+        }
+    }
+}
+
+/// Reads every byte that `manifest` names, but rejected records, because no command may have read them since the epoch
 /// was left.
 fn check(store: &Store, manifest: &Manifest) -> Result<()> {
     let mut files: BTreeMap<PathBuf, &str> = BTreeMap::new();
@@ -102,9 +128,8 @@ fn check(store: &Store, manifest: &Manifest) -> Result<()> {
             table.segments().map(|segment| (segment.path(&folder), segment.digest.as_str())),
         );
     }
-    let consumed = manifest.consumed.iter().map(|consumed| ("consumed", &consumed.file));
-    for (kind, file) in consumed.chain(manifest.rejects.iter().map(|file| ("rejects", file))) {
-        files.insert(store.lines_path(kind, file), &file.digest);
+    for Consumed { file, .. } in &manifest.consumed {
+        files.insert(store.lines_path("consumed", file), &file.digest);
     }
     let waiting = Mutex::new(files.iter());
     let work = || {
@@ -125,7 +150,7 @@ fn check(store: &Store, manifest: &Manifest) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::manifest::{FileRef, Retention, TableState};
+    use crate::store::manifest::{Retention, TableState};
     use crate::store::segment;
     use crate::tables::ContentPageRow;
     use serde_json::json;

@@ -63,13 +63,7 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
             );
         }
     }
-    let rejects = head.manifest.rejects.iter().map(|file| ("rejects", file));
-    let consumed = head.manifest.consumed.iter().map(|consumed| &consumed.file);
-    let consumed = consumed.chain(head.manifest.consumed_before.iter().map(|folded| &folded.file));
-    let consumed = consumed.map(|file| ("consumed", file));
-    // Several entries may have parts of one file.
-    let lists: BTreeMap<_, _> =
-        consumed.chain(rejects).map(|(kind, file)| ((kind, &file.digest), file)).collect();
+    let lists: BTreeMap<_, _> = lists(&head.manifest).collect();
     for ((kind, _), file) in lists {
         check_lines(&store.data().join(kind), file, full, &mut report)?;
     }
@@ -79,8 +73,8 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Checks the segments that manifests before the head name and it does not. Of a segment that is
-/// gone a rollback says so itself.
+/// Checks the segments and lists that manifests before the head name and it does not. Of a file
+/// that is gone a rollback says so itself.
 fn check_earlier(
     store: &Store,
     head: &Manifest,
@@ -96,7 +90,22 @@ fn check_earlier(
             check_segment(name, &folder, &path, segment, report)?;
         }
     }
+    let mut checked: BTreeSet<(&str, &str)> = lists(head).map(|(key, _)| key).collect();
+    for ((kind, digest), file) in earlier.iter().flat_map(lists) {
+        if checked.insert((kind, digest)) && store.lines_path(kind, file).exists() {
+            check_lines(&store.data().join(kind), file, true, report)?;
+        }
+    }
     Ok(())
+}
+
+/// The lists of a manifest, by kind and digest. Several entries may have parts of one file.
+fn lists(manifest: &Manifest) -> impl Iterator<Item = ((&str, &str), &FileRef)> {
+    let rejects = manifest.rejects.iter().map(|file| ("rejects", file));
+    let consumed = manifest.consumed.iter().map(|consumed| &consumed.file);
+    let consumed = consumed.chain(manifest.consumed_before.iter().map(|folded| &folded.file));
+    let consumed = consumed.map(|file| ("consumed", file));
+    consumed.chain(rejects).map(|(kind, file)| ((kind, file.digest.as_str()), file))
 }
 
 /// The segments of a manifest, by table and digest.
@@ -107,7 +116,7 @@ fn segments(manifest: &Manifest) -> impl Iterator<Item = ((&str, &str), &Segment
 }
 
 /// Reads the head, and all manifests before it that still exist. Each must be readable and name its
-/// predecessor's digest.
+/// predecessor's digest, and none may be missing between two others.
 fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifest>)>> {
     let head = match store.head() {
         Ok(None) => return Ok(None),
@@ -118,24 +127,34 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
         }
     };
     report.files += 1;
-    let (mut expected, mut earlier) = (head.manifest.previous.clone(), Vec::new());
-    for version in (1..head.manifest.version).rev() {
-        let path = manifest::path(store.root(), version);
-        if !path.exists() {
-            break;
+    let mut earlier = Vec::new();
+    // The version and digest that the manifest before must have; the digest is not known where the
+    // manifest after it is damaged or missing.
+    let mut next = head.manifest.version;
+    let mut expected = Some(head.manifest.previous.clone());
+    for version in manifest::versions(store.root())?.into_iter().rev() {
+        if version >= head.manifest.version {
+            continue;
         }
+        let path = manifest::path(store.root(), version);
         report.files += 1;
+        if version + 1 < next {
+            let first = manifest::path(store.root(), version + 1);
+            report.find(&first, format!("manifests {} to {} are missing", version + 1, next - 1));
+            expected = None;
+        }
+        next = version;
         match manifest::read(store.root(), version) {
             Ok(Head { digest, manifest }) => {
-                if digest != expected {
+                if expected.is_some_and(|expected| expected != digest) {
                     report.find(&path, "its successor names another digest");
                 }
-                expected.clone_from(&manifest.previous);
+                expected = Some(manifest.previous.clone());
                 earlier.push(manifest);
             }
             Err(error) => {
                 report.find(&path, error.to_string());
-                break;
+                expected = None;
             }
         }
     }
