@@ -152,6 +152,99 @@ fn verify_reads_what_a_rollback_needs() {
     assert!(String::from_utf8_lossy(&output.stdout).contains(&name), "{output:?}");
 }
 
+/// One flipped byte in a manifest of the past stopped every rollback and every `gc`, and `verify`
+/// called all manifests before a missing one sound. A damaged manifest stops only what needs it.
+#[test]
+fn a_damaged_old_manifest_stops_nothing_else() {
+    let bench = bench("");
+    for epoch in 0..4 {
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), pages(epoch * 5, 5))
+            .expect("written");
+        bench.run_well(&[]);
+    }
+    let manifest = |version: u64| workers::store::manifest::path(&bench.at("store"), version);
+    let flip = |path: &Path| {
+        let mut bytes = std::fs::read(path).expect("readable");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(path, bytes).expect("written");
+    };
+    let told = |name: &str, more: &[&str]| {
+        let output = bench.pagefold(name, more);
+        let out = String::from_utf8(output.stdout).expect("UTF-8");
+        (output.status.code(), out, failure(&output.stderr))
+    };
+    flip(&manifest(1));
+    assert_eq!(told("rollback", &["3"]).0, Some(0));
+    let (code, _, err) = told("rollback", &["1"]);
+    assert!(code == Some(74) && err.contains("there are 2, 3, 4, 5"), "{err}");
+    assert_eq!(told("gc", &[]).0, Some(0));
+    assert!(manifest(1).exists(), "without --delete nothing is deleted");
+    // What `verify` finds: a missing manifest, and the damage before it.
+    let third = std::fs::read(manifest(3)).expect("readable");
+    std::fs::remove_file(manifest(3)).expect("removed");
+    let (code, out, _) = told("verify", &[]);
+    let name = |version| manifest(version).file_name().expect("a name").display().to_string();
+    assert_eq!(code, Some(74), "{out}");
+    assert!(out.contains(&name(3)) && out.contains(&name(1)) && !out.contains(&name(2)), "{out}");
+    std::fs::write(manifest(3), third).expect("written");
+    assert_eq!(told("gc", &["--delete"]).0, Some(0));
+    assert!(!manifest(1).exists() && manifest(2).exists());
+    assert_eq!(told("verify", &[]).0, Some(0));
+    // One in the range that is kept stops it.
+    flip(&manifest(3));
+    let (code, _, err) = told("gc", &["--delete"]);
+    assert!(code == Some(74) && err.contains("nothing is deleted"), "{err}");
+}
+
+/// `verify --full` did not read the list of rejected records of an earlier epoch, for which a
+/// rollback refused. It names the list, and the rollback does without it.
+#[test]
+fn a_damaged_list_of_rejects_stops_no_rollback() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5) + "no record\n").expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1.0"]);
+    std::fs::write(bench.at("in/2.jsonl"), pages(5, 5)).expect("written");
+    bench.run_well(&[]);
+    let mut lists = std::fs::read_dir(bench.at("store/data/rejects")).expect("listed");
+    let list = lists.next().expect("one list").expect("listed").path();
+    std::fs::write(&list, "{}").expect("written");
+    let output = bench.pagefold("verify", &["--full"]);
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    let name = list.file_name().expect("a name").display().to_string();
+    assert!(output.status.code() == Some(74) && out.contains(&name), "{out}");
+    assert!(bench.pagefold("rollback", &["1"]).status.success());
+    assert_eq!(bench.head().manifest.rejects, None);
+}
+
+/// What a person puts beside the attempts went with the next commit.
+#[test]
+fn a_commit_deletes_attempts_alone() {
+    let bench = bench("");
+    std::fs::create_dir_all(bench.at("store/attempt/notes")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    bench.run_well(&[]);
+    let left = std::fs::read_dir(bench.at("store/attempt")).expect("listed");
+    let left: Vec<_> = left.map(|entry| entry.expect("listed").file_name()).collect();
+    assert_eq!(left, ["notes"]);
+}
+
+/// An epoch whose inputs were all useless counted as one that read, so that pages expired of which
+/// nothing newer was known.
+#[test]
+fn an_epoch_that_read_nothing_expires_nothing() {
+    let bench = bench("[pages]\nretain_epochs = 1\n");
+    let reads = ["--set", "read.rejects_max=1.0"];
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    assert_eq!(run(&bench, NOW, &reads).0, Some(0));
+    std::fs::write(bench.at("in/2.jsonl"), "garbage\n").expect("written");
+    assert_eq!(run(&bench, NOW, &reads).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 5);
+    std::fs::write(bench.at("in/3.jsonl"), pages(5, 2)).expect("written");
+    let (code, _, err) = run(&bench, NOW, &[&reads[..], &["--allow", "expired"]].concat());
+    assert_eq!((code, bench.lines("members").len()), (Some(0), 2), "{err}");
+}
+
 /// A jump of the share of folded pages stops before the commit, and passes with `--allow`.
 #[test]
 fn a_jump_of_folds_is_refused() {

@@ -168,7 +168,8 @@ pub fn commit(
         let is_named = refusal.guard() == Some(Guard::Rejects.name());
         return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
     }
-    let consumed = consumed(job, store, head, plan, &read.finished)?;
+    let retention = splits::retention(plan, &attempt)?;
+    let consumed = consumed(job, store, head, plan, retention, &read.finished)?;
     let rejects = (read.listed.lines > 0).then(|| read.rejects.store(store)).transpose()?;
     let manifest = Manifest {
         format: manifest::FORMAT,
@@ -185,7 +186,7 @@ pub fn commit(
         tables,
         folded,
         unexamined,
-        retention: plan.retention,
+        retention,
         sources: sources(job, head, plan),
         consumed,
         consumed_before: head.map_or_else(Vec::new, |head| head.manifest.consumed_before.clone()),
@@ -197,12 +198,7 @@ pub fn commit(
     durable::sync_folder(&store.data())?;
     durable::sync_folder(store.root())?;
     let head = manifest::commit(store.root(), &manifest)?;
-    // No other plan of this epoch can be committed any more. Attempts that cannot be removed are
-    // harmless.
-    let attempts = plan::attempts(store.root());
-    if let Err(error) = std::fs::remove_dir_all(&attempts) {
-        tracing::warn!(%error, attempts = %attempts.display(), "cannot clear finished attempts");
-    }
+    plan::clear_attempts(store.root());
     Ok(Committed { head, counts: read.counts, left })
 }
 
@@ -253,11 +249,12 @@ fn consumed(
     store: &Store,
     head: Option<&Head>,
     plan: &Plan,
+    retention: Retention,
     finished: &Finished,
 ) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
     // Without either the epoch changed no page, and a rebuild does not need it.
-    if plan.inputs.is_empty() && plan.retention == Retention::default() {
+    if plan.inputs.is_empty() && retention == Retention::default() {
         return Ok(consumed);
     }
     let reading = Reading::of(job);
@@ -266,7 +263,7 @@ fn consumed(
         taken,
         reading: reading.clone(),
     };
-    let taken = taken(plan, finished)?;
+    let taken = finished.taken(plan)?;
     let of_bytes: BTreeMap<&str, Taken> =
         plan.inputs.iter().map(|input| input.digest.as_str()).zip(taken.iter().copied()).collect();
     let of_twin = |input: &Input| of_bytes.get(input.digest.as_str()).copied().unwrap_or_default();
@@ -300,23 +297,9 @@ fn consumed(
         file: store.write_lines("consumed", &lines)?,
         read: read.len() as u64,
         barren: barren.len() as u64,
-        retention: plan.retention,
+        retention,
         gone_min: plan.gone_min,
         undone: false,
     });
     Ok(consumed)
-}
-
-/// What became of the records of each input of `plan`.
-fn taken(plan: &Plan, finished: &Finished) -> Result<Vec<Taken>> {
-    let mut taken = vec![Taken::default(); plan.inputs.len()];
-    for (_, done) in &finished.splits {
-        for (&input, &part) in &done.taken {
-            let whole = taken.get_mut(input);
-            whole
-                .ok_or_else(|| Error::internal("a split of an input that was not planned"))?
-                .add(part);
-        }
-    }
-    Ok(taken)
 }

@@ -54,7 +54,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let visits = epoch.split_visits()?;
     let before = Before { pages: epoch.before()?, urls: epoch.before()?, gone: epoch.before()? };
     let complete = plan.complete.then_some(plan.source);
-    let lapse = LapseRule { retention: plan.retention, complete, seen_max: seen_max(plan) };
+    let retention = splits::retention(plan, &epoch.shared.attempt)?;
+    let lapse = LapseRule { retention, complete, seen_max: seen_max(plan) };
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
     let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
     let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min };

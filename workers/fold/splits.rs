@@ -12,6 +12,7 @@ use crate::plan::consumed::Taken;
 use crate::plan::division::reader_of;
 use crate::store::digest;
 use crate::store::lookup::{Lookup, Place};
+use crate::store::manifest::Retention;
 use crate::store::pool::Pool;
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::Row;
@@ -166,6 +167,38 @@ pub struct Finished {
     /// The inputs that changed while they were read, and are left to a later epoch. No split that
     /// is taken has anything of them.
     pub left: BTreeSet<usize>,
+}
+
+impl Finished {
+    /// What became of the records of each input of `plan`.
+    pub fn taken(&self, plan: &Plan) -> Result<Vec<Taken>> {
+        let mut taken = vec![Taken::default(); plan.inputs.len()];
+        for (_, done) in &self.splits {
+            for (&input, &part) in &done.taken {
+                let whole = taken.get_mut(input);
+                whole
+                    .ok_or_else(|| Error::internal("a split of an input that was not planned"))?
+                    .add(part);
+            }
+        }
+        Ok(taken)
+    }
+}
+
+/// When pages expire by `plan`, whose splits are finished. An epoch whose inputs were all useless
+/// read nothing that could have seen a page.
+pub fn retention(plan: &Plan, attempt: &Path) -> Result<Retention> {
+    if plan.inputs.is_empty() || plan.epoch_min_useless == plan.retention.epoch_min {
+        return Ok(plan.retention);
+    }
+    let finished = all(plan, attempt)?;
+    let is_useful =
+        |(input, taken): (usize, Taken)| !taken.is_barren() && !finished.left.contains(&input);
+    let epoch_min = match finished.taken(plan)?.into_iter().enumerate().any(is_useful) {
+        true => plan.retention.epoch_min,
+        false => plan.epoch_min_useless,
+    };
+    Ok(Retention { epoch_min, ..plan.retention })
 }
 
 /// The finished splits of `plan`.

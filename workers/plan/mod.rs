@@ -82,6 +82,10 @@ pub struct Plan {
     pub passed: Vec<Passed>,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
+    /// Its least epoch if all inputs turn out to be useless: the epoch then is none that read
+    /// something.
+    #[serde(default)]
+    pub epoch_min_useless: u32,
     /// Pages that are gone since before this time are forgotten. It is not part of the digest.
     #[serde(default)]
     pub gone_min: i64,
@@ -223,6 +227,16 @@ fn give_up(attempt: &Path) {
     if let Err(error) = std::fs::remove_dir_all(attempt) {
         tracing::warn!(%error, attempt = %attempt.display(), "cannot remove an attempt");
     }
+}
+
+/// Deletes all attempts after a commit: none of them can be committed any more. Other entries stay.
+pub fn clear_attempts(store: &Path) {
+    match all_attempts(store) {
+        Ok(attempts) => attempts.iter().for_each(|attempt| give_up(attempt)),
+        Err(error) => tracing::warn!(%error, "cannot list the finished attempts"),
+    }
+    // It stays if something else is in it.
+    let _ = std::fs::remove_dir(attempts(store));
 }
 
 /// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
@@ -445,7 +459,8 @@ fn plan_of(
     let manifest = head.map(|head| &head.manifest);
     let (replayed, replayed_retention) = replayed.unzip();
     let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
-    let mut reading: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
+    let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
+    let mut reading = read_before.clone();
     reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
     let written = |manifest: &Manifest| {
         let path = manifest::path(store.root(), manifest.version);
@@ -458,6 +473,11 @@ fn plan_of(
     });
     let retention =
         replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
+    // What is replayed is known to have read something or not.
+    let epoch_min_useless = match replayed_retention.flatten() {
+        Some(known) => known.epoch_min,
+        None => job.pages.retention(&read_before, logical_time).epoch_min,
+    };
     let (decision, view) = (digest_of(&job.decision()), digest_of(&job.view()));
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
@@ -499,6 +519,7 @@ fn plan_of(
         again: found.again,
         passed: Vec::new(),
         retention: Retention { time_min: 0, ..retention },
+        epoch_min_useless,
         gone_min: 0,
         logical_time: 0,
         comes_back,

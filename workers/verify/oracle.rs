@@ -140,6 +140,7 @@ fn watched_epoch(
         again: false,
         passed: Vec::new(),
         retention: Retention::default(),
+        epoch_min_useless: 0,
         gone_min: i64::MIN,
         logical_time: 0,
         comes_back: false,
