@@ -42,7 +42,8 @@ pub struct PageContent {
     pub diff: i32,
 }
 
-/// Visits that a worker has in memory at once.
+/// Visits that a worker has in memory at once, unless one URL has more: all of one URL are decided
+/// together.
 pub const PASS_ROWS: u64 = 1 << 19;
 /// Bytes of visits that a worker has in memory at once: rows may have long URLs.
 const PASS_BYTES: u64 = 128 << 20;
