@@ -1,3 +1,4 @@
+use crate::random::Random;
 use crate::workbench::Bench;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -85,47 +86,62 @@ fn a_corrected_mapping_needs_no_rebuild() {
     assert!(run(&wrong, &fields).1.contains("nothing due: every input is consumed"));
 }
 
-/// Another field makes rows due again that were accepted under the wrong one, archives not; a
-/// raised limit those inputs that had rejected records. The rest stays consumed.
+/// A raised limit or another field made consumed inputs due again, which were read after newer
+/// deliveries and won over them. They stay as they were read, and each run names one; archives have
+/// no fields. A rebuild reads each in its turn: after it all is as if the options had never been
+/// other ones.
 #[test]
-fn other_options_of_reading_make_inputs_due() {
-    let bench = bench("");
-    let line = |url: &str, text: &str| {
-        format!("{{\"url\":\"http://a.example/{url}\",\"title\":\"t\",\"text\":\"{text}\"}}\n")
+fn other_options_of_reading_wait_for_a_rebuild() {
+    let short = ["--set", "read.limits.line_bytes_max=300", "--set", "read.fields.text=\"title\""];
+    let lax = ["--set", "read.rejects_max=0.9"];
+    let line = |url: u64, text: &str| {
+        format!(
+            "{{\"url\":\"http://a.example/{url}\",\"title\":\"of {url}\",\"text\":\"{text}\"}}\n"
+        )
     };
-    std::fs::write(bench.at("in/1.jsonl"), line("1", "one text of its own")).expect("written");
-    std::fs::write(
-        bench.at("in/2.jsonl"),
-        line("2", "two texts") + &line("3", &"long ".repeat(60)),
-    )
-    .expect("written");
-    let body = "<p>an archive has no fields</p>";
-    let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
-    let warc = format!(
-        "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/w\r\nWARC-Date: 2024-01-01T00:00:00Z\r\n\
-         Content-Type: application/http;msgtype=response\r\nContent-Length: {}\r\n\r\n{http}\r\n\r\n",
-        http.len()
-    );
-    std::fs::write(bench.at("in/3.warc"), warc).expect("written");
-    let read = |more: &[&str]| {
-        let (code, out, err) =
-            run(&bench, &[&["--json", "--set", "read.rejects_max=0.9"], more].concat());
-        assert_eq!(code, Some(0), "{err}");
-        let epochs =
-            out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-        epochs.filter_map(|epoch| epoch["counters"]["read"].as_u64()).collect::<Vec<u64>>()
-    };
-    let short = ["--set", "read.limits.line_bytes_max=200", "--set", "read.fields.text=\"title\""];
-    assert_eq!(read(&short), [4]);
-    assert!(read(&short).is_empty());
-    assert_eq!(read(&short[2..]), [2], "the limit concerns the file with a long line");
-    assert!(read(&short[2..]).is_empty());
-    assert_eq!(read(&[]), [1, 2], "in the order in which they came");
-    assert_eq!(urls(&bench).len(), 4);
-    assert!(read(&[]).is_empty());
-    let texts: Vec<u64> =
-        bench.lines("members").iter().filter_map(|row| row["chars"].as_u64()).collect();
-    assert!(texts.iter().all(|chars| *chars > 1), "every page has its text: {texts:?}");
+    for seed in 1..=4 {
+        println!("seed {seed}");
+        let mut random = Random(seed);
+        let (changed, right) = (bench(""), bench(""));
+        let body = "<p>an archive has no fields</p>";
+        let http = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
+        let warc = format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/1\r\n\
+             WARC-Date: 2024-01-01T00:00:00Z\r\nContent-Type: application/http;msgtype=response\r\n\
+             Content-Length: {}\r\n\r\n{http}\r\n\r\n",
+            http.len()
+        );
+        for night in 1..=4 {
+            let mut lines = line(9, "is read with all options");
+            for url in 0..6 {
+                lines += &match random.below(4) {
+                    0 => String::new(),
+                    1 => format!("{{\"url\":\"http://a.example/{url}\",\"deleted\":true}}\n"),
+                    2 => line(url, &format!("of night {night} {}", "long ".repeat(60))),
+                    _ => line(url, &format!("of night {night} and short")),
+                };
+            }
+            for bench in [&changed, &right] {
+                std::fs::write(bench.at(&format!("in/{night}.jsonl")), &lines).expect("written");
+                let archive = bench.at(&format!("in/{night}.warc"));
+                std::fs::write(archive, &warc).expect("written");
+            }
+            let more = if night < 4 { [&short[..], &lax].concat() } else { lax.to_vec() };
+            let (code, out, err) = run(&changed, &more);
+            assert_eq!(code, Some(0), "{err}");
+            assert_eq!(out.contains("1.jsonl was read with other"), night == 4, "{out}");
+            assert_eq!(run(&right, &lax).0, Some(0));
+        }
+        let (epoch, tables) = (changed.head().manifest.epoch, changed.tables());
+        let (code, out, _) = run(&changed, &lax);
+        assert!(code == Some(0) && out.contains("nothing due"), "{out}");
+        assert!(out.contains("1.jsonl was read with other") && out.contains("rebuild"), "{out}");
+        assert_eq!((changed.head().manifest.epoch, changed.tables()), (epoch, tables));
+        assert!(changed.pagefold("rebuild", &lax).status.success());
+        changed.assert_same_tables(&right, &format!("seed {seed}"));
+        assert_eq!(changed.multisets(), right.multisets(), "seed {seed}");
+        assert!(run(&changed, &lax).1.contains("nothing due: every input is consumed; the store"));
+    }
 }
 
 /// A delta whose bytes had come before was skipped, so that a page stayed gone that was back, and

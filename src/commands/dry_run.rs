@@ -134,7 +134,11 @@ fn text(
         line("", format!("and {} more", grouped((plan.inputs.len() - INPUTS_SHOWN) as u64)));
     }
     if plan.again {
-        line("", "they were consumed, and are read again with other options of reading".into());
+        line(
+            "",
+            "nothing of them was accepted; they are read again with other options of reading"
+                .into(),
+        );
     }
     if plan.complete {
         line("", "they are a complete snapshot: pages that it lacks go".into());

@@ -132,8 +132,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 guards::check_space(&job.store, input_bytes, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology(arguments, ranks)?.peers())?;
                 head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
-                // What other options of reading made due comes epoch by epoch, and so do very many
-                // inputs.
+                // What is read again with other options of reading comes epoch by epoch, and so do
+                // very many inputs.
                 again = inputs_max == usize::MAX
                     && (plan.again || plan.inputs.len() == plan::INPUTS_MAX);
                 if !again {
@@ -202,8 +202,10 @@ pub fn epoch(
         |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
     let (missing_kept, superseded) =
         (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
+    let history = History::read(job, store, Some(&head))?;
     let outcome = Outcome {
-        barren: History::read(job, store, Some(&head))?.barren(),
+        barren: history.barren(),
+        read_otherwise: history.read_otherwise(job)?,
         missing_kept,
         job,
         workers: topology.workers,
@@ -263,8 +265,8 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
         export::export(job, store, head)?;
     }
-    let not_consumed = History::read(job, store, Some(head))?.barren();
-    report::nothing_due(job, head, &not_consumed, arguments)
+    let history = History::read(job, store, Some(head))?;
+    report::nothing_due(job, head, &history.barren(), history.read_otherwise(job)?, arguments)
 }
 
 /// Does the work in threads of this process.

@@ -46,6 +46,8 @@ pub struct Outcome<'a> {
     pub counts: &'a Counts,
     /// The inputs that gave no record and are not consumed.
     pub barren: Vec<String>,
+    /// An input that the job reads otherwise than it was read.
+    pub read_otherwise: Option<String>,
     /// Pages that a complete snapshot lacks and that were kept.
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
@@ -89,6 +91,7 @@ impl Outcome<'_> {
             "refused": self.processes.iter().flat_map(|process| process.refused.values()).sum::<u64>(),
             "inputs": self.plan.inputs.len(),
             "inputs_not_consumed": self.barren,
+            "input_read_otherwise": self.read_otherwise,
             "inputs_left": self.left,
             "inputs_passed_by": self.plan.passed,
             "inputs_same_bytes": self.plan.same_bytes.len(),
@@ -196,6 +199,9 @@ impl Outcome<'_> {
                 "due",
                 format!("{}; they stay due until they or [read] change", barren(&self.barren)),
             );
+        }
+        if let Some(path) = &self.read_otherwise {
+            line(&mut out, "otherwise", otherwise(path));
         }
         if self.missing_kept > 0 {
             let (pages, unreadable) =
@@ -419,6 +425,14 @@ fn barren(paths: &[String]) -> String {
     format!("{inputs} gave no record and {are} not consumed: {named}{more}")
 }
 
+/// That the job reads the consumed input at `path` otherwise, as a person reads it.
+fn otherwise(path: &str) -> String {
+    format!(
+        "{path} was read with other [read.fields] or [read.limits] and stays as it was; `pagefold rebuild JOB` \
+         reads all inputs again, each in its turn"
+    )
+}
+
 /// Which input keeps one worker busy while others have nothing to read: a compressed file is one
 /// stream, whatever its size. `reads` is the verb.
 pub fn undivided(
@@ -438,25 +452,29 @@ pub fn undivided(
 
 /// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
 pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
-    idle(arguments, 0, &[], || {
+    idle(arguments, 0, &[], None, || {
         "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
          and at its end or next start"
             .to_owned()
     })
 }
 
-/// Reports that nothing is due. `not_consumed` are the inputs that gave no record.
+/// Reports that nothing is due. `not_consumed` are the inputs that gave no record;
+/// `read_otherwise` is one that the job reads otherwise than it was read.
 pub fn nothing_due(
     job: &Job,
     head: &Head,
     not_consumed: &[String],
+    read_otherwise: Option<String>,
     arguments: &cli::Run,
 ) -> Result<()> {
-    idle(arguments, head.manifest.epoch, not_consumed, || {
-        let inputs = match not_consumed {
+    let read_otherwise = read_otherwise.as_deref();
+    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
+        let mut inputs = match not_consumed {
             [] => "every input is consumed".to_owned(),
             paths => format!("{}, until they or [read] change", barren(paths)),
         };
+        inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
         let alone = job
             .single_signature()
             .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
@@ -469,12 +487,16 @@ fn idle(
     arguments: &cli::Run,
     epoch: u64,
     not_consumed: &[String],
+    read_otherwise: Option<&str>,
     why: impl FnOnce() -> String,
 ) -> Result<()> {
     if arguments.json {
-        return print_json(
-            &json!({ "epoch": epoch, "due": false, "inputs_not_consumed": not_consumed }),
-        );
+        return print_json(&json!({
+            "epoch": epoch,
+            "due": false,
+            "inputs_not_consumed": not_consumed,
+            "input_read_otherwise": read_otherwise,
+        }));
     }
     if arguments.quiet {
         return Ok(());

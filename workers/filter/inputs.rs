@@ -56,7 +56,15 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
             return Err(Error::new(Kind::NoInput, format!("{}: {why}", input.shown())));
         }
         if history.is_read_otherwise(last, &input)? {
-            return Err(unread("was read with other [read.fields] or [read.limits]"));
+            let why = "was read with other [read.fields] or [read.limits]";
+            if last.taken.is_barren() {
+                return Err(unread(why));
+            }
+            let line = format!(
+                "{}: {why}; put them back, or let `pagefold rebuild JOB` read it again",
+                input.shown()
+            );
+            return Err(Error::new(Kind::NoInput, line));
         }
         let consumed = head.manifest.consumed.iter().find(|consumed| Some(consumed.epoch) == epoch);
         let source =

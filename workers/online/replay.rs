@@ -22,7 +22,7 @@ pub fn due(job: &Job, opened: &Opened, folder: &Path) -> Result<BTreeMap<u64, Pa
     let mut due = BTreeMap::new();
     for (file, path) in sealed(folder)? {
         let input = Input::stat(&path)?;
-        if !history.is_as_it_was(&input) && history.due(&history.digested(input)?)? == Due::New {
+        if !history.is_as_it_was(&input) && history.due(&history.digested(input)?) == Due::New {
             due.insert(file, path);
         }
     }

@@ -6,13 +6,17 @@
 //! size, time and inode are those of a consumed file, and no consumed path holds it any more.
 //!
 //! An input of which nothing was accepted is not consumed. Its bytes would give nothing again, so
-//! it is due when they or the job's options of reading change. These make consumed inputs due, too:
-//! other fields all inputs of rows, since fields decide what a row says; another limit those that
-//! had rejected records, since a limit rejects and does nothing else.
+//! it is due when they or the job's options of reading change.
+//!
+//! Other options of reading do not make a consumed input due: other fields would give other records
+//! of inputs of rows, and another limit of those that had rejected records. But an epoch reads later
+//! than all before it. So an old delivery would win over newer ones, and pages would be back that
+//! were removed or have expired since. Only a rebuild reads each input again in its turn; a run says
+//! that there are such inputs ([`History::read_otherwise`]).
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::inputs::{Input, unspelled};
+use crate::plan::inputs::{self, Input, unspelled};
 use crate::read;
 use crate::store::lists::Lists;
 use crate::store::manifest::{Consumed, Head};
@@ -20,7 +24,6 @@ use crate::store::{Store, digest_of};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// What became of the records of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +95,8 @@ fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec
 pub enum Due {
     /// It has new bytes.
     New,
-    /// It has the bytes that this epoch read with other options of reading.
+    /// It has the bytes that this epoch read with other options of reading, by which nothing was
+    /// accepted.
     Again(u64),
     /// It was consumed under another path: the line of its new path.
     Renamed(Box<ConsumedInput>),
@@ -150,21 +154,22 @@ impl History {
     }
 
     /// Whether `input`, which has its digest, is due.
-    pub fn due(&self, input: &Input) -> Result<Due> {
+    pub fn due(&self, input: &Input) -> Due {
         let at_path =
             self.by_path.get(&input.path).filter(|(_, last)| last.input.digest == input.digest);
         let Some((epoch, last)) = at_path.or_else(|| self.renamed(input)) else {
-            return Ok(Due::New);
+            return Due::New;
         };
         if let Some(epoch) = epoch
-            && self.concerns(last, &input.file())?
+            && last.taken.is_barren()
+            && last.reading != self.reading
         {
-            return Ok(Due::Again(*epoch));
+            return Due::Again(*epoch);
         }
         if last.input.path == input.path {
-            return Ok(Due::No);
+            return Due::No;
         }
-        Ok(Due::Renamed(Box::new(ConsumedInput { input: input.clone(), ..last.clone() })))
+        Due::Renamed(Box::new(ConsumedInput { input: input.clone(), ..last.clone() }))
     }
 
     /// The consumption of the file that `input` was before it was renamed.
@@ -188,17 +193,6 @@ impl History {
         found
     }
 
-    /// Whether other options of reading than those of `last` concern it. It is at `path` now.
-    fn concerns(&self, last: &ConsumedInput, path: &Path) -> Result<bool> {
-        let (then, now) = (&last.reading, &self.reading);
-        if then == now {
-            return Ok(false);
-        }
-        Ok(last.taken.is_barren()
-            || then.limits != now.limits && last.taken.rejected > 0
-            || then.fields != now.fields && read::has_rows(path)?)
-    }
-
     /// Whether the pages of `input`, which has its digest, were taken by an epoch that no rollback
     /// undid, from this or another path.
     pub fn holds(&self, input: &Input) -> bool {
@@ -219,7 +213,35 @@ impl History {
 
     /// Whether the job reads `input`, which was consumed as `last`, otherwise than it was read.
     pub fn is_read_otherwise(&self, last: &ConsumedInput, input: &Input) -> Result<bool> {
-        self.concerns(last, &input.file())
+        let (then, now) = (&last.reading, &self.reading);
+        if then == now {
+            return Ok(false);
+        }
+        Ok(last.taken.is_barren()
+            || then.limits != now.limits && last.taken.rejected > 0
+            || then.fields != now.fields && read::has_rows(&input.file())?)
+    }
+
+    /// The first input of `job` that is consumed and that the job reads otherwise than it was read;
+    /// there may be others.
+    pub fn read_otherwise(&self, job: &Job) -> Result<Option<String>> {
+        let is_other = |(epoch, last): &(Option<u64>, ConsumedInput)| {
+            epoch.is_some() && !last.taken.is_barren() && last.reading != self.reading
+        };
+        if !self.by_path.values().any(is_other) {
+            return Ok(None);
+        }
+        for path in inputs::find(&job.read.inputs)? {
+            // A file that has gone or changed meanwhile is none that was consumed.
+            let Ok(input) = Input::stat(&path) else { continue };
+            let found = self.by_path.get(&input.path).filter(|found| is_other(found));
+            if let Some((_, last)) = found.filter(|(_, last)| last.input.looks_like(&input))
+                && self.is_read_otherwise(last, &input).unwrap_or(false)
+            {
+                return Ok(Some(input.shown()));
+            }
+        }
+        Ok(None)
     }
 
     /// The paths of the inputs that are there as they were when nothing of them was accepted.

@@ -74,8 +74,8 @@ pub struct Plan {
     pub same_bytes: Vec<Input>,
     /// The inputs that are not read, because they were consumed under another name.
     pub renamed: Vec<ConsumedInput>,
-    /// Whether the inputs were consumed before and are read again with other options. Others may be
-    /// due then, which come after them.
+    /// Whether the inputs are read again with other options, by which something may be accepted of
+    /// them. Others may be due then, which come after them.
     pub again: bool,
     /// Files of folders that are no crawl. They are not part of the digest.
     #[serde(default)]
@@ -296,8 +296,9 @@ pub const INPUTS_MAX: usize = 1_000_000;
 /// with new bytes that were not consumed yet; or all inputs of a complete snapshot, unless it
 /// equals the last one.
 ///
-/// If other options of reading make consumed inputs due, those that the earliest epoch read come
-/// first and alone, so that they are read in the order in which they were delivered.
+/// If other options of reading make inputs due of which nothing was accepted, those that the
+/// earliest epoch read come first and alone, so that they are read in the order in which they were
+/// delivered.
 fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
     let inputs_max = inputs_max.min(INPUTS_MAX);
     let history = History::read(job, store, head)?;
@@ -311,7 +312,7 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
     let mut again: Vec<(u64, Input)> = Vec::new();
     for input in all.iter().filter(|input| history.is_as_it_was(input)) {
         let input = history.digested(input.clone())?;
-        if let Due::Again(epoch) = history.due(&input)? {
+        if let Due::Again(epoch) = history.due(&input) {
             again.push((epoch, input));
         }
     }
@@ -331,7 +332,7 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
             break;
         }
         let Some(input) = examiner.digested(input)? else { continue };
-        match history.due(&input)? {
+        match history.due(&input) {
             Due::New | Due::Again(_) => found.push(input),
             Due::Renamed(line) => found.renamed.push(*line),
             Due::No => {}
