@@ -26,7 +26,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -530,19 +530,41 @@ mod tests {
         (start..start + n).filter_map(|n| char::from_u32(0x4e00 + n % 20_000)).collect()
     }
 
+    /// Three words and a counter, as each of two texts has them.
+    fn replaced_words() -> impl Strategy<Value = [String; 2]> {
+        let words = || proptest::collection::vec("[a-d]{3}", 3);
+        let side = || {
+            (words(), 0u32..100_000).prop_map(|(words, views)| {
+                format!(" {} and {views} views {} in {} ", words[0], words[1], words[2])
+            })
+        };
+        (side(), side()).prop_map(|(a, b)| [a, b])
+    }
+
     proptest! {
         /// A verdict is symmetric and repeatable, with and without texts, and a text is read at
         /// most once.
         #[test]
         fn symmetric_and_pure(
             body in "[a-z0-9一-十 ]{0,300}",
+            counters in proptest::collection::vec((0usize..300, replaced_words()), 0..4),
             front in "[三五七 ]{0,30}",
             edits in proptest::collection::vec((0usize..300, "[x-z八九0-9]{0,9}"), 0..6),
             kept in any::<(bool, bool)>(),
             words_chars_max in prop_oneof![Just(0), Just(160), Just(u32::MAX)],
             facts in prop_oneof![Just(Facts::Off), Just(Facts::Numbers), Just(Facts::Names), Just(Facts::Words)],
         ) {
-            let mut other: Vec<char> = body.chars().collect();
+            // The body with counters and words, each with another one in the other text.
+            let with = |side: usize| {
+                let mut text: Vec<char> = body.chars().collect();
+                for (at, sides) in &counters {
+                    let at = at % (text.len() + 1);
+                    text.splice(at..at, sides[side].chars());
+                }
+                text
+            };
+            let body: String = with(0).into_iter().collect();
+            let mut other = with(1);
             for (at, put) in &edits {
                 let at = at % (other.len() + 1);
                 other.splice(at..(at + 2).min(other.len()), put.chars());

@@ -104,6 +104,12 @@ pub(super) fn classified(
     y: &Tokens<'_>,
     options: &Options,
 ) -> Option<Vec<(Span, PartKind)>> {
+    // The verdict reads the texts in one order, too.
+    if y.text < x.text {
+        let mut found = classified(y, x, options)?;
+        found.iter_mut().for_each(|(span, _)| std::mem::swap(&mut span.a, &mut span.b));
+        return Some(found);
+    }
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
     let longer = lengths[0].max(lengths[1]);
     let found = settle(x, y, &spans(x, y, edits_max([x, y], lengths, options))?);

@@ -70,6 +70,8 @@ pub fn compare(
     (common, all): (usize, usize),
     options: &Options,
 ) -> Measure {
+    // Whatever a rule takes from one side alone, it takes from the same text in both orders.
+    let (x, y) = if y.text < x.text { (y, x) } else { (x, y) };
     let plain = (common * 10_000 / all.max(1)) as u16;
     let unlike = |similarity| Measure { similarity, fact: None, headline: false };
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
@@ -197,7 +199,11 @@ pub(super) fn replaced_words<'s>(
     short: bool,
     options: &Options,
 ) -> impl Iterator<Item = (&'s Span, Difference)> {
-    let near = |left: &Span, right: &Span| right.a.start - left.a.end <= CLAUSE_GAP_TOKENS;
+    // Furniture between two edits may be longer on one side. Both count, so that the order of the
+    // texts does not.
+    let near = |left: &Span, right: &Span| {
+        (right.a.start - left.a.end).max(right.b.start - left.b.end) <= CLAUSE_GAP_TOKENS
+    };
     let edits = if options.facts < Facts::Names { &[] } else { edits };
     let clauses = edits
         .chunk_by(move |left, right| near(left, right))
@@ -275,5 +281,31 @@ impl Sums {
         let weight = longer.clamp(SHORT_CHARS, LONG_CHARS) - SHORT_CHARS;
         let range = LONG_CHARS - SHORT_CHARS;
         ((aligned.min(10_000) * (range - weight) + grams.min(10_000) * weight) / range) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::numbers::is_digit;
+
+    /// A verdict does not depend on the order of two texts: an edit beside furniture that is longer
+    /// on one side is near the next edit on both sides or on none.
+    #[test]
+    fn furniture_between_edits() {
+        let options = Options::default();
+        let of = |words: &str| format!("there it chose {words} when the council met in the hall");
+        let (a, b) =
+            (of("alpha and 5 views walker in garden"), of("delta and 1234 views potter in oxford"));
+        let (x, y) = (Tokens::of(&*a).expect("short"), Tokens::of(&*b).expect("short"));
+        let replaced = |x: &Tokens<'_>, y: &Tokens<'_>| {
+            let spans = settle(x, y, &spans(x, y, 100).expect("near"));
+            let edits: Vec<&Span> =
+                spans.iter().filter(|span| !is_digit(x.token(span.a.start))).collect();
+            replaced_words(x, y, &edits, true, &options).count()
+        };
+        assert_eq!(replaced(&x, &y), 3);
+        assert_eq!(replaced(&y, &x), 3);
+        assert_eq!(compare(&x, &y, (0, 1), &options), compare(&y, &x, (0, 1), &options));
     }
 }
