@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! bounds of sketches below every rule's minimum            refused    sketch_refused
-//! bounds of 5-gram sketches >= similarity_min, and long,
-//!   and no other number                                    accepted   sketch
+//! bounds of 5-gram sketches >= similarity_min, and
+//!   replaced facts do not matter                           accepted   sketch
 //! else, if both texts are kept (only now are they read):
 //!   5-grams below every rule's minimum                     refused    coverage_refused, or
 //!                                                                     shingles_refused
@@ -383,7 +383,7 @@ fn by_sketches(
     let other_numbers = number_set::conflict(x.numerals, y.numerals);
     if let Some(long) = long
         && long.band(options.similarity_min) == Band::Clear
-        && (!facts_matter || all_long && !other_numbers)
+        && !facts_matter
     {
         return Ok(Verdict::accept(long.similarity, Reason::Sketch));
     }
@@ -594,7 +594,7 @@ mod tests {
     fn rules() {
         let options = Options::default();
         let long = text(0, 1000);
-        assert_eq!(verdict(&long, &long, &options), (true, Reason::Sketch));
+        assert_eq!(verdict(&long, &long, &options), (true, Reason::Shingles));
         assert_eq!(verdict(&long, &text(500, 1000), &options), (false, Reason::SketchRefused));
         // 1,000 characters, of which 100 differ at each end: J = 896 / 1096.
         assert_eq!(verdict(&long, &text(100, 1000), &options), (true, Reason::Shingles));
@@ -670,20 +670,40 @@ mod tests {
         assert_eq!(verdict(&text(0, 20), &headed, &options), (true, Reason::LeadingInsertion));
     }
 
-    /// Clear pairs of long texts are decided without reading them, and so are all others if no text
-    /// is kept.
+    /// A replaced fact refuses texts of up to `facts_chars_max` characters, however alike they are
+    /// and whatever number, ordinal, name or date it is.
+    #[test]
+    fn facts_of_long_texts() {
+        let options = Options::default();
+        for chars in [1200, 3000, 4400] {
+            let body = text(0, chars);
+            let of = |fact: &str| format!("{fact}。{body}另有5件事，9件事，3件事。");
+            for (a, b, reason) in [
+                ("原告张伟诉被告李强", "原告王芳诉被告刘洋", Reason::Names),
+                ("第七次会议在京举行", "第九次会议在京举行", Reason::Numerals),
+                ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Reason::Names),
+                ("2022年度工作报告", "2150年度工作报告", Reason::Numerals),
+                ("定于3月5日召开", "定于3月9日召开", Reason::Numerals),
+            ] {
+                assert_eq!(verdict(&of(a), &of(b), &options), (false, reason), "{a} {chars}");
+            }
+        }
+    }
+
+    /// Clear pairs are decided without reading them where replaced facts do not matter, and so are
+    /// all others if no text is kept.
     #[test]
     fn texts_are_read_rarely() {
-        let reads = |a: &str, b: &str| {
+        let reads = |a: &str, b: &str, facts_chars_max: u32| {
             let (a, b) = (Content::new(a), Content::new(b));
-            decide(&a, &b, 0, &Options::default());
+            decide(&a, &b, 0, &Options { facts_chars_max, ..Options::default() });
             (a.reads.get(), b.reads.get())
         };
         let long = text(0, 1000);
-        assert_eq!(reads(&long, &text(10, 1000)), (0, 0));
-        assert_eq!(reads(&long, &text(400, 1000)), (0, 0));
-        assert_eq!(reads(&long, &text(110, 1000)), (1, 1));
-        assert_eq!(reads(&format!("{long}11日"), &format!("{long}12日")), (1, 1));
+        assert_eq!(reads(&long, &text(10, 1000), 4500), (1, 1));
+        assert_eq!(reads(&long, &text(10, 1000), 999), (0, 0));
+        assert_eq!(reads(&long, &text(400, 1000), 4500), (0, 0));
+        assert_eq!(reads(&long, &text(110, 1000), 999), (1, 1));
         let (a, b) = (Content::without_text(&text(0, 50)), Content::without_text(&text(2, 50)));
         let verdict = decide(&a, &b, 0, &Options::default());
         assert_eq!((verdict.accepted, verdict.reason), (true, Reason::Sketch));
