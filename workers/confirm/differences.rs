@@ -76,7 +76,7 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
             b: span.b.start - back..span.b.end + on,
         };
         match settled.last_mut() {
-            Some(last) if belong(a, last, &span) => {
+            Some(last) if belong(a, b, last, &span) => {
                 last.a.end = span.a.end;
                 last.b.end = span.b.end;
             }
@@ -119,8 +119,12 @@ fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usiz
 }
 
 /// Whether two neighbouring spans are one replacement.
-fn belong(a: &Tokens<'_>, last: &Span, next: &Span) -> bool {
+fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let between = next.a.start - last.a.end;
+    // A number is one, however long it is.
+    if between == 0 && (numbers::joins(a, last.a.end) || numbers::joins(b, last.b.end)) {
+        return true;
+    }
     // A name may have a character in common with the one that it replaces. Words part at spaces.
     let inside = between == 0 || between == 1 && is_han_token(a, last.a.end);
     let longest =
@@ -160,7 +164,11 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
         let furniture = (found[0] || found[1]) && numbers::is_furniture(tokens, range);
         return if furniture { Difference::Furniture } else { Difference::Edit };
     }
-    if !(found[0] && found[1]) || x.len().max(y.len()) > FACT_TOKENS_MAX {
+    let one = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))
+    };
+    let long = x.len().max(y.len()) > FACT_TOKENS_MAX && !(one(a, &x) && one(b, &y));
+    if !(found[0] && found[1]) || long {
         return Difference::Edit;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
@@ -171,11 +179,23 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
         return Difference::Furniture;
     }
     let lacks = |these: &[u64], those: &[u64]| these.iter().any(|value| !those.contains(value));
+    let lacking = [lacks(&left, &right), lacks(&right, &left)];
+    let other = match lacking {
+        [false, false] => left.len() == right.len() && same_words(a, b, span),
+        _ => lacking[0] && lacking[1],
+    };
     let code = !short && (numbers::in_code(a, x) || numbers::in_code(b, y));
-    match lacks(&left, &right) && lacks(&right, &left) && !code && !is_slip(a, b, span) {
+    match other && !code && !is_slip(a, b, span) {
         true => Difference::Number,
         false => Difference::Edit,
     }
+}
+
+/// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that moved.
+fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let is_word = |token: &&str| !numbers::is_digit(token) && !numbers::is_numeral(token);
+    let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
+    left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
 }
 
 /// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
@@ -409,6 +429,28 @@ mod tests {
                 assert_eq!(differences(a, b), [without], "{a} | {b}");
             }
         }
+    }
+
+    /// A number is compared as a whole, however long it is and wherever its digits are equal.
+    #[test]
+    fn long_numbers_are_one() {
+        for (a, b) in [
+            ("第五百七十六次会议", "第五百零七次会议"),
+            ("2022年度工作报告", "2150年度工作报告"),
+            ("电话13812345678转王", "电话13987654321转王"),
+            ("证件310112198807095512号", "证件310104199211235528号"),
+        ] {
+            assert_eq!(differences(a, b), [Difference::Number], "{a} | {b}");
+            assert_eq!(differences(b, a), [Difference::Number], "{b} | {a}");
+        }
+    }
+
+    /// The same numbers in another order are other numbers: a result is not its reverse.
+    #[test]
+    fn order_of_numbers() {
+        assert_eq!(differences("主队2比1获胜", "主队1比2获胜"), [Difference::Number]);
+        assert_eq!(differences("the score was 2:1", "the score was 1:2"), [Difference::Number]);
+        assert_eq!(differences("甲得2票，乙得1票", "乙得1票，甲得2票"), [Difference::Edit]);
     }
 
     /// A sentence that is left out between two numbers cuts neither of them.
