@@ -222,7 +222,8 @@ pub fn of_words(
     if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
         return Difference::Edit;
     }
-    let (left, right) = (Words::around(a, x, dictionary), Words::around(b, y, dictionary));
+    let words_around = Words::around(a, x, dictionary).zip(Words::around(b, y, dictionary));
+    let Some((left, right)) = words_around else { return Difference::Edit };
     // A clause that was rewritten has other words, too.
     let all_words = left.words.max(right.words);
     if all_words > NAME_WORDS_MAX {
@@ -287,39 +288,62 @@ fn tagger() -> &'static Jieba {
     TAGGER.get_or_init(Jieba::new)
 }
 
-/// Windows whose words a thread remembers, of about 200 bytes each.
-const WINDOWS_MAX: usize = 1 << 16;
+/// The longest window whose words are looked for. A longer one holds what is no word, such as
+/// encoded data, or a whole text without spaces.
+const WINDOW_BYTES_MAX: usize = 768;
+
+/// Bytes of words that a thread remembers; most windows take about 200.
+const WINDOWS_BYTES_MAX: usize = 1 << 24;
+
+/// Words by the hash of their window, the place of the span in it and the dictionary.
+#[derive(Default)]
+struct Seen {
+    words: HashMap<u128, Rc<Words>>,
+    bytes: usize,
+}
 
 thread_local! {
-    /// Words by the hash of their window, the place of the span in it and the dictionary. To tag a
-    /// window takes longer than to align the texts, and each pair of an edited text has the same
-    /// windows on its side.
-    static SEEN: RefCell<HashMap<u128, Rc<Words>>> = RefCell::default();
+    /// To tag a window takes longer than to align the texts, and each pair of an edited text has the
+    /// same windows on its side.
+    static SEEN: RefCell<Seen> = RefCell::default();
 }
 
 impl Words {
-    /// The words that the tokens of `range` belong to.
+    /// The words that the tokens of `range` belong to; none if their window is too long.
     fn around(
         tokens: &Tokens<'_>,
         range: &Range<usize>,
         dictionary: Option<&UserDictionary>,
-    ) -> Rc<Words> {
+    ) -> Option<Rc<Words>> {
         let (from, to) =
             (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
         let base = tokens.places[from].start as usize;
         let window = &tokens.text[base..tokens.places[to - 1].end as usize];
+        if window.len() > WINDOW_BYTES_MAX {
+            return None;
+        }
         let start = tokens.places[range.start].start as usize - base;
         let end = tokens.places[range.end - 1].end as usize - base;
         let seed = ((start as u64) << 32 | end as u64) ^ dictionary.map_or(0, UserDictionary::key);
         let key = xxh3_128_with_seed(window.as_bytes(), seed);
         SEEN.with_borrow_mut(|seen| {
-            if seen.len() >= WINDOWS_MAX {
-                seen.clear();
+            if seen.bytes > WINDOWS_BYTES_MAX {
+                *seen = Seen::default();
             }
-            seen.entry(key)
-                .or_insert_with(|| Rc::new(Words::of(window, &(start..end), dictionary)))
-                .clone()
+            let Seen { words, bytes } = seen;
+            let words = words.entry(key).or_insert_with(|| {
+                let words = Words::of(window, &(start..end), dictionary);
+                *bytes += words.bytes();
+                Rc::new(words)
+            });
+            Some(words.clone())
         })
+    }
+
+    /// The bytes that are kept for them, with their place in the map.
+    fn bytes(&self) -> usize {
+        const PLACE: usize = 2 * size_of::<(u128, Rc<Words>)>();
+        PLACE + size_of::<Words>() + self.letters.capacity() * size_of::<char>()
     }
 
     /// The words of `window` that the bytes of `range` belong to.
@@ -451,6 +475,23 @@ mod tests {
         assert_eq!(differences("主队2比1获胜", "主队1比2获胜"), [Difference::Number]);
         assert_eq!(differences("the score was 2:1", "the score was 1:2"), [Difference::Number]);
         assert_eq!(differences("甲得2票，乙得1票", "乙得1票，甲得2票"), [Difference::Edit]);
+    }
+
+    /// What a thread remembers of words has a limit in bytes, whatever texts it compares.
+    #[test]
+    fn remembered_words_have_a_limit() {
+        let word = "k".repeat(WINDOW_BYTES_MAX / 2);
+        for n in 0..20_000u32 {
+            let text = format!("{word} {n}");
+            let tokens = Tokens::of(&*text).expect("short");
+            assert!(Words::around(&tokens, &(0..1), None).is_some());
+        }
+        let bytes =
+            SEEN.with_borrow(|seen| seen.words.values().map(|words| words.bytes()).sum::<usize>());
+        assert!(bytes <= WINDOWS_BYTES_MAX + 4 * WINDOW_BYTES_MAX, "{bytes}");
+        let long = "k".repeat(WINDOW_BYTES_MAX + 1);
+        let tokens = Tokens::of(&*long).expect("short");
+        assert!(Words::around(&tokens, &(0..1), None).is_none(), "it is no word");
     }
 
     /// A sentence that is left out between two numbers cuts neither of them.

@@ -118,7 +118,8 @@ pub fn compare(
     }
     let similarity = sums.similarity(lengths, (common, all)).max(plain);
     let mut fact = number;
-    if fact.is_none() && similarity >= options.similarity_min {
+    let facts_matter = longer <= options.facts_chars_max as usize;
+    if fact.is_none() && similarity >= options.similarity_min && facts_matter {
         fact = replaced_word(x, y, &edits, sums.slips, short, options);
     }
     Measure { similarity, fact, headline }
