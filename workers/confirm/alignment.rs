@@ -19,6 +19,10 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Texts with more tokens are not aligned.
 pub const TOKENS_MAX: usize = 1 << 15;
 
+/// The most tokens of both texts times edits, where texts are too long for the second way of
+/// [`spans`].
+const STEPS_MAX: usize = 1 << 28;
+
 /// The tokens of a normalised text.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens<'a> {
@@ -129,7 +133,8 @@ impl<'a> Tokens<'a> {
 const FEW_EDITS: usize = 64;
 
 /// The spans in which two texts differ, ascending; `None` if more than `edits_max` tokens would be
-/// deleted and inserted.
+/// deleted and inserted. The limit is lower for texts so long that a pair would take seconds: 4,096
+/// for two of [`TOKENS_MAX`] tokens.
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
@@ -166,7 +171,10 @@ pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Spa
     if edits::has_room(x.len(), y.len()) {
         return edits::spans(x, y, edits_max);
     }
-    aligner.edits_max = edits_max;
+    aligner.edits_max = edits_max.min(STEPS_MAX / (x.len() + y.len()));
+    if aligner.edits_max <= few {
+        return None;
+    }
     aligner.align(0..x.len(), 0..y.len())?;
     Some(aligner.spans)
 }
@@ -320,6 +328,19 @@ mod tests {
                 prop_assert!(spans(&x, &y, max).is_some());
             }
         }
+    }
+
+    /// Two long texts of other words are given up early, and small edits of them are found.
+    #[test]
+    fn long_texts() {
+        let text = |from: u32| -> String {
+            (from..from + 16_000).filter_map(|n| char::from_u32(0x20000 + n)).collect()
+        };
+        let of = |text: String| Tokens::of(text).expect("short");
+        let (a, b) = (of(text(0)), of(text(16_000)));
+        assert!(!edits::has_room(a.len(), b.len()));
+        assert_eq!(spans(&a, &b, usize::MAX), None);
+        assert_eq!(spans(&a, &of(text(100)), 1000).map(|spans| spans.len()), Some(2));
     }
 
     /// Words, digits and Chinese characters are tokens; marks and spaces stand between them.

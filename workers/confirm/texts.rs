@@ -134,13 +134,12 @@ pub(super) const FRAMED_CHARS_MIN: usize = 12;
 /// Of every ten tokens three may be edited before the least similarity is out of reach. In a text
 /// so long that its facts do not matter only slips do, and many edits would take long.
 pub(super) fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
+    let of_tokens = (tokens[0].len() + tokens[1].len()) * 3 / 10
+        + 2 * options.leading_tokens_max as usize
+        + 100;
     match lengths[0].max(lengths[1]) <= options.facts_chars_max as usize {
-        true => {
-            (tokens[0].len() + tokens[1].len()) * 3 / 10
-                + 2 * options.leading_tokens_max as usize
-                + 100
-        }
-        false => (lengths[0] + lengths[1]) / 12,
+        true => of_tokens,
+        false => of_tokens.min((lengths[0] + lengths[1]) / 12),
     }
 }
 
@@ -215,8 +214,14 @@ pub(super) fn replaced_words<'s>(
     found.filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
 }
 
-/// The length of the longest common subsequence of letters of the two sides.
+/// Letters of a side beyond which it is compared as a whole: the time follows their square.
+const SHARED_LETTERS_MAX: usize = 4096;
+
+/// The length of the longest common subsequence of letters of the two sides; 0 if one is too long.
 fn shared_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> usize {
+    if a.chars(span.a.clone()).max(b.chars(span.b.clone())) > SHARED_LETTERS_MAX {
+        return 0;
+    }
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         range.clone().flat_map(|at| tokens.token(at).chars()).collect()
     };
@@ -308,5 +313,17 @@ mod tests {
         assert_eq!(replaced(&x, &y), 3);
         assert_eq!(replaced(&y, &x), 3);
         assert_eq!(compare(&x, &y, (0, 1), &options), compare(&y, &x, (0, 1), &options));
+    }
+
+    /// Words of any length cost little: two as long as a text are not compared letter by letter.
+    #[test]
+    fn very_long_words() {
+        let shared = |letters: usize| {
+            let (a, b) = ("ab".repeat(letters / 2), "ac".repeat(letters / 2));
+            let (x, y) = (Tokens::of(&*a).expect("short"), Tokens::of(&*b).expect("short"));
+            shared_letters(&x, &y, &Span { a: 0..1, b: 0..1 })
+        };
+        assert_eq!(shared(SHARED_LETTERS_MAX), SHARED_LETTERS_MAX / 2);
+        assert_eq!(shared(SHARED_LETTERS_MAX + 2), 0);
     }
 }
