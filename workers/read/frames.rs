@@ -7,6 +7,10 @@
 //! A record is sound if after its body and any line ends the member ends or another record starts.
 //! If not, the length is wrong. In a whole member the record then ends with the member; elsewhere
 //! it is rejected, and reading goes on at the next line that starts a record.
+//!
+//! A body over the limit is passed over without being held. If another record seems to start in it,
+//! the place where it should end is looked at first: an archive may hold an archive, but a length
+//! that lies must not swallow the records behind it.
 
 use super::codec::Codec;
 use super::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
@@ -28,6 +32,10 @@ const SLACK_BYTES_MAX: usize = 16;
 /// Bytes of an over-long body by which the record is classified.
 const GLANCE_BYTES: usize = 64 << 10;
 
+/// Bytes that a file of any size may have decoded ahead to see where long records end. Larger files
+/// allow as many more as were decoded. Beyond, a start within a long record ends it.
+const AHEAD_BYTES_MIN: u64 = 1 << 30;
+
 /// The reader of an archive in one dialect.
 pub struct Frames<D> {
     source: Source,
@@ -42,6 +50,8 @@ pub struct Frames<D> {
     sought: u64,
     /// Where the last header that was found ends, in decoded bytes.
     header_end: u64,
+    /// Bytes decoded ahead so far.
+    ahead_bytes: u64,
     keeps_heads: bool,
     /// The head of the last record.
     head: Option<Heading>,
@@ -79,6 +89,7 @@ impl<D: Dialect> Frames<D> {
             records: 0,
             sought: 0,
             header_end: 0,
+            ahead_bytes: 0,
             keeps_heads: false,
             head: None,
         }
@@ -266,14 +277,17 @@ impl<D: Dialect> Frames<D> {
         let (head, part) = glance.split_at(header);
         let part = &part[..part.len().min(GLANCE_BYTES)];
         let item = self.dialect.item(head, part, &self.limits, &mut Notes::default());
-        let mut left = header as u64 + body;
-        loop {
-            left -= self.source.skip(left)?;
-            let member = self.source.end() == Some(&End::Member);
-            if left == 0 || !member || !self.source.next_continues(starts_behind_blanks::<D>)? {
-                break;
+        self.source.consume(header);
+        let start = self.source.offset();
+        let end = start.saturating_add(body);
+        if self.skip_to_start_before(0, end)? {
+            if !self.ends_at(end)? {
+                let bytes = self.source.offset() - start;
+                let detail = format!("{bytes} bytes to the next record, not {body}");
+                return self.bad(place, "bad_length", detail);
             }
-            self.source.next_member()?;
+            self.notes.add("records_inside");
+            skip_joined::<D>(&mut self.source, end)?;
         }
         match item {
             Item::Record(Record {
@@ -288,6 +302,26 @@ impl<D: Dialect> Frames<D> {
             Item::Reject { .. } => self.bad(place, "too_long", format!("{body} bytes")),
             item => self.entry(place, item),
         }
+    }
+
+    /// Whether the record whose body should end at `end`, in decoded bytes, ends there: with its
+    /// member, or before another record. Not if that cannot be known for what it may cost.
+    fn ends_at(&mut self, end: u64) -> Result<bool> {
+        let (mut ahead, distance) = self.source.again(end, &self.limits)?;
+        self.ahead_bytes += distance + GLANCE_BYTES as u64;
+        if self.ahead_bytes > AHEAD_BYTES_MIN.saturating_add(self.source.offset()) {
+            return Ok(false);
+        }
+        let end = ahead.offset() + distance;
+        skip_joined::<D>(&mut ahead, end)?;
+        if ahead.offset() < end {
+            return Ok(false);
+        }
+        let behind = ahead.fill(LOOKAHEAD_BYTES)?;
+        let next = &behind[blanks(behind)..];
+        let is_end = next.is_empty();
+        let is_start = D::starts(next);
+        Ok(is_start || is_end && !matches!(ahead.end(), Some(End::Damage { .. })))
     }
 
     /// The entry of a bad record, whose known bytes have been consumed. It extends to the next
@@ -348,24 +382,47 @@ impl<D: Dialect> Frames<D> {
     /// Drops at least one byte and everything up to the next start, or to the end of the member;
     /// returns the number of bytes.
     fn skip_to_start(&mut self) -> Result<u64> {
-        let mut skipped = 0;
+        let from = self.source.offset();
+        self.skip_in_member(1, u64::MAX)?;
+        Ok(self.source.offset() - from)
+    }
+
+    /// Drops everything up to the next start before `end`, in decoded bytes, or up to `end` or the
+    /// end of the members that continue this one; returns whether there is such a start.
+    fn skip_to_start_before(&mut self, mut from: usize, end: u64) -> Result<bool> {
         loop {
+            if self.skip_in_member(from, end)? {
+                return Ok(true);
+            }
+            if !goes_on::<D>(&mut self.source, end)? {
+                return Ok(false);
+            }
+            from = 0;
+        }
+    }
+
+    /// Drops everything up to the next start that is at least `from` bytes ahead and before `end`,
+    /// or up to `end` or the end of the member; returns whether there is such a start.
+    fn skip_in_member(&mut self, mut from: usize, end: u64) -> Result<bool> {
+        loop {
+            let left = end - self.source.offset();
             let window = self.source.fill(GLANCE_BYTES)?;
             let length = window.len();
-            let start = self.dialect.find_start(window, 1);
+            let start = self.dialect.find_start(window, from);
             // A start too close to the end of the window is judged again with more bytes after it.
-            let sure = if self.source.end().is_some() { length } else { length - LOOKAHEAD_BYTES };
-            if let Some(start) = start.filter(|&start| start <= sure) {
+            let is_all = self.source.end().is_some();
+            let sure = if is_all { length } else { length - LOOKAHEAD_BYTES };
+            if let Some(start) = start.filter(|&start| start <= sure && (start as u64) < left) {
                 self.source.consume(start);
-                return Ok(skipped + start as u64);
+                return Ok(true);
             }
             // The last bytes stay. The next round looks for a start from the second of them on.
-            let drop = if self.source.end().is_some() { length } else { sure };
-            self.source.consume(drop);
-            skipped += drop as u64;
-            if self.source.end().is_some() {
-                return Ok(skipped);
+            let drop = (sure as u64).min(left);
+            self.source.consume(drop as usize);
+            if is_all || drop == left {
+                return Ok(false);
             }
+            from = 1;
         }
     }
 
@@ -379,6 +436,29 @@ impl<D: Dialect> Frames<D> {
             self.source.next_member()?;
         }
         Ok(self.source.window())
+    }
+}
+
+/// Opens the member after the one that ended before `end`, in decoded bytes, if it continues that;
+/// returns whether it does.
+fn goes_on<D: Dialect>(source: &mut Source, end: u64) -> Result<bool> {
+    let goes_on = source.offset() < end
+        && source.end() == Some(&End::Member)
+        && source.next_continues(starts_behind_blanks::<D>)?;
+    if goes_on {
+        source.next_member()?;
+    }
+    Ok(goes_on)
+}
+
+/// Drops everything up to `end`, in decoded bytes, or to the end of the members that continue the
+/// current one.
+fn skip_joined<D: Dialect>(source: &mut Source, end: u64) -> Result<()> {
+    loop {
+        source.skip(end - source.offset())?;
+        if !goes_on::<D>(source, end)? {
+            return Ok(());
+        }
     }
 }
 

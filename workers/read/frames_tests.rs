@@ -95,6 +95,50 @@ fn zero_padding() {
     }
 }
 
+/// A length over the limit that lies costs its own record alone: some MB of sound pages behind one
+/// such record were passed over without a word.
+#[test]
+fn long_lies() {
+    let mut options = Options::default();
+    options.limits.record_bytes_max = 1000;
+    let pages: Vec<u8> =
+        (0..20).flat_map(|n| page(&format!("http://a/{n}"), &[b'x'; 90])).collect();
+    let want: Vec<String> = (0..20).map(|n| format!("http://a/{n} html 90")).collect();
+    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+        for length in ["1001", "2000", "3000"] {
+            let lie = claims("http://lie/", b"abcde", length);
+            let file = member(codec, &[&lie[..], &pages, &lie, &pages].concat());
+            let found = words(&read_all("x.warc", &file, &options).0);
+            assert_eq!(found[..1], ["!bad_length"], "{codec:?} {length}");
+            assert_eq!(found[1..21], want, "{codec:?} {length}");
+            assert_eq!(found[21..], found[..21], "{codec:?} {length}");
+        }
+    }
+}
+
+/// An archive that is the body of a record is no part of the crawl. It is noted, since a length that
+/// lies could lead to the start of a record by chance.
+#[test]
+fn archives_in_records() {
+    let mut options = Options::default();
+    options.limits.record_bytes_max = 1000;
+    let inner: Vec<u8> = (0..20).flat_map(|n| page(&format!("http://a/{n}"), b"x")).collect();
+    let outer = warc("resource", "http://o/", "Content-Type: application/warc\r\n", &inner);
+    let behind = page("http://b/", b"x");
+    for codec in [Codec::Plain, Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+        for file in [
+            member(codec, &[&outer[..], &behind].concat()),
+            [member(codec, &outer), member(codec, &behind)].concat(),
+            [member(codec, &outer[..1500]), member(codec, &outer[1500..]), member(codec, &behind)]
+                .concat(),
+        ] {
+            let (entries, notes) = read_all("x.warc", &file, &options);
+            assert_eq!(words(&entries), ["~not_text", "http://b/ html 1"], "{codec:?}");
+            assert_eq!(notes.iter().collect::<Vec<_>>(), [("records_inside", 1)], "{codec:?}");
+        }
+    }
+}
+
 /// In a whole member the record ends with the member, with any claimed length.
 #[test]
 fn lengths_in_members() {

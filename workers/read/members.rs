@@ -149,6 +149,11 @@ impl Members {
         self.input.position() - self.start
     }
 
+    /// Where the bytes that are read end in the file.
+    pub fn end(&self) -> u64 {
+        self.input.position() + self.input.left()
+    }
+
     /// Bytes of the file that are left.
     pub fn left_bytes(&self) -> u64 {
         self.input.left()

@@ -25,6 +25,8 @@ pub struct Source {
     filled: usize,
     /// Decoded bytes before `window[at]`; in a plain file, bytes of the file.
     offset: u64,
+    /// Decoded bytes before the current member.
+    member_offset: u64,
     /// How the member ended, once all of it that can be decoded is in the window.
     end: Option<End>,
     moved_bytes: u64,
@@ -47,7 +49,7 @@ impl Source {
             Codec::Plain => (start, None),
             _ => (0, members.next()?),
         };
-        Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset, end, moved_bytes: 0 })
+        Ok(Source::at(offset, members, end))
     }
 
     /// The bytes of `path` from its member at `start` on, compressed by `codec`. Its first decoded
@@ -62,7 +64,7 @@ impl Source {
         let mut members =
             Members::by(codec, Input::open(path, start, end)?, MEMBER_BYTES_MAX, limits)?;
         let end = members.next()?;
-        Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset: 0, end, moved_bytes: 0 })
+        Ok(Source::at(0, members, end))
     }
 
     /// The bytes of `path` from `start` to `end`, read as if they were a file of their own: offsets
@@ -72,7 +74,32 @@ impl Source {
         let codec = Codec::of(input.peek(4)?);
         let mut members = Members::by(codec, input, MEMBER_BYTES_MAX, limits)?;
         let end = if codec == Codec::Plain { None } else { members.next()? };
-        Ok(Source { members, window: Vec::new(), at: 0, filled: 0, offset: 0, end, moved_bytes: 0 })
+        Ok(Source::at(0, members, end))
+    }
+
+    /// The bytes of the open member of `members`, of which the first has this offset.
+    fn at(offset: u64, members: Members, end: Option<End>) -> Source {
+        Source {
+            members,
+            window: Vec::new(),
+            at: 0,
+            filled: 0,
+            offset,
+            member_offset: offset,
+            end,
+            moved_bytes: 0,
+        }
+    }
+
+    /// Another source of the same bytes, and how many of its bytes come before `offset`, which lies
+    /// behind the start of the current member. A plain file is opened at that place, another at the
+    /// start of the member.
+    pub fn again(&self, offset: u64, limits: &Limits) -> Result<(Source, u64)> {
+        let (codec, ahead) = (self.codec(), offset - self.member_offset);
+        let is_plain = codec == Codec::Plain;
+        let start = self.member() + if is_plain { ahead } else { 0 };
+        let source = Source::open_member(self.path(), start, self.members.end(), codec, limits)?;
+        Ok((source, if is_plain { 0 } else { ahead }))
     }
 
     /// How the file is compressed.
@@ -214,6 +241,7 @@ impl Source {
 
     /// After [`End::Member`]: opens the next member; its bytes follow those in the window.
     pub fn next_member(&mut self) -> Result<()> {
+        self.member_offset = self.offset + self.window().len() as u64;
         self.end = self.members.next()?;
         Ok(())
     }
