@@ -10,17 +10,18 @@ use crate::filter::order::{Fate, Runs};
 use crate::filter::part::{Failure, Part};
 use crate::panics::guarded;
 use crate::read;
+use crate::read::parquet::{PAGE_BYTES_MAX, PagedFile};
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
-use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::file::properties::{
+    DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties, WriterPropertiesPtr,
+};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, TypePtr};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,30 +35,24 @@ pub type Outcome<T> = std::result::Result<T, ParquetError>;
 /// A Parquet file that is read.
 pub struct Table {
     path: PathBuf,
-    file: Arc<File>,
+    file: Arc<PagedFile>,
     metadata: ParquetMetaData,
 }
 
 impl Table {
     /// Opens the file at `path`.
     pub fn open(path: &Path) -> Result<Table> {
-        let file = File::open(path).map_err(|e| Error::input("open", path, e))?;
-        let metadata = read::parquet::metadata(path)?;
+        let file = PagedFile::open(path, 0)?;
+        let metadata = read::parquet::metadata(&file)?;
         let metadata = sound(path, &[], || metadata.map_err(ParquetError::General))?;
         Ok(Table { path: path.to_owned(), file: Arc::new(file), metadata })
     }
 
     /// Reads column `column` of row group `group`.
     fn column(&self, group: usize, column: usize) -> Outcome<ColumnReader> {
-        let (of, descriptor) =
-            (self.metadata.row_group(group), self.metadata.file_metadata().schema_descr());
-        let chunk = of
-            .columns()
-            .get(column)
-            .ok_or_else(|| ParquetError::EOF("a column is missing".into()))?;
-        let pages =
-            SerializedPageReader::new(self.file.clone(), chunk, of.num_rows() as usize, None)?;
-        Ok(get_column_reader(descriptor.column(column), Box::new(pages)))
+        let pages = read::parquet::pages(&self.file, &self.metadata, group, column)?;
+        let descriptor = self.metadata.file_metadata().schema_descr().column(column);
+        Ok(get_column_reader(descriptor, pages))
     }
 
     /// Its path.
@@ -83,15 +78,30 @@ impl Table {
             .set_created_by(file.created_by().unwrap_or("pagefold").to_owned());
         if let Some(group) = self.metadata().row_groups().first() {
             properties = properties.set_sorting_columns(group.sorting_columns().cloned());
-            for chunk in group.columns() {
+            for (column, chunk) in group.columns().iter().enumerate() {
                 let path = chunk.column_path().clone();
                 let has_dictionary = chunk.dictionary_page_offset().is_some();
                 properties = properties
                     .set_column_compression(path.clone(), chunk.compression())
-                    .set_column_dictionary_enabled(path, has_dictionary);
+                    .set_column_dictionary_enabled(path.clone(), has_dictionary)
+                    .set_column_dictionary_page_size_limit(path, self.dictionary_bytes(column));
             }
         }
         Arc::new(properties.build())
+    }
+
+    /// The bytes up to which a dictionary of column `column` may grow. A writer leaves a dictionary
+    /// that is too long and writes each value out, so the largest one of this file has room.
+    fn dictionary_bytes(&self, column: usize) -> usize {
+        let chunks =
+            self.metadata.row_groups().iter().filter_map(|group| group.columns().get(column));
+        let largest = chunks
+            .filter(|chunk| chunk.uncompressed_size() >= DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT as i64)
+            .filter_map(|chunk| u64::try_from(chunk.dictionary_page_offset()?).ok())
+            .filter_map(|at| self.file.page_bytes(at))
+            .filter(|bytes| *bytes <= PAGE_BYTES_MAX)
+            .max();
+        DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT.max(largest.map_or(0, |bytes| bytes as usize + 1))
     }
 
     /// A file like this one, without rows, that is written to `sink`.
@@ -120,7 +130,7 @@ impl Table {
                 column_index: None,
                 offset_index: None,
             };
-            group.append_column(&*self.file, close)?;
+            group.append_column(self.file.unchecked(), close)?;
         }
         Ok(())
     }
@@ -445,7 +455,77 @@ pub fn join(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+
+    /// A file of these texts in a column with a dictionary, and nothing else.
+    fn texts(texts: impl Iterator<Item = String>) -> (tempfile::TempDir, PathBuf) {
+        let column: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+        let batch = RecordBatch::try_from_iter([("x", column)]).expect("a batch");
+        let properties = WriterProperties::builder()
+            .set_dictionary_page_size_limit(PAGE_BYTES_MAX as usize)
+            .build();
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("a writer");
+        writer.write(&batch).expect("written");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.parquet");
+        std::fs::write(&path, writer.into_inner().expect("a file")).expect("written");
+        (folder, path)
+    }
+
+    /// The pages of all columns are checked, not only of those that the job names: a dictionary of
+    /// 141 kB that stated 200,000,000 values ended the process.
+    #[test]
+    fn pages_are_checked() {
+        let (_folder, path) = texts((0..20_000).map(|n| n.to_string()));
+        let mut bytes = std::fs::read(&path).expect("a file");
+        // The header of the dictionary has the number of its values, 20,000, and then its encoding.
+        let [number, more] = [20_000u32, 1_000_000].map(|number| {
+            let number = number << 1;
+            [number | 0x80, number >> 7 | 0x80, number >> 14].map(|byte| byte as u8)
+        });
+        let at = bytes.windows(3).position(|window| window == number).expect("a header");
+        bytes[at..at + 3].copy_from_slice(&more);
+        std::fs::write(&path, &bytes).expect("written");
+        let column = Table::open(&path).and_then(|table| {
+            sound(&path, &[], || {
+                let ColumnReader::ByteArrayColumnReader(mut column) = table.column(0, 0)? else {
+                    panic!("another type")
+                };
+                column.read_records(1, None, None, &mut Vec::new())
+            })
+        });
+        let error = column.err().expect("an error");
+        assert_eq!(error.kind(), Kind::Data, "{error}");
+        assert!(error.to_string().contains("that cannot be"), "{error}");
+    }
+
+    /// A row group that is written anew keeps its dictionary. One over the writer's own limit was
+    /// left, and each value written out.
+    #[test]
+    fn dictionaries_stay() {
+        let text = |n: usize| format!("{n} {}", "x".repeat(300_000));
+        let (folder, path) = texts((0..90).map(|n| text(n % 9)));
+        let parts = Parts::create(&folder.path().join("kept"), None).expect("a file");
+        let mut rows = Box::new(Rows::open(&path, parts).expect("rows"));
+        for position in 0..90 {
+            let fate = if position == 50 { Fate::Removed } else { Fate::Kept };
+            rows.push(Spot {
+                position,
+                member: None,
+                fate,
+                instead: None,
+                labels: None,
+                is_row: true,
+                is_bomb: false,
+            })
+            .expect("copied");
+        }
+        let kept = rows.finish().expect("whole").kept.bytes();
+        let original = path.metadata().expect("a file").len();
+        assert!(kept < original + 1000, "{kept} {original}");
+    }
 
     /// A footer that states more groups in its schema than there can be is an error of the file, as
     /// it is for the reader; its decoder would end the process.

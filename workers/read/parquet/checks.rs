@@ -8,8 +8,9 @@
 //! fields are those of
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
 
-use parquet::basic::Encoding;
+use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
+use parquet::schema::types::ColumnDescriptor;
 
 /// The most levels of groups in a schema, and of structures in a footer.
 pub const DEPTH_MAX: usize = 64;
@@ -20,8 +21,31 @@ pub const PAGE_BYTES_MAX: u64 = 128 << 20;
 /// The most values in one block of delta encoding; writers use 128.
 const DELTA_BLOCK_MAX: u64 = 1 << 16;
 
-/// The fewest bytes that a value in a dictionary takes.
-const DICTIONARY_VALUE_BYTES_MIN: usize = 4;
+/// What the pages of a column have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The greatest definition level: 0 if no value can be null.
+    pub definition_max: i16,
+    /// The greatest repetition level: 0 if the column is in no list.
+    pub repetition_max: i16,
+    /// The fewest bytes that a value in a dictionary takes.
+    pub value_bytes_min: usize,
+}
+
+impl Shape {
+    /// Of the pages of `column`.
+    pub fn of(column: &ColumnDescriptor) -> Shape {
+        let value_bytes_min = match column.physical_type() {
+            Type::FIXED_LEN_BYTE_ARRAY => usize::try_from(column.type_length()).unwrap_or(1),
+            _ => 4,
+        };
+        Shape {
+            definition_max: column.max_def_level(),
+            repetition_max: column.max_rep_level(),
+            value_bytes_min: value_bytes_min.max(1),
+        }
+    }
+}
 
 /// Whether the schema in a footer is a tree of exactly its elements, at most [`DEPTH_MAX`] deep.
 pub fn schema_is_sound(footer: &[u8]) -> bool {
@@ -77,43 +101,47 @@ fn children(footer: &[u8]) -> Option<Vec<u64>> {
     }
 }
 
-/// Whether a page decodes to at most [`PAGE_BYTES_MAX`], as far as these first bytes of its header
-/// state it.
-pub fn page_header_is_sound(head: &[u8]) -> bool {
+/// The bytes to which a page decodes, if these first bytes of its header state them.
+pub fn page_bytes(head: &[u8]) -> Option<i64> {
     const UNCOMPRESSED_PAGE_SIZE: i16 = 2;
     let mut thrift = Thrift(head);
     let mut id = 0;
-    while let Some(Some(kind)) = thrift.field(&mut id) {
+    while let Some(kind) = thrift.field(&mut id)? {
         if id == UNCOMPRESSED_PAGE_SIZE {
-            return thrift
-                .signed()
-                .is_none_or(|bytes| (0..=PAGE_BYTES_MAX as i64).contains(&bytes));
+            return thrift.signed();
         }
-        if thrift.skip(kind, 0).is_none() {
-            break;
-        }
+        thrift.skip(kind, 0)?;
     }
-    true
+    None
 }
 
-/// Whether a page of a column without lists has room for the values that it states, in an encoding
-/// that is known to stop at the end of the page. If the column may be null, its definition levels,
-/// of which `level_max` is the greatest, come before the values.
-pub fn page_is_sound(page: &Page, level_max: i16) -> bool {
+/// Whether a page decodes to at most [`PAGE_BYTES_MAX`], as far as these first bytes of its header
+/// state it.
+pub fn page_header_is_sound(head: &[u8]) -> bool {
+    page_bytes(head).is_none_or(|bytes| (0..=PAGE_BYTES_MAX as i64).contains(&bytes))
+}
+
+/// Whether a page has room for the values that it states, in an encoding that is known to stop at
+/// the end of the page. Repetition and definition levels, where the column has them, come before
+/// the values.
+pub fn page_is_sound(page: &Page, shape: Shape) -> bool {
     let (bytes, values, encoding) = match page {
         Page::DictionaryPage { buf, num_values, .. } => {
-            return *num_values as usize <= buf.len() / DICTIONARY_VALUE_BYTES_MIN;
+            return *num_values as usize <= buf.len() / shape.value_bytes_min;
         }
-        Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
-            let bits = i16::BITS - level_max.leading_zeros();
-            let levels = match (bits, buf.first_chunk()) {
-                (0, _) => 0,
-                (_, Some(length)) if *def_level_encoding == Encoding::RLE => {
-                    4 + u32::from_le_bytes(*length) as usize
-                }
-                (_, _) => (*num_values as usize * bits as usize).div_ceil(8),
-            };
-            (buf.get(levels..), *num_values, *encoding)
+        Page::DataPage {
+            buf,
+            num_values,
+            encoding,
+            def_level_encoding,
+            rep_level_encoding,
+            ..
+        } => {
+            let bytes = behind_levels(buf, *num_values, shape.repetition_max, *rep_level_encoding)
+                .and_then(|rest| {
+                    behind_levels(rest, *num_values, shape.definition_max, *def_level_encoding)
+                });
+            (bytes, *num_values, *encoding)
         }
         Page::DataPageV2 {
             buf,
@@ -141,6 +169,18 @@ pub fn page_is_sound(page: &Page, level_max: i16) -> bool {
         }
         _ => false,
     }
+}
+
+/// The bytes after the levels of `values` values, of which `level_max` is the greatest; none if they
+/// end too late.
+fn behind_levels(bytes: &[u8], values: u32, level_max: i16, encoding: Encoding) -> Option<&[u8]> {
+    let bits = i16::BITS - level_max.leading_zeros();
+    let levels = match (bits, bytes.first_chunk()) {
+        (0, _) => 0,
+        (_, Some(length)) if encoding == Encoding::RLE => 4 + u32::from_le_bytes(*length) as usize,
+        (_, _) => (values as usize * bits as usize).div_ceil(8),
+    };
+    bytes.get(levels..)
 }
 
 /// The bytes after a list of delta-encoded numbers; none if it states more than `values_max` or
@@ -327,8 +367,13 @@ mod tests {
         assert!(page_header_is_sound(b""));
     }
 
+    /// The shape of a column with these greatest levels.
+    fn shape(repetition_max: i16, definition_max: i16) -> Shape {
+        Shape { definition_max, repetition_max, value_bytes_min: 4 }
+    }
+
     /// A dictionary states at most as many values as its bytes can hold, and a list of deltas at
-    /// most as many as its page.
+    /// most as many as its page. The levels of lists stand before those of nulls.
     #[test]
     fn pages() {
         let dictionary = |num_values| Page::DictionaryPage {
@@ -337,8 +382,8 @@ mod tests {
             encoding: Encoding::PLAIN,
             is_sorted: false,
         };
-        assert!(page_is_sound(&dictionary(2), 0));
-        assert!(!page_is_sound(&dictionary(3), 0));
+        assert!(page_is_sound(&dictionary(2), shape(0, 0)));
+        assert!(!page_is_sound(&dictionary(3), shape(0, 0)));
         let data = |bytes: &'static [u8], encoding| Page::DataPage {
             buf: Bytes::from_static(bytes),
             num_values: 3,
@@ -349,14 +394,17 @@ mod tests {
         };
         let (three, four) =
             (b"\x80\x01\x04\x03\x02\x00\0\0\0\0", b"\x80\x01\x04\x04\x02\x00\0\0\0\0");
-        assert!(page_is_sound(&data(three, Encoding::DELTA_LENGTH_BYTE_ARRAY), 0));
-        assert!(!page_is_sound(&data(four, Encoding::DELTA_LENGTH_BYTE_ARRAY), 0));
-        assert!(!page_is_sound(&data(three, Encoding::DELTA_BYTE_ARRAY), 1));
+        assert!(page_is_sound(&data(three, Encoding::DELTA_LENGTH_BYTE_ARRAY), shape(0, 0)));
+        assert!(!page_is_sound(&data(four, Encoding::DELTA_LENGTH_BYTE_ARRAY), shape(0, 0)));
+        assert!(!page_is_sound(&data(three, Encoding::DELTA_BYTE_ARRAY), shape(0, 1)));
         assert!(page_is_sound(
             &data(b"\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02", Encoding::DELTA_BINARY_PACKED),
-            1
+            shape(0, 1)
         ));
-        assert!(!page_is_sound(&data(b"\x09\0\0\0", Encoding::PLAIN), 1));
+        let list = b"\x01\0\0\0\x07\x02\0\0\0\x03\x01\x80\x01\x04\x01\x02";
+        assert!(page_is_sound(&data(list, Encoding::DELTA_BINARY_PACKED), shape(1, 1)));
+        assert!(!page_is_sound(&data(list, Encoding::DELTA_BINARY_PACKED), shape(0, 1)));
+        assert!(!page_is_sound(&data(b"\x09\0\0\0", Encoding::PLAIN), shape(0, 1)));
     }
 
     proptest! {
@@ -374,7 +422,7 @@ mod tests {
                     rep_level_encoding: Encoding::RLE,
                     statistics: None,
                 };
-                page_is_sound(&page, level_max);
+                page_is_sound(&page, shape(level_max / 2, level_max));
             }
         }
     }

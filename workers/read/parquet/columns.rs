@@ -23,8 +23,8 @@ const LISTED_MAX: usize = 20;
 
 /// The columns that are read.
 pub struct Selection {
-    /// The place of each among the columns of a row group, and its greatest definition level.
-    pub columns: Vec<(usize, i16)>,
+    /// The place of each among the columns of a row group.
+    pub columns: Vec<usize>,
     pub levels: FieldLevels,
     /// For each wanted name the column that holds it, if it is read.
     pub places: Vec<Option<Place>>,
@@ -113,7 +113,7 @@ pub fn selection(
     ));
     let levels =
         parquet_to_arrow_field_levels(&root, ProjectionMask::all(), Some(&Columns::from(hints)))?;
-    let columns = chosen.keys().map(|&leaf| (leaf, schema.column(leaf).max_def_level())).collect();
+    let columns = chosen.keys().copied().collect();
     let place = |leaf: usize| chosen.get(&leaf).map(|chosen| Place(chosen.place.clone()));
     let places = leaves.into_iter().map(|leaf| leaf.and_then(place)).collect();
     Ok(Ok(Selection { columns, levels, places }))

@@ -20,9 +20,11 @@ use super::value::Value;
 use super::{Limits, Options, Reader, Split};
 use crate::error::{Error, Kind, Result};
 use arrow_array::RecordBatch;
+pub use checks::PAGE_BYTES_MAX;
 use checks::schema_is_sound;
 use columns::{Selection, selection};
-use pages::{ColumnChunks, PagedFile, guarded};
+use pages::{ColumnChunks, guarded};
+pub use pages::{PagedFile, pages};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use std::collections::VecDeque;
@@ -46,7 +48,8 @@ const GROUP_BYTES_MAX: u64 = 4 << 30;
 /// rows in a few.
 const ROWS_PER_BYTE_MAX: u64 = 16;
 
-/// Rows that any row group may have, so that a small file of nulls is rejected row by row.
+/// Rows that a file may have besides, so that a small file of nulls is rejected row by row. Its row
+/// groups share them.
 const ROWS_FREE: u64 = 1 << 16;
 
 /// The most rows decoded at once.
@@ -109,7 +112,7 @@ impl Parquet {
                 format!("{}: no Parquet file, or a damaged one: {why}", split.path.display()),
             )
         };
-        let metadata = decoded_footer(&file)?.map_err(|why| spoiled(&why))?;
+        let metadata = metadata(&file)?.map_err(|why| spoiled(&why))?;
         let wanted = options.wanted();
         let selection = guarded(|| selection(&metadata, &wanted)).map_err(|why| spoiled(&why))?;
         let selection = selection
@@ -283,16 +286,12 @@ impl Reader for Parquet {
 /// The paths of the columns that are not in lists; none if the file is no sound Parquet.
 pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     let file = PagedFile::open(path, end)?;
-    Ok(decoded_footer(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
+    Ok(metadata(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
-/// What the footer of the file at `path` says. The inner error states what is wrong with it.
-pub fn metadata(path: &Path) -> Result<std::result::Result<ParquetMetaData, String>> {
-    decoded_footer(&PagedFile::open(path, 0)?)
-}
-
-/// The footer, checked before the decoder allocates or recurses by it.
-fn decoded_footer(file: &PagedFile) -> Result<std::result::Result<ParquetMetaData, String>> {
+/// What the footer of `file` says, checked before the decoder allocates or recurses by it. The inner
+/// error states what is wrong with it.
+pub fn metadata(file: &PagedFile) -> Result<std::result::Result<ParquetMetaData, String>> {
     Ok(footer(file)?.and_then(|footer| match schema_is_sound(&footer) {
         true => guarded(|| ParquetMetaDataReader::decode_metadata(&footer)),
         false => Err("its footer holds no sound schema".into()),
@@ -355,14 +354,14 @@ fn row_groups(
         };
         let bytes: u64 = chunks.iter().map(compressed).sum();
         let mut decoded = 0u64;
-        for &(column, _) in &selection.columns {
+        for &column in &selection.columns {
             let bytes = u64::try_from(chunks[column].uncompressed_size())
                 .map_err(|_| absurd("less than no bytes"))?;
             decoded = decoded.saturating_add(bytes);
         }
-        let needed: u64 =
-            selection.columns.iter().map(|&(column, _)| compressed(&chunks[column])).sum();
-        if rows > ROWS_FREE + needed.saturating_mul(ROWS_PER_BYTE_MAX) {
+        let needed: u64 = selection.columns.iter().map(|&column| compressed(&chunks[column])).sum();
+        let rows_free = part(ROWS_FREE, rows, all_rows);
+        if rows > rows_free.saturating_add(needed.saturating_mul(ROWS_PER_BYTE_MAX)) {
             return Err(absurd(&format!("{rows} rows in {needed} bytes of the columns needed")));
         }
         if decoded > GROUP_BYTES_MAX {
@@ -382,7 +381,28 @@ fn row_groups(
             .push((place, RowGroup { index, first_row, rows, bytes, batch_rows, text_bytes_max }));
         first_row = first_row.checked_add(rows).ok_or_else(|| absurd("too many rows"))?;
     }
-    Ok(groups)
+    match shared_byte(metadata, selection) {
+        Some(byte) => Err(format!("byte {byte} belongs to two columns that are read")),
+        None => Ok(groups),
+    }
+}
+
+/// A byte that two of the column chunks that are read have in common. A few pages could be the rows
+/// of any number of row groups, each of them within its limits.
+fn shared_byte(metadata: &ParquetMetaData, selection: &Selection) -> Option<i64> {
+    let range = |chunk: &ColumnChunkMetaData| {
+        let data = chunk.data_page_offset();
+        // Some writers name a place where no dictionary can be.
+        let dictionary = chunk.dictionary_page_offset().filter(|at| (4..data).contains(at));
+        let start = dictionary.unwrap_or(data);
+        (start, start.saturating_add(chunk.compressed_size()))
+    };
+    let chunks = metadata.row_groups().iter().flat_map(|group| {
+        selection.columns.iter().filter_map(|&column| group.columns().get(column))
+    });
+    let mut ranges: Vec<(i64, i64)> = chunks.map(range).filter(|(from, to)| from < to).collect();
+    ranges.sort_unstable();
+    ranges.windows(2).find(|pair| pair[0].1 > pair[1].0).map(|pair| pair[1].0)
 }
 
 #[cfg(test)]

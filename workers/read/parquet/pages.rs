@@ -3,7 +3,7 @@
 //! The file is never mapped, and errors of the file system are kept apart from damage. Some damage
 //! makes the decoder panic, so panics are caught.
 
-use super::checks::{page_header_is_sound, page_is_sound};
+use super::checks::{Shape, page_bytes, page_header_is_sound, page_is_sound};
 use crate::error::{Error, Result};
 use crate::read::input;
 use crate::{locks, panics};
@@ -64,6 +64,18 @@ impl PagedFile {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The file as it lies, for what copies its bytes without decoding them.
+    pub fn unchecked(&self) -> &File {
+        &self.file
+    }
+
+    /// The bytes to which the page at byte `at` of the file decodes; none if that cannot be known.
+    pub fn page_bytes(&self, at: u64) -> Option<u64> {
+        let mut head = [0; HEADER_BYTES];
+        let length = self.file.read_at(&mut head, at).ok()?;
+        u64::try_from(page_bytes(&head[..length])?).ok()
     }
 
     /// The file system's error that caused the decoder's last error, if it was one.
@@ -127,9 +139,8 @@ pub struct ColumnChunks<'a> {
     pub metadata: &'a ParquetMetaData,
     /// The number of the row group.
     pub index: usize,
-    /// The place of each column in the row group, and its greatest definition level: 0 if it cannot
-    /// be null.
-    pub columns: Vec<(usize, i16)>,
+    /// The place of each column in the row group.
+    pub columns: Vec<usize>,
 }
 
 impl RowGroups for ColumnChunks<'_> {
@@ -138,10 +149,8 @@ impl RowGroups for ColumnChunks<'_> {
     }
 
     fn column_chunks(&self, i: usize) -> Decoded<Box<dyn PageIterator>> {
-        let (place, level_max) = self.columns[i];
-        let chunk = self.metadata.row_group(self.index).column(place);
-        let pages = SerializedPageReader::new(self.file.clone(), chunk, self.num_rows(), None)?;
-        Ok(Box::new(Once(Some(Pages { pages, level_max }))))
+        let pages = pages(self.file, self.metadata, self.index, self.columns[i])?;
+        Ok(Box::new(Once(Some(pages))))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
@@ -153,14 +162,31 @@ impl RowGroups for ColumnChunks<'_> {
     }
 }
 
+/// The pages of column `column` in row group `group`, each checked.
+pub fn pages(
+    file: &Arc<PagedFile>,
+    metadata: &ParquetMetaData,
+    group: usize,
+    column: usize,
+) -> Decoded<Box<dyn PageReader>> {
+    let group = metadata.row_group(group);
+    let chunk = group
+        .columns()
+        .get(column)
+        .ok_or_else(|| ParquetError::EOF("a column is missing".into()))?;
+    let rows = group.num_rows() as usize;
+    let pages = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
+    Ok(Box::new(Pages { pages, shape: Shape::of(chunk.column_descr()) }))
+}
+
 /// One column chunk.
-struct Once(Option<Pages>);
+struct Once(Option<Box<dyn PageReader>>);
 
 impl Iterator for Once {
     type Item = Decoded<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.take().map(|pages| Ok(Box::new(pages) as Box<dyn PageReader>))
+        self.0.take().map(Ok)
     }
 }
 
@@ -169,7 +195,7 @@ impl PageIterator for Once {}
 /// The pages of a column chunk, each checked.
 struct Pages {
     pages: SerializedPageReader<PagedFile>,
-    level_max: i16,
+    shape: Shape,
 }
 
 impl Iterator for Pages {
@@ -184,7 +210,7 @@ impl PageReader for Pages {
     fn get_next_page(&mut self) -> Decoded<Option<Page>> {
         let page = self.pages.get_next_page()?;
         match &page {
-            Some(page) if !page_is_sound(page, self.level_max) => {
+            Some(page) if !page_is_sound(page, self.shape) => {
                 Err(ParquetError::General(format!("a page of {} that cannot be", page.encoding())))
             }
             _ => Ok(page),

@@ -666,6 +666,37 @@ fn rows_out_of_nothing() {
     assert!(fails(&bytes).contains("rows in"), "{}", fails(&bytes));
 }
 
+/// Each of many row groups had as many free rows as a whole file, so that 18 kB were millions of
+/// rejects. The row groups of a file share them.
+#[test]
+fn rows_out_of_nothing_in_many_groups() {
+    let nulls = |rows| Arc::new(StringArray::new_null(rows)) as ArrayRef;
+    let of = |rows, groups: usize| {
+        let columns = vec![("url", nulls(rows)), ("text", nulls(rows))];
+        file(columns, rows.div_ceil(groups), WriterProperties::default())
+    };
+    let rows = ROWS_FREE as usize;
+    let sound = Temporary::new("x.parquet", &of(rows, 4));
+    assert!(open(&sound.split(), &Options::default()).is_ok());
+    assert!(fails(&of(4 * rows, 4)).contains("rows in"));
+}
+
+/// Row groups that name the same pages are refused: 387 kB were 102,400 accepted rows.
+#[test]
+fn shared_pages() {
+    let bytes = file(pages(200), 100, WriterProperties::default());
+    let file = Temporary::new("x.parquet", &bytes);
+    let reader = Parquet::open(&file.split(), &Options::default()).unwrap();
+    let [first, second] = [0, 1].map(|group| reader.metadata.row_group(group).clone());
+    let groups = |groups: Vec<_>| {
+        let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), groups);
+        row_groups(&metadata, &reader.selection, bytes.len() as u64, &Limits::default())
+    };
+    assert_eq!(groups(vec![first.clone(), second.clone()]).unwrap().len(), 2);
+    let why = groups(vec![first.clone(), second, first]).unwrap_err();
+    assert!(why.contains("belongs to two columns"), "{why}");
+}
+
 /// A decoder that panics or fails becomes an error message, and its thread goes on.
 #[test]
 fn panics_are_caught() {
