@@ -96,8 +96,11 @@ struct Reading {
 impl Reading {
     /// The index of the page at `url`.
     fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
-        let url = record::url(url.as_bytes())
-            .map_err(|_| "a URL that is empty or too long".to_owned())?;
+        let found = match self.are_keys {
+            true => record::key(url.to_owned()),
+            false => record::url(url.as_bytes()),
+        };
+        let url = found.map_err(|_| "a URL that is empty or too long".to_owned())?;
         let url = if self.are_keys { own_key(&url) } else { canonical_url(&url) };
         let next = self.urls.len() as u32;
         let place = *self.places.entry(url.doc).or_insert(next);

@@ -275,7 +275,7 @@ impl<'de> Visitor<'de> for Picked<'_, '_, 'de> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Value<'de>, E> {
-        Ok(i64::try_from(value).map_or(Value::Float(value as f64), Value::Integer))
+        Ok(i64::try_from(value).map_or(Value::Unsigned(value), Value::Integer))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value<'de>, E> {

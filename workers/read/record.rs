@@ -19,7 +19,7 @@ pub const DETAIL_BYTES_MAX: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The URL as found, not yet in canonical form. Control characters and invalid UTF-8 are
-    /// percent-escaped.
+    /// percent-escaped. Of a row whose key is another field, the value of that as it is.
     pub url: String,
     /// Seconds since 1970 in UTC; none if the crawl recorded no valid date.
     pub date: Option<i64>,
@@ -254,8 +254,7 @@ pub fn url(found: &[u8]) -> Result<String, Item> {
         return Err(Item::reject("no_url", ""));
     }
     if found.len() > URL_BYTES_MAX {
-        let head = String::from_utf8_lossy(&found[..DETAIL_BYTES_MAX]);
-        return Err(Item::reject("long_url", format!("{} bytes: {head}", found.len())));
+        return Err(long(found));
     }
     let mut url = String::with_capacity(found.len());
     for chunk in found.utf8_chunks() {
@@ -268,6 +267,16 @@ pub fn url(found: &[u8]) -> Result<String, Item> {
         escape(chunk.invalid(), &mut url);
     }
     Ok(url)
+}
+
+/// The key of a page that is no URL, as it is. Rejects one over [`URL_BYTES_MAX`] as `long_url`.
+pub fn key(found: String) -> Result<String, Item> {
+    if found.len() > URL_BYTES_MAX { Err(long(found.as_bytes())) } else { Ok(found) }
+}
+
+fn long(found: &[u8]) -> Item {
+    let head = String::from_utf8_lossy(&found[..DETAIL_BYTES_MAX]);
+    Item::reject("long_url", format!("{} bytes: {head}", found.len()))
 }
 
 fn escape(bytes: &[u8], into: &mut String) {

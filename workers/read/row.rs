@@ -5,7 +5,7 @@
 
 use super::date;
 use super::fields::{PageKey, Use, Wanted};
-use super::record::{Body, Item, Record, url};
+use super::record::{Body, Item, Record, key, url};
 use super::score;
 use super::value::Value;
 use crate::document::part_of_text;
@@ -138,16 +138,58 @@ impl<'a> FieldRow<'a> {
             match self.take(Use::Key(n)) {
                 (Value::Text(text), _) if !text.trim().is_empty() => whole.push_str(&text),
                 (Value::Integer(number), _) => whole.push_str(&number.to_string()),
+                (Value::Unsigned(number), _) => whole.push_str(&number.to_string()),
                 (Value::Null | Value::Text(_), name) => {
                     return Err(Item::reject(missing, format!("no `{name}`")));
                 }
                 (_, name) => return Err(bad_field(name)),
             }
         }
-        url(whole.as_bytes())
+        if self.wanted.key == PageKey::Url { url(whole.as_bytes()) } else { key(whole) }
     }
 }
 
 fn bad_field(field: &str) -> Item {
     Item::reject("bad_field", format!("`{field}` has a value of another type"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::Fields;
+    use super::*;
+
+    /// The key of a row whose field `id` has this value.
+    fn key_of(id: Value<'_>) -> Result<String, Item> {
+        let wanted = Wanted::new(&Fields::default(), &PageKey::Field("id".into()), "");
+        let values = wanted.names.iter().map(|name| match name.is_for {
+            Use::Key(_) => Some(id.clone()),
+            Use::Text => Some(Value::Text("text".into())),
+            _ => None,
+        });
+        match FieldRow::new(values.collect(), &wanted).item(0, |_| ()) {
+            Item::Record(record) => Ok(record.url),
+            other => Err(other),
+        }
+    }
+
+    /// Two ids are two pages. Ids that differ by white space or a control character were one, and a
+    /// filter dropped rows of other texts.
+    #[test]
+    fn a_key_stays_as_it_is() {
+        for id in ["a", " a", "a ", "a\tb", "a%09b", "\u{1}", "http://A.example:80/#x"] {
+            assert_eq!(key_of(Value::Text(id.into())), Ok(id.to_owned()));
+        }
+        let reason = |id: String| match key_of(Value::Text(id.into())) {
+            Err(Item::Reject { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([reason(" \t".into()), reason("x".repeat(70_000))], ["no_key", "long_url"]);
+    }
+
+    /// A hash of 64 bits is an id, also above the greatest signed number.
+    #[test]
+    fn keys_of_64_bits() {
+        assert_eq!(key_of(Value::Unsigned(u64::MAX)).as_deref(), Ok("18446744073709551615"));
+        assert_eq!(key_of(Value::Integer(i64::MIN)).as_deref(), Ok("-9223372036854775808"));
+    }
 }

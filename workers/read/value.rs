@@ -12,6 +12,8 @@ pub enum Value<'a> {
     Bool(bool),
     /// A whole number.
     Integer(i64),
+    /// A whole number beyond these.
+    Unsigned(u64),
     /// Another number.
     Float(f64),
     /// A date, in seconds since 1970.

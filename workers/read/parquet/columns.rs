@@ -319,8 +319,10 @@ fn value(column: &dyn Array, at: usize) -> Value<'_> {
         UInt8 => Value::Integer(column.as_primitive::<UInt8Type>().value(at).into()),
         UInt16 => Value::Integer(column.as_primitive::<UInt16Type>().value(at).into()),
         UInt32 => Value::Integer(column.as_primitive::<UInt32Type>().value(at).into()),
-        UInt64 => i64::try_from(column.as_primitive::<UInt64Type>().value(at))
-            .map_or(Value::Other, Value::Integer),
+        UInt64 => {
+            let number = column.as_primitive::<UInt64Type>().value(at);
+            i64::try_from(number).map_or(Value::Unsigned(number), Value::Integer)
+        }
         Float32 => Value::Float(column.as_primitive::<Float32Type>().value(at).into()),
         Float64 => Value::Float(column.as_primitive::<Float64Type>().value(at)),
         Date32 => Value::Seconds(i64::from(column.as_primitive::<Date32Type>().value(at)) * 86_400),
