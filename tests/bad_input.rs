@@ -505,4 +505,5 @@ fn hostile_pages() {
     for url in account.pages.keys() {
         assert_eq!(account.content(url), account.content("http://a.example/0"), "{url}");
     }
+    assert_eq!(account.noted.get("page_cut"), Some(&1), "the last one has more than 8 MiB");
 }

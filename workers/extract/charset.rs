@@ -2,8 +2,8 @@
 //!
 //! The charset is the first that applies: a byte order mark; UTF-16 by its zero bytes; UTF-8, if
 //! the bytes are nothing else; HTTP's charset, if it decodes all bytes; the page's own `<meta>` or
-//! XML declaration in its first 4 KiB, if it decodes nearly all; detection (chardetng) on the first
-//! 1 KiB of bytes that are not ASCII.
+//! XML declaration in its first 4 KiB, if it decodes nearly all; UTF-8, if it decodes nearly all;
+//! detection (chardetng) on the first 1 KiB of bytes that are not ASCII.
 //!
 //! Follows WHATWG's Encoding Standard and encoding sniffing algorithm. We differ in two ways: a
 //! declaration that the bytes contradict is not trusted, and a single-byte charset in HTTP, which
@@ -66,7 +66,12 @@ pub fn decode_as<'a>(
             return (text, encoding);
         }
     }
-    as_is(detected(bytes), bytes)
+    // Detection rules UTF-8 out at its first error. Hardly any text in another charset is mostly
+    // valid UTF-8.
+    match decoded(bytes, UTF_8, not_ascii / DAMAGE_SHARE) {
+        Some(text) => (text, UTF_8),
+        None => as_is(detected(bytes), bytes),
+    }
 }
 
 /// The encoding of a label. GB2312 and GBK are read as GB18030, which includes both: servers name
@@ -126,9 +131,10 @@ fn utf_16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// The page's own declaration, in ASCII: `<meta charset=x>`, `<meta http-equiv=... content="...;
-/// charset=x">`, `<?xml ... encoding="x"?>`.
+/// charset=x">`, `<?xml ... encoding="x"?>`. One in a comment counts for nothing.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes[..bytes.len().min(DECLARATION_BYTES_MAX)].to_ascii_lowercase();
+    let start = without_comments(&start);
     let xml = start
         .trim_ascii_start()
         .strip_prefix(b"<?xml")
@@ -139,6 +145,18 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let encoding = metas.find_map(|meta| label_behind(meta, b"charset")).or(xml)?;
     // The declaration was read as ASCII, so the page is not UTF-16.
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
+}
+
+/// `markup` without its comments. As in browsers, `<!-->` is a whole one.
+fn without_comments(mut markup: &[u8]) -> Vec<u8> {
+    let mut rest = Vec::with_capacity(markup.len());
+    while let Some(at) = memmem::find(markup, b"<!--") {
+        rest.extend_from_slice(&markup[..at]);
+        let end = memmem::find(&markup[at + 2..], b"-->").map(|end| at + 2 + end + 3);
+        markup = &markup[end.unwrap_or(markup.len())..];
+    }
+    rest.extend_from_slice(markup);
+    rest
 }
 
 /// The encoding named after `word` and `=` in a tag.
@@ -278,6 +296,36 @@ mod tests {
         bytes[at] = 0xFF;
         let read = decode(&bytes, None);
         assert!(read.contains(SIMPLIFIED) && read.contains('\u{FFFD}'), "{read}");
+    }
+
+    /// One bad byte in a page in UTF-8 that declares nothing made all of it unreadable. A page in
+    /// another charset is not taken for UTF-8, however few bytes are not ASCII.
+    #[test]
+    fn undeclared_utf_8_with_a_bad_byte() {
+        for text in [SIMPLIFIED, KOREAN, "Später hörte man größere Bären über Äste führen."]
+        {
+            let mut bytes = page("", text).into_bytes();
+            let at = bytes.iter().rposition(|byte| *byte == b'<').expect("a tag");
+            bytes.insert(at, 0xFF);
+            let (read, charset) = decode_as(&bytes, None);
+            assert!(charset == UTF_8 && read.contains(text), "{read}");
+            assert_eq!(read.matches('\u{FFFD}').count(), 1);
+        }
+        for text in ["Ein Bär.", "Später hörte man größere Bären über Äste führen."] {
+            let page = page("", text);
+            let (bytes, ..) = encoding_rs::WINDOWS_1252.encode(&page);
+            assert_eq!(decode(&bytes, None), page);
+        }
+    }
+
+    /// A declaration in a comment is none, as in browsers.
+    #[test]
+    fn declarations_in_comments() {
+        let meta = |label: &str| format!("<meta charset={label}>");
+        let of = |markup: String| declared(markup.as_bytes());
+        assert_eq!(of(format!("<!-- {} -->{}", meta("big5"), meta("gbk"))), Some(GB18030));
+        assert_eq!(of(format!("<!-- {} ", meta("big5"))), None);
+        assert_eq!(of(format!("<!-->{}", meta("big5"))), Some(BIG5));
     }
 
     /// An impossible declaration is not trusted, and no label makes a page disappear.

@@ -130,6 +130,9 @@ impl VisitMaker {
             note("extracted_by_fallback");
             visit.flags |= GATHERED;
         }
+        if extracted.flags.contains(Flags::TRUNCATED) {
+            note("page_cut");
+        }
         if let Some(furniture) = &mut self.furniture
             && furniture.take_off(visit.host, &mut extracted.text) > 0
         {
