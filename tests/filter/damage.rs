@@ -99,6 +99,9 @@ fn damaged_members() {
         damage(&mut members[1]);
         std::fs::write(bench.at("in").join(name), members.concat()).expect("written");
     }
+    // Nothing follows that could be joined to the last line.
+    let tail: Vec<u8> = (0..3).flat_map(|member| gzip(lines("end", member).as_bytes())).collect();
+    std::fs::write(bench.at("in/tail.jsonl.gz"), [&tail[..], b"x"].concat()).expect("written");
     let records: Vec<u8> = (0..4)
         .flat_map(|n| {
             let body = format!(
@@ -116,5 +119,12 @@ fn damaged_members() {
     let report = filter(&bench, &["--to", "kept", "--removed", "removed"]);
     let names = ["bad.jsonl.gz", "junk.jsonl.gz", "torn.jsonl.gz", "torn.warc.gz"];
     assert_eq!(report["files_whole"], json!(names.map(|name| format!("in/{name}"))), "{report}");
+    let [kept, removed] = ["kept", "removed"].map(|folder| {
+        let bytes = std::fs::read(bench.at(folder).join("tail.jsonl.gz")).expect("written");
+        decoded(&bytes).iter().filter(|byte| **byte == b'\n').count()
+    });
+    assert!(kept < 9 && kept + removed == 9, "{kept} {removed}");
+    // The stray byte is not made again.
+    std::fs::write(bench.at("in/tail.jsonl.gz"), &tail).expect("written");
     assert_undone(&bench, &names);
 }

@@ -10,7 +10,8 @@ use crate::filter::order::{Fate, Order};
 use crate::filter::part::Part;
 use crate::read::Limits;
 use crate::read::codec::Codec;
-use crate::read::source::{End, Source};
+use crate::read::jsonl;
+use crate::read::source::{End, JUNK, Source};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -339,6 +340,17 @@ pub fn decode(
     }
 }
 
+/// Whether `source` stands at bytes that are no member, and none with lines follows.
+fn only_junk_follows(source: &mut Source) -> Result<bool> {
+    if !source.window().is_empty()
+        || !matches!(source.end(), Some(End::Damage { reason: JUNK, .. }))
+    {
+        return Ok(false);
+    }
+    source.resync(jsonl::starts)?;
+    Ok(source.window().is_empty() && source.end() == Some(&End::File))
+}
+
 /// The member, or members, that one or more records fill.
 enum Unit {
     /// What is read so far goes to one place.
@@ -511,7 +523,7 @@ impl Lines {
         let mut held = labels.is_some().then(Vec::new);
         // What is left of a torn line has no end, so the next one would be joined to it: damage is
         // an error, and the file is copied whole.
-        decode(source, to, |bytes| {
+        let each = |bytes: &[u8]| {
             digest.update(bytes);
             parts.note(fate, bytes.len() as u64)?;
             match (&mut held, fate, removed.as_mut()) {
@@ -523,7 +535,11 @@ impl Lines {
                 (None, Fate::Removed, None) => Ok(()),
                 (None, Fate::Kept | Fate::Added, _) => kept.write(bytes),
             }
-        })?;
+        };
+        match decode(source, to, each) {
+            Err(error) if to.is_some() || !only_junk_follows(source)? => return Err(error),
+            _ => {}
+        }
         match (held, labels, *names) {
             (Some(line), Some(labels), Some(names)) => {
                 kept.write(&labelled(source.path(), line, names, labels.as_ref())?)

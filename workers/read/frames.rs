@@ -340,13 +340,10 @@ impl<D: Dialect> Frames<D> {
 
     /// Drops the rest of a damaged member and everything up to the next sound one.
     fn damaged(&mut self, place: Place) -> Result<Entry> {
-        let (reason, detail) = self.source.damage();
-        let item = Item::reject(reason, detail);
-        let offset = if place.first { place.member } else { place.offset };
-        let entry = self.place(place, offset, item);
-        self.source.resync(starts_behind_blanks::<D>)?;
+        let (reason, detail) = self.source.resync(starts_behind_blanks::<D>)?;
         self.records = 0;
-        Ok(entry)
+        let offset = if place.first { place.member } else { place.offset };
+        Ok(self.place(place, offset, Item::reject(reason, detail)))
     }
 
     fn entry(&mut self, place: Place, item: Item) -> Result<Entry> {

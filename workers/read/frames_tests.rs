@@ -139,6 +139,39 @@ fn archives_in_records() {
     }
 }
 
+/// A file in zstd or lz4 may begin with frames that are skipped. In lz4 it was refused.
+#[test]
+fn skippable_frames() {
+    let skipped = [&b"\x51\x2a\x4d\x18\x04\0\0\0"[..], b"what"].concat();
+    for codec in [Codec::Zstd, Codec::Lz4] {
+        for count in [1, 3] {
+            let file = [skipped.repeat(count), member(codec, &page("http://a/", b"x"))].concat();
+            assert_eq!(read(&file), ["http://a/ html 1"], "{codec:?} {count}");
+        }
+    }
+}
+
+/// Looking whether a record goes on in the next member counted as search behind damage: in a sound
+/// file in lz4 nothing behind the first damage was searched. What is not searched is said.
+#[test]
+fn sound_members_cost_no_search() {
+    let [small, large] = [b"x".repeat(1), b"x".repeat(3 << 20)]
+        .map(|body| member(Codec::Lz4, &page("http://a/", &body)));
+    let mut damaged = small.clone();
+    let at = damaged.len() - 1;
+    damaged[at] ^= 1;
+    let file = [[&small[..], &large].concat().repeat(8), damaged.clone(), large, small.clone()];
+    let found = read(&file.concat());
+    assert_eq!(found.len(), 19);
+    assert_eq!(found[16..], ["!bad_member", "http://a/ html 3145728", "http://a/ html 1"]);
+    let other = member(Codec::Lz4, &b"x".repeat(3 << 20)).repeat(8);
+    let (entries, _) = read_all("x.warc", &[damaged, other, small].concat(), &Options::default());
+    let [Entry { item: Item::Reject { detail, .. }, .. }] = &entries[..] else {
+        panic!("{:?}", words(&entries))
+    };
+    assert!(detail.ends_with("bytes, was not searched"), "{detail}");
+}
+
 /// In a whole member the record ends with the member, with any claimed length.
 #[test]
 fn lengths_in_members() {

@@ -7,7 +7,7 @@
 use super::codec::Codec;
 use super::fields::{PageKey, Wanted};
 use super::record::{Entry, Item, Notes};
-use super::source::{End, Source};
+use super::source::{End, JUNK, Source};
 use super::{Options, Reader, Split, json};
 use crate::error::Result;
 
@@ -99,6 +99,12 @@ impl Jsonl {
                     self.source.next_member()?;
                     want = length + 1;
                 }
+                // Behind the last line of a sound member, which needs no line end.
+                Some(End::Damage { reason: JUNK, .. })
+                    if self.source.window().trim_ascii_end().ends_with(b"}") =>
+                {
+                    return Ok(LineEnd::Whole(length));
+                }
                 Some(End::Damage { .. }) => return Ok(LineEnd::Damaged),
                 Some(End::File) if length == 0 => return Ok(LineEnd::None),
                 Some(End::File) => return Ok(LineEnd::Whole(length)),
@@ -107,10 +113,9 @@ impl Jsonl {
     }
 
     fn damaged(&mut self, offset: u64) -> Result<Entry> {
-        let (reason, detail) = self.source.damage();
-        let item = Item::reject(reason, format!("member at {}: {detail}", self.source.member()));
-        self.source.resync(starts)?;
-        Ok(Entry::at(offset, item))
+        let member = self.source.member();
+        let (reason, detail) = self.source.resync(starts)?;
+        Ok(Entry::at(offset, Item::reject(reason, format!("member at {member}: {detail}"))))
     }
 }
 
@@ -259,6 +264,18 @@ mod tests {
             assert!(kept.contains(&format!("{n} text 400")), "{n} in {kept:?}");
         }
         assert_eq!(kept.iter().filter(|word| word.starts_with('!')).count(), 3);
+    }
+
+    /// The last line of a member is read though junk stands behind the member. It was lost if it had
+    /// no line end; the beginning of a line in a damaged member is none.
+    #[test]
+    fn junk_behind_the_last_line() {
+        let line = b"{\"url\":\"a\",\"text\":\"1\"}";
+        for line in [&line[..], &[line, &b"\n"[..]].concat()] {
+            let file = [gzip(line), b"junk".to_vec()].concat();
+            assert_eq!(lines(&file, 100), ["a text 1", "!junk"]);
+        }
+        assert_eq!(lines(&[gzip(&line[..20]), b"junk".to_vec()].concat(), 100), ["!junk"]);
     }
 
     /// A compressed file that grows beyond the limits is given up, not decompressed.

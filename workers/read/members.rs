@@ -47,6 +47,9 @@ const SOUND_SHARE: u64 = 64;
 /// only a reader with these limits sees it.
 pub const BOMB: &str = "bomb";
 
+/// The reason of bytes that are no member.
+pub const JUNK: &str = "junk";
+
 /// How a member ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
@@ -85,18 +88,46 @@ pub struct Members {
     decoded_bytes: u64,
     /// Those of them that do not count as growth of the file.
     uncounted_bytes: u64,
-    /// What the trials cost so far.
+    /// What the trials behind damage cost so far.
     trial_cost: u64,
     ratio_max: u64,
     ratio_bytes_min: u64,
     zero_padding: bool,
 }
 
+/// How the bytes at which `input` stands are compressed. Skippable frames, with which files in zstd
+/// and in lz4 may begin, are looked behind.
+pub fn codec_of(input: &mut Input) -> Result<Codec> {
+    let start = input.position();
+    let first = Codec::of(input.peek(4)?);
+    let mut codec = first;
+    while let Some(length) = skippable_bytes(input.peek(SKIPPABLE_HEADER_BYTES)?) {
+        let behind = input.position() + length.min(input.left());
+        input.seek(behind)?;
+        codec = Codec::of(input.peek(4)?);
+    }
+    input.seek(start)?;
+    Ok(if codec == Codec::Lz4 { codec } else { first })
+}
+
+/// Bytes of the header of a skippable frame.
+const SKIPPABLE_HEADER_BYTES: usize = 8;
+
+/// The length of the skippable frame with these first bytes, with its header; none if it is none.
+fn skippable_bytes(head: &[u8]) -> Option<u64> {
+    match *head {
+        [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => {
+            Some(SKIPPABLE_HEADER_BYTES as u64 + u64::from(u32::from_le_bytes([a, b, c, d])))
+        }
+        _ => None,
+    }
+}
+
 impl Members {
     /// The members of `input`, none of them open. The codec is detected from the first bytes. Only
     /// a plain file may start elsewhere than at 0. For `whole_bytes_max` see [`Decoder::new`].
     pub fn of(mut input: Input, whole_bytes_max: usize, limits: &Limits) -> Result<Members> {
-        let codec = if input.position() == 0 { Codec::of(input.peek(4)?) } else { Codec::Plain };
+        let codec = if input.position() == 0 { codec_of(&mut input)? } else { Codec::Plain };
         Members::by(codec, input, whole_bytes_max, limits)
     }
 
@@ -188,7 +219,7 @@ impl Members {
         }
         if found != self.codec() {
             return Ok(Some(End::Damage {
-                reason: "junk",
+                reason: JUNK,
                 detail: format!("no member at byte {at}"),
             }));
         }
@@ -299,7 +330,7 @@ impl Members {
             let bytes = member.bytes();
             return Ok(continues(&bytes[..bytes.len().min(TRIAL_BYTES)]));
         }
-        let continues = self.trial(at, continues)?;
+        let (continues, _) = self.trial(at, continues)?;
         self.input.seek(at)?;
         Ok(continues)
     }
@@ -308,17 +339,22 @@ impl Members {
     /// the end of the file, and opens none.
     ///
     /// The search begins at the damaged member's own start, since a damaged member may seem to end
-    /// too late as well as too early.
-    pub fn skip_damage(&mut self, starts: Starts) -> Result<()> {
+    /// too late as well as too early. Returns how many bytes at the end of the file were not
+    /// searched, since that would cost too much.
+    pub fn skip_damage(&mut self, starts: Starts) -> Result<u64> {
         let mut from = self.at + 1;
-        let size = self.input.left() + self.input.position();
+        let mut unsearched = 0;
+        let size = self.end();
         let cost_max = TRIAL_COST_MIN.saturating_add(size.saturating_mul(TRIAL_COST_RATIO));
         while let Some(at) = self.find_magic(from)? {
             if self.trial_cost > cost_max {
-                self.input.seek(self.input.position() + self.input.left())?;
+                unsearched = size - at;
+                self.input.seek(size)?;
                 break;
             }
-            if self.trial(at, starts)? {
+            let (is_start, cost) = self.trial(at, starts)?;
+            self.trial_cost += cost;
+            if is_start {
                 self.input.seek(at)?;
                 break;
             }
@@ -328,7 +364,7 @@ impl Members {
         // their own growth alone.
         let allowed = self.used_bytes().saturating_mul(self.ratio_max);
         self.uncounted_bytes = self.uncounted_bytes.max(self.decoded_bytes.saturating_sub(allowed));
-        Ok(())
+        Ok(unsearched)
     }
 
     /// The next place from `from` on where a member may start; none at the end of the file.
@@ -363,12 +399,11 @@ impl Members {
 
     /// Whether the member at `at` decodes to bytes that `accepts` accepts; of a long one only the
     /// first [`TRIAL_BYTES`] are decoded, and of one whose first line is refused less. Only between
-    /// members; the input is moved.
-    fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<bool> {
+    /// members; the input is moved. Returns what it cost, too.
+    fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<(bool, u64)> {
         self.input.seek(at)?;
-        self.trial_cost += TRIAL_COST;
         if self.decoder.open_stream().is_err() {
-            return Ok(false);
+            return Ok((false, TRIAL_COST));
         }
         let mut head = [0; TRIAL_BYTES];
         let mut length = 0;
@@ -384,10 +419,10 @@ impl Members {
                 break false;
             }
         };
-        self.trial_cost += (length as u64).max(self.decoder.block_bytes());
+        let cost = TRIAL_COST + (length as u64).max(self.decoder.block_bytes());
         match self.input.take_failure() {
             Some(failure) => Err(failure),
-            None => Ok(whole && accepts(&head[..length])),
+            None => Ok((whole && accepts(&head[..length]), cost)),
         }
     }
 }

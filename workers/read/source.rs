@@ -8,8 +8,8 @@ use super::Limits;
 use super::codec::Codec;
 use super::gzip_whole::MEMBER_BYTES_MAX;
 use super::input::Input;
-pub use super::members::{BOMB, End, Starts};
-use super::members::{CHUNK_BYTES, Members};
+pub use super::members::{BOMB, End, JUNK, Starts};
+use super::members::{CHUNK_BYTES, Members, codec_of};
 use crate::error::Result;
 use std::path::Path;
 
@@ -71,7 +71,7 @@ impl Source {
     /// count from `start`, and the codec is detected there.
     pub fn open_part(path: &Path, start: u64, end: u64, limits: &Limits) -> Result<Source> {
         let mut input = Input::open(path, start, end)?;
-        let codec = Codec::of(input.peek(4)?);
+        let codec = codec_of(&mut input)?;
         let mut members = Members::by(codec, input, MEMBER_BYTES_MAX, limits)?;
         let end = if codec == Codec::Plain { None } else { members.next()? };
         Ok(Source::at(0, members, end))
@@ -143,14 +143,6 @@ impl Source {
     /// How the member came to its end, once all of it that can be decoded is in the window.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
-    }
-
-    /// The reason and the detail of the member's damage.
-    pub fn damage(&self) -> (&'static str, &str) {
-        match &self.end {
-            Some(End::Damage { reason, detail }) => (reason, detail),
-            _ => ("bad_member", ""),
-        }
     }
 
     /// Whether zero bytes were found between or after the members.
@@ -253,11 +245,19 @@ impl Source {
     }
 
     /// After [`End::Damage`]: drops the window and goes to the next member that decodes to the
-    /// start of a record, or to the end of the file.
-    pub fn resync(&mut self, starts: Starts) -> Result<()> {
+    /// start of a record, or to the end of the file. Returns the damage: its reason and its detail.
+    pub fn resync(&mut self, starts: Starts) -> Result<(&'static str, String)> {
+        let (reason, mut detail) = match self.end.take() {
+            Some(End::Damage { reason, detail }) => (reason, detail),
+            _ => ("bad_member", String::new()),
+        };
         self.offset += self.window().len() as u64;
         (self.at, self.filled) = (0, 0);
-        self.members.skip_damage(starts)?;
-        self.next_member()
+        let unsearched = self.members.skip_damage(starts)?;
+        if unsearched > 0 {
+            detail += &format!("; the rest of the file, {unsearched} bytes, was not searched");
+        }
+        self.next_member()?;
+        Ok((reason, detail))
     }
 }
