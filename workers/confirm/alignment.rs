@@ -1,7 +1,8 @@
 //! Aligns two normalised texts and gives what differs between them as spans.
 //!
 //! The unit is a token: a Chinese character, a digit, or a word of another script. Punctuation and
-//! white space are no tokens, so they never differ. The alignment is a shortest edit script. Few
+//! white space are no tokens, so they never differ, but a decimal point and a minus sign are part of
+//! the digit behind them: without them the number is another. The alignment is a shortest edit script. Few
 //! edits are found as Myers does ("An O(ND) difference algorithm and its variations", Algorithmica
 //! 1, 1986, with the division at the middle of section 4b, so that memory is linear), many by bits
 //! ([`edits`]).
@@ -68,7 +69,8 @@ impl<'a> Tokens<'a> {
                 tokens.push(text, start, at, before);
             }
             if alone {
-                tokens.push(text, at, at + c.len_utf8(), chars);
+                let mark = if c.is_ascii_digit() { mark_before(text, at) } else { 0 };
+                tokens.push(text, at - mark, at + c.len_utf8(), chars);
                 chars += 1;
             }
             if tokens.len() > TOKENS_MAX {
@@ -126,6 +128,32 @@ impl<'a> Tokens<'a> {
         let to = self.places.get(at).map_or(self.text.len(), |place| place.start as usize);
         &self.text[from..to]
     }
+}
+
+/// The bytes before the digit at `at` that belong to it: a decimal point, or a minus sign.
+fn mark_before(text: &str, at: usize) -> usize {
+    let mut before = text[..at].chars().rev();
+    match before.next() {
+        Some('.') if before.next().is_some_and(|c| c.is_ascii_digit()) => 1,
+        Some(sign @ ('-' | '−')) => {
+            let head = &text[..at - sign.len_utf8()];
+            if is_minus(head, &text[at..]) { sign.len_utf8() } else { 0 }
+        }
+        _ => 0,
+    }
+}
+
+/// What is measured below zero, or falls.
+const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree"];
+
+/// Whether a dash between `before` and the number at the begin of `after` is a minus sign. Between two numbers it says from which to which, and elsewhere it lists or joins.
+fn is_minus(before: &str, after: &str) -> bool {
+    let joins = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '−');
+    let is_number = |c: char| c.is_ascii_digit() || "一二三四五六七八九十百千万亿".contains(c);
+    let unit = after.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+    !before.ends_with(joins)
+        && !before.chars().rev().take(4).any(is_number)
+        && SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed))
 }
 
 /// Up to this many edits the first way is faster, beyond the second: one takes time for the square
@@ -349,5 +377,22 @@ mod tests {
         let tokens = Tokens::of("第12届 hello-world，好。").expect("short");
         assert_eq!(list(&tokens), ["第", "1", "2", "届", "hello", "world", "好"]);
         assert_eq!((tokens.gap(4), tokens.gap(6), tokens.gap(7)), (" ", "，", "。"));
+    }
+
+    /// A decimal point and a minus sign are part of a digit; full stops, dashes of ranges, dates
+    /// and lists are not.
+    #[test]
+    fn marks_of_numbers() {
+        let of = |text: &str| -> String { list(&Tokens::of(text).expect("short")).join(" ") };
+        for (text, tokens) in [
+            ("3.5% in 2019. 12", "3 .5 in 2 0 1 9 1 2"),
+            ("降至-5度", "降 至 -5 度"),
+            ("cpi (−0.1%)", "cpi −0 .1"),
+            ("3-5度，2024-10-05", "3 5 度 2 0 2 4 1 0 0 5"),
+            ("5日-8日 五度-8度 kx-31元", "5 日 8 日 五 度 8 度 kx 3 1 元"),
+            ("-5 apples", "5 apples"),
+        ] {
+            assert_eq!(of(text), tokens, "{text}");
+        }
     }
 }

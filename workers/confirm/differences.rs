@@ -172,13 +172,13 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
         return Difference::Edit;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
-    if left == right {
+    if left == right || numbers::same_parts((a, x.clone()), (b, y.clone())) {
         return Difference::Variant;
     }
     if numbers::is_furniture(a, x.clone()) && numbers::is_furniture(b, y.clone()) {
         return Difference::Furniture;
     }
-    let lacks = |these: &[u64], those: &[u64]| these.iter().any(|value| !those.contains(value));
+    let lacks = |these: &[i128], those: &[i128]| these.iter().any(|value| !those.contains(value));
     let lacking = [lacks(&left, &right), lacks(&right, &left)];
     let other = match lacking {
         [false, false] => left.len() == right.len() && same_words(a, b, span),
@@ -452,6 +452,25 @@ mod tests {
                 assert_eq!(differences_by(a, b, Some(&dictionary)), [with], "{a} | {b}");
                 assert_eq!(differences(a, b), [without], "{a} | {b}");
             }
+        }
+    }
+
+    /// A decimal point and a sign make another number; another way to write it does not.
+    #[test]
+    fn points_and_signs() {
+        for (a, b, difference) in [
+            ("投资3.5亿元建成", "投资35亿元建成", Difference::Number),
+            ("增长3.5%左右", "增长35%左右", Difference::Number),
+            ("最低气温降至-5度", "最低气温降至5度", Difference::Number),
+            ("the price is $19.99 now", "the price is $1999 now", Difference::Number),
+            ("发布了1.1版", "发布了11版", Difference::Number),
+            ("投资12000万元建成", "投资1.2亿元建成", Difference::Variant),
+            ("增长3.0%左右", "增长3%左右", Difference::Variant),
+            ("于2024.10.05召开", "于2024-10-05召开", Difference::Variant),
+            ("built in 2019.12 men came", "built in 2019. 12 men came", Difference::Variant),
+        ] {
+            assert_eq!(differences(a, b), [difference], "{a} | {b}");
+            assert_eq!(differences(b, a), [difference], "{b} | {a}");
         }
     }
 

@@ -8,9 +8,9 @@ use crate::confirm::alignment::Tokens;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Whether `token` is a digit.
+/// Whether `token` is a digit, perhaps with a decimal point or a minus sign before it.
 pub fn is_digit(token: &str) -> bool {
-    matches!(token.as_bytes(), [b'0'..=b'9'])
+    token.as_bytes().last().is_some_and(u8::is_ascii_digit)
 }
 
 /// Chinese numerals; those from the third to the eleventh are 1 to 9.
@@ -29,7 +29,7 @@ pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     }
     let (left, right) = (tokens.token(at - 1), tokens.token(at));
     let numeral = |token: &str| is_digit(token) || is_numeral(token);
-    is_digit(left) && is_digit(right) && matches!(tokens.gap(at), "" | "." | ",")
+    is_digit(left) && is_digit(right) && matches!(tokens.gap(at), "" | ",")
         || numeral(left) && is_numeral(right) && tokens.gap(at).is_empty()
 }
 
@@ -53,68 +53,112 @@ pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
     range.any(|at| is_digit(tokens.token(at)) || is_numeral(tokens.token(at)) && counts(tokens, at))
 }
 
-/// The values of the numbers in `range`, in their order.
+/// The values of the numbers in `range`, in their order and in billionths.
 ///
 /// ```
 /// use workers::confirm::alignment::Tokens;
 /// use workers::confirm::numbers::values;
 ///
 /// let tokens = Tokens::of("第二十次，12,000人，3.5元").unwrap();
-/// assert_eq!(values(&tokens, 0..tokens.len()), [20, 12_000, 35]);
+/// let billionths = [20.0, 12_000.0, 3.5].map(|number| (number * 1e9) as i128);
+/// assert_eq!(values(&tokens, 0..tokens.len()), billionths);
 /// ```
-pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<u64> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for at in range {
-        if !is_digit(tokens.token(at)) && !is_numeral(tokens.token(at)) {
-            continue;
+pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<i128> {
+    // A date or a version has two points, and its parts are numbers.
+    let is_decimal = |number: &str| number.matches('.').count() <= 1;
+    let parts = |number: &str| -> Vec<i128> {
+        match is_decimal(number) {
+            true => vec![value(number)],
+            false => number.split('.').map(value).collect(),
         }
-        match runs.last_mut() {
-            Some(run) if run.end == at && joins(tokens, at) => run.end = at + 1,
-            _ => runs.push(at..at + 1),
-        }
-    }
-    runs.into_iter().map(|run| value(run.map(|at| tokens.token(at)))).collect()
+    };
+    written(tokens, range).iter().flat_map(|number| parts(number)).collect()
 }
 
-/// The value of one number. The greatest one stands for all that have no room in 64 bits.
-fn value<'t>(tokens: impl Iterator<Item = &'t str>) -> u64 {
-    let (mut total, mut section, mut digit) = (0u64, 0u64, 0u64);
-    for c in tokens.flat_map(str::chars) {
+/// Whether the numbers of two ranges are the same but for points where the other text has another
+/// mark or a space: `3.5` may be a date, or the end of a sentence without a space.
+pub fn same_parts(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>)) -> bool {
+    let [x, y] = [a, b].map(|(tokens, range)| written(tokens, range));
+    let parts = |numbers: &[String]| -> Vec<i128> {
+        numbers.iter().flat_map(|number| number.split('.')).map(value).collect()
+    };
+    x.len() != y.len() && parts(&x) == parts(&y)
+}
+
+/// The numbers in `range`, without commas.
+fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
+    let (mut numbers, mut end) = (Vec::<String>::new(), None);
+    for at in range {
+        let token = tokens.token(at);
+        if !is_digit(token) && !is_numeral(token) {
+            continue;
+        }
+        match numbers.last_mut() {
+            Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(token),
+            _ => numbers.push(token.to_owned()),
+        }
+        end = Some(at + 1);
+    }
+    numbers
+}
+
+/// One in [`value`].
+const ONE: i128 = 1_000_000_000;
+
+/// The value of one number, in billionths: `1.2亿` is 120,000,000. The greatest one stands for all
+/// that have no room in 128 bits.
+fn value(number: &str) -> i128 {
+    let (mut total, mut section, mut digit) = (0i128, 0i128, 0i128);
+    // What a digit behind the point is worth.
+    let mut place = None;
+    for c in number.chars() {
         let unit = match c {
             '十' => 10,
             '百' => 100,
             '千' => 1_000,
             '万' => 10_000,
             '亿' => 100_000_000,
+            '.' => {
+                place = Some(ONE / 10);
+                continue;
+            }
             _ => {
-                let one = match c {
-                    '两' => 2,
-                    c => c.to_digit(10).map_or_else(
-                        || {
-                            NUMERALS
-                                .chars()
-                                .skip(2)
-                                .position(|numeral| numeral == c)
-                                .map_or(0, |at| at as u64 + 1)
-                        },
-                        u64::from,
-                    ),
+                let one = digit_of(c);
+                digit = match &mut place {
+                    Some(place) => {
+                        let more = one * *place;
+                        *place /= 10;
+                        digit.saturating_add(more)
+                    }
+                    None => digit.saturating_mul(10).saturating_add(one * ONE),
                 };
-                // 〇 and 零 are no position of the nine, so they add 0.
-                let one = if matches!(c, '零' | '〇') { 0 } else { one };
-                digit = digit.saturating_mul(10).saturating_add(one);
                 continue;
             }
         };
         if unit < 10_000 {
-            section = section.saturating_add(digit.max(1).saturating_mul(unit));
+            let digit = if digit == 0 { ONE } else { digit };
+            section = section.saturating_add(digit.saturating_mul(unit));
         } else {
             total = total.saturating_add(section.saturating_add(digit)).saturating_mul(unit);
             section = 0;
         }
-        digit = 0;
+        (digit, place) = (0, None);
     }
-    total.saturating_add(section).saturating_add(digit)
+    let value = total.saturating_add(section).saturating_add(digit);
+    if number.starts_with(['-', '−']) { -value } else { value }
+}
+
+/// The value of one digit or Chinese numeral below ten; 0 of any other character.
+fn digit_of(c: char) -> i128 {
+    let of_numeral = || NUMERALS.chars().skip(2).position(|numeral| numeral == c);
+    match c {
+        '零' | '〇' => 0,
+        '两' => 2,
+        _ => match c.to_digit(10) {
+            Some(digit) => digit.into(),
+            None => of_numeral().map_or(0, |at| at as i128 + 1),
+        },
+    }
 }
 
 /// The words beside a number that is furniture, one a line.
@@ -208,7 +252,7 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let behind_word =
         range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
     let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
-    let version = behind_word && rest.any(|at| tokens.gap(at) == ".");
+    let version = behind_word && rest.any(|at| tokens.token(at).starts_with('.'));
     let mut after = tokens.text[end..].chars();
     let next = after.next();
     // A full stop ends a sentence unless something follows it directly.
@@ -222,9 +266,9 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
 mod tests {
     use super::*;
 
-    fn values_of(text: &str) -> Vec<u64> {
+    fn values_of(text: &str) -> Vec<f64> {
         let tokens = Tokens::of(text).expect("short");
-        values(&tokens, 0..tokens.len())
+        values(&tokens, 0..tokens.len()).into_iter().map(|value| value as f64 / 1e9).collect()
     }
 
     /// Digits and Chinese numerals have the same values.
@@ -232,10 +276,22 @@ mod tests {
     fn numerals_and_digits() {
         assert_eq!(
             values_of("十四 第二十一届 一百零五 二〇二四 两万三千 3亿"),
-            [14, 21, 105, 2024, 23_000, 300_000_000]
+            [14.0, 21.0, 105.0, 2024.0, 23_000.0, 300_000_000.0]
         );
-        assert_eq!(values_of("14 21 105 2024 23,000"), [14, 21, 105, 2024, 23_000]);
-        assert_eq!(values_of(&"9".repeat(40)), [u64::MAX]);
+        assert_eq!(values_of("14 21 105 2024 23,000"), [14.0, 21.0, 105.0, 2024.0, 23_000.0]);
+        let tokens = Tokens::of("9".repeat(40)).expect("short");
+        assert_eq!(values(&tokens, 0..tokens.len()), [i128::MAX]);
+    }
+
+    /// A point and a sign count, zeros at the end of a fraction do not, and a date with points is
+    /// three numbers.
+    #[test]
+    fn fractions() {
+        assert_eq!(
+            values_of("3.5% 0.50 1.2亿 12000万 3.0 -5度"),
+            [3.5, 0.5, 120_000_000.0, 120_000_000.0, 3.0, -5.0]
+        );
+        assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
     }
 
     fn number_at(text: &str, number: &str) -> (bool, bool) {

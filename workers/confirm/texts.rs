@@ -223,7 +223,8 @@ fn shared_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> usize {
         return 0;
     }
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
-        range.clone().flat_map(|at| tokens.token(at).chars()).collect()
+        let letters = range.clone().flat_map(|at| tokens.token(at).chars());
+        letters.filter(|c| !matches!(c, '.' | '-' | '−')).collect()
     };
     lcs::length(&letters(a, &span.a), &letters(b, &span.b))
 }

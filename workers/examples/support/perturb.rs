@@ -216,8 +216,20 @@ fn ascii_punctuation(text: &str) -> String {
     text.chars().map(map).collect()
 }
 
+/// Decimal points stay: without them the numbers are others.
 fn no_punctuation(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).collect()
+    let mut before = ' ';
+    let mut left = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_point =
+            c == '.' && before.is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit);
+        if is_point || c.is_alphanumeric() || c.is_whitespace() {
+            left.push(c);
+        }
+        before = c;
+    }
+    left
 }
 
 fn full_width(text: &str) -> String {
