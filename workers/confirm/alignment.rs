@@ -20,6 +20,11 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Texts with more tokens are not aligned.
 pub const TOKENS_MAX: usize = 1 << 15;
 
+/// How official texts write 〇.
+pub const CIRCLE: char = '○';
+/// The same, larger.
+pub const LARGE_CIRCLE: char = '◯';
+
 /// The most tokens of both texts times edits, where texts are too long for the second way of
 /// [`spans`].
 const STEPS_MAX: usize = 1 << 28;
@@ -59,7 +64,7 @@ impl<'a> Tokens<'a> {
         };
         let (mut word, mut chars) = (None, 0);
         for (at, c) in text.char_indices() {
-            let alone = is_han(c) || c.is_ascii_digit();
+            let alone = is_han(c) || c.is_ascii_digit() || tokens.is_zero(at, c);
             if !alone && is_letter(c) {
                 word.get_or_insert((at, chars));
                 chars += 1;
@@ -88,11 +93,21 @@ impl<'a> Tokens<'a> {
         let token = &text[start..end];
         let mut chars = token.chars();
         self.codes.push(match (chars.next(), chars.next()) {
+            (Some(CIRCLE | LARGE_CIRCLE), None) => u64::from(u32::from('〇')),
             (Some(c), None) => u64::from(u32::from(c)),
             _ => xxh3_64(token.as_bytes()) | 1 << 63,
         });
         self.places.push(start as u32..end as u32);
         self.before.push(before);
+    }
+
+    /// Whether the character `c` at `at` is a circle behind a Chinese digit, which stands for 〇.
+    fn is_zero(&self, at: usize, c: char) -> bool {
+        let is_digit =
+            |code: u64| "〇零一二三四五六七八九".chars().any(|c| u64::from(u32::from(c)) == code);
+        matches!(c, CIRCLE | LARGE_CIRCLE)
+            && self.places.last().is_some_and(|last| last.end as usize == at)
+            && self.codes.last().is_some_and(|code| is_digit(*code))
     }
 
     /// The number of tokens.
@@ -377,6 +392,15 @@ mod tests {
         let tokens = Tokens::of("第12届 hello-world，好。").expect("short");
         assert_eq!(list(&tokens), ["第", "1", "2", "届", "hello", "world", "好"]);
         assert_eq!((tokens.gap(4), tokens.gap(6), tokens.gap(7)), (" ", "，", "。"));
+    }
+
+    /// A circle within a Chinese numeral is its zero; elsewhere it is a mark.
+    #[test]
+    fn circles() {
+        let codes = |text: &str| Tokens::of(text).map(|tokens| tokens.codes);
+        assert_eq!(codes("二○二四年，一○○号"), codes("二〇二四年，一〇〇号"));
+        assert_eq!(codes("二◯二四年"), codes("二〇二四年"));
+        assert_eq!(codes("○○公司○五"), codes("公司五"));
     }
 
     /// A decimal point and a minus sign are part of a digit; full stops, dashes of ranges, dates

@@ -466,6 +466,7 @@ mod tests {
             ("发布了1.1版", "发布了11版", Difference::Number),
             ("投资12000万元建成", "投资1.2亿元建成", Difference::Variant),
             ("增长3.0%左右", "增长3%左右", Difference::Variant),
+            ("二○二四年春天", "2024年春天", Difference::Variant),
             ("于2024.10.05召开", "于2024-10-05召开", Difference::Variant),
             ("built in 2019.12 men came", "built in 2019. 12 men came", Difference::Variant),
         ] {

@@ -4,7 +4,7 @@
 //! in Chinese characters that counts or orders something. Both are compared by value. The rule that
 //! refuses a pair for them is in the table of `confirm/mod.rs`.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -19,7 +19,8 @@ const NUMERALS: &str = "零〇一二三四五六七八九十百千万亿两";
 /// Whether `token` is a Chinese numeral.
 pub fn is_numeral(token: &str) -> bool {
     let mut chars = token.chars();
-    chars.next().is_some_and(|c| NUMERALS.contains(c)) && chars.next().is_none()
+    let is_one = |c| NUMERALS.contains(c) || matches!(c, CIRCLE | LARGE_CIRCLE);
+    chars.next().is_some_and(is_one) && chars.next().is_none()
 }
 
 /// Whether the tokens before and at `at` belong to one number.
