@@ -116,6 +116,18 @@ fn of_a_chain(out: &mut String) {
     }
 }
 
+/// Two texts so long that another number in them refuses nothing.
+fn of_long_texts(out: &mut String) {
+    let bench = Bench::new(Path::new("in"), "");
+    let url = |day: u32| format!("http://d{day}.example/");
+    let body: String = (0..1000).map(|n| format!("word{n} ")).collect();
+    let rows =
+        [5, 9].map(|day| json!({ "url": url(day), "text": format!("{body} on {day} march") }));
+    deliver(&bench, "1.jsonl", &rows);
+    bench.run_well(&["--now", "1700000000"]);
+    explain(out, &bench, "long texts with another number", &[&url(5), &url(9)]);
+}
+
 fn deliver(bench: &Bench, name: &str, rows: &[Value]) {
     std::fs::create_dir_all(bench.at("in")).expect("made");
     let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
@@ -130,6 +142,7 @@ fn transcripts() {
     of_the_demo(&mut out);
     of_pages_that_are_gone(&mut out);
     of_a_chain(&mut out);
+    of_long_texts(&mut out);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(RECORDED);
     if std::env::var_os("PAGEFOLD_RECORD").is_some() {
         return std::fs::write(path, out).expect("written");

@@ -11,8 +11,8 @@ use crate::ask::tables::BUCKET_CONTENTS_MAX;
 use crate::ask::tables::Cluster;
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
-use crate::confirm::decide;
 use crate::confirm::parts::{Part, parts};
+use crate::confirm::{By, Options, decide};
 use crate::document::{Id, hex};
 use crate::error::{Error, Kind, Result};
 use crate::store::cursor::Keys;
@@ -321,6 +321,15 @@ impl Pair {
                 self.a.begins = Some(a.chars().take(HEAD_CHARS).collect());
                 self.b.begins = Some(b.chars().take(HEAD_CHARS).collect());
             }
+        }
+        let Options { by, facts_chars_max, .. } = index.options;
+        let unread = by == By::Text && self.a.chars.max(self.b.chars) > facts_chars_max;
+        let differ = self.parts.iter().flatten().any(|part| part.kind.is_fact());
+        if let Some(rule) = self.verdict.as_mut().or(self.if_compared.as_mut())
+            && (rule.accepted && unread && differ)
+        {
+            rule.says +=
+                &format!("; longer than facts_chars_max = {facts_chars_max}, no fact refuses");
         }
         Ok(())
     }
