@@ -8,6 +8,7 @@
 //! bounds of sketches below every rule's minimum            refused    sketch_refused
 //! bounds of 5-gram sketches >= similarity_min, and
 //!   replaced facts do not matter                           accepted   sketch
+//!   both long: by facts alone, as below, else              accepted   sketch
 //! else, if both texts are kept (only now are they read):
 //!   5-grams below every rule's minimum                     refused    coverage_refused, or
 //!                                                                     shingles_refused
@@ -401,6 +402,11 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     if let Some(x) = a.prepared()
         && let Some(y) = b.prepared()
     {
+        let is_clear =
+            |alike: &Alike| all_long && alike.band(options.similarity_min) == Band::Clear;
+        if let Some(alike) = long.filter(is_clear) {
+            return by_facts(&x, &y, alike.similarity, options);
+        }
         let floor = if by_long_alone { long_floor } else { 0 };
         return by_whole_text(&x, &y, (all_long, facts_matter), floor, options);
     }
@@ -421,6 +427,27 @@ fn lengths(a: &impl Evidence, b: &impl Evidence, options: &Options) -> (u32, boo
     (longer, all_long, options.facts > Facts::Off && longer <= options.facts_chars_max)
 }
 
+/// Decides by the facts of two long texts whose sketches are clearly alike, and say how much: to
+/// shingle them takes longer than all else.
+fn by_facts(a: &Prepared, b: &Prepared, similarity: u16, options: &Options) -> Verdict {
+    let tokens = a.tokens.as_ref().zip(b.tokens.as_ref());
+    let fact =
+        tokens.and_then(|(a, b)| texts::compare(a, b, (similarity.into(), 10_000), options).fact);
+    match fact {
+        Some(fact) => Verdict::refuse(similarity, reason_of(fact)),
+        None => Verdict::accept(similarity, Reason::Sketch),
+    }
+}
+
+/// The rule that refuses a pair for a fact of this kind.
+fn reason_of(fact: Difference) -> Reason {
+    match fact {
+        Difference::Number => Reason::Numerals,
+        Difference::Name => Reason::Names,
+        _ => Reason::Words,
+    }
+}
+
 /// Decides by two texts. `all_long` and `facts_matter` are those of [`lengths`]; below `floor`, the
 /// least Jaccard similarity that a rule may accept, they are not aligned.
 fn by_whole_text(
@@ -434,8 +461,9 @@ fn by_whole_text(
         true => (Reason::Shingles, Reason::ShinglesRefused),
         false => (Reason::Coverage, Reason::CoverageRefused),
     };
-    let common = shared(&a.shingles, &b.shingles);
-    let all = a.shingles.len() + b.shingles.len() - common;
+    let (x, y) = (a.shingles(), b.shingles());
+    let common = shared(x, y);
+    let all = x.len() + y.len() - common;
     let plain = jaccard_of(common, all);
     if plain >= options.similarity_min && !facts_matter {
         return Verdict::accept(plain, accepted);
@@ -448,9 +476,7 @@ fn by_whole_text(
         _ if measure.similarity < options.similarity_min => {
             Verdict::refuse(measure.similarity, refused)
         }
-        Some(Difference::Number) => Verdict::refuse(measure.similarity, Reason::Numerals),
-        Some(Difference::Name) => Verdict::refuse(measure.similarity, Reason::Names),
-        Some(_) => Verdict::refuse(measure.similarity, Reason::Words),
+        Some(fact) => Verdict::refuse(measure.similarity, reason_of(fact)),
         None if measure.headline => Verdict::accept(measure.similarity, Reason::LeadingInsertion),
         None => Verdict::accept(measure.similarity, accepted),
     }
@@ -594,7 +620,7 @@ mod tests {
     fn rules() {
         let options = Options::default();
         let long = text(0, 1000);
-        assert_eq!(verdict(&long, &long, &options), (true, Reason::Shingles));
+        assert_eq!(verdict(&long, &long, &options), (true, Reason::Sketch));
         assert_eq!(verdict(&long, &text(500, 1000), &options), (false, Reason::SketchRefused));
         // 1,000 characters, of which 100 differ at each end: J = 896 / 1096.
         assert_eq!(verdict(&long, &text(100, 1000), &options), (true, Reason::Shingles));

@@ -6,11 +6,12 @@
 //! full it becomes the old one, and the old one is dropped. What is used moves to the young one.
 //! What is kept changes no verdict.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{TOKENS_MAX, Tokens};
 use crate::document::Id;
 use crate::text::hash::BuildAsIs;
 use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -20,8 +21,8 @@ pub const PREPARED_BYTES_MAX: usize = 1 << 26;
 /// A text, ready to be compared.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The shingles by which long texts are compared.
-    pub shingles: Vec<u64>,
+    /// The shingles by which long texts are compared, once they are asked for.
+    shingles: OnceCell<Vec<u64>>,
     /// The tokens; none if there are too many to be aligned.
     pub tokens: Option<Tokens<'static>>,
 }
@@ -29,16 +30,34 @@ pub struct Prepared {
 impl Prepared {
     /// Prepares a normalised text.
     pub fn of(text: String) -> Prepared {
-        let mut shingles = Shingles::default();
-        ShingleKind::Long.shingles(&Letters::of(&text), &mut shingles);
-        // Twice as long while duplicates are removed.
-        shingles.hashes.shrink_to_fit();
-        Prepared { shingles: shingles.hashes, tokens: Tokens::of(text) }
+        let shingles = OnceCell::new();
+        // A text of fewer bytes is kept with its tokens, and shingled when it has to be.
+        if text.len() > TOKENS_MAX {
+            shingles.get_or_init(|| shingles_of(&text));
+        }
+        Prepared { shingles, tokens: Tokens::of(text) }
+    }
+
+    /// The shingles by which long texts are compared.
+    pub fn shingles(&self) -> &[u64] {
+        let text = || self.tokens.as_ref().map_or("", |tokens| &*tokens.text);
+        self.shingles.get_or_init(|| shingles_of(text()))
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(&*self.shingles) + self.tokens.as_ref().map_or(0, Tokens::bytes)
+        let chars = self.tokens.as_ref().map_or(0, |tokens| tokens.chars(0..tokens.len()));
+        // There are at most as many as characters.
+        let shingles = self.shingles.get().map_or(chars, Vec::len) * size_of::<u64>();
+        shingles + self.tokens.as_ref().map_or(0, Tokens::bytes)
     }
+}
+
+fn shingles_of(text: &str) -> Vec<u64> {
+    let mut shingles = Shingles::default();
+    ShingleKind::Long.shingles(&Letters::of(text), &mut shingles);
+    // Twice as long while duplicates are removed.
+    shingles.hashes.shrink_to_fit();
+    shingles.hashes
 }
 
 /// A prepared text; none where it is not kept in the store.
