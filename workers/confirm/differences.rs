@@ -172,7 +172,7 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
         return Difference::Edit;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
-    if left == right || numbers::same_parts((a, x.clone()), (b, y.clone())) {
+    if left == right || numbers::same_digits((a, x.clone()), (b, y.clone())) {
         return Difference::Variant;
     }
     if numbers::is_furniture(a, x.clone()) && numbers::is_furniture(b, y.clone()) {
@@ -468,6 +468,7 @@ mod tests {
             ("增长3.0%左右", "增长3%左右", Difference::Variant),
             ("二○二四年春天", "2024年春天", Difference::Variant),
             ("于2024.10.05召开", "于2024-10-05召开", Difference::Variant),
+            ("投资12.35亿元建成", "投 资 1 2 . 3 5 亿 元 建 成", Difference::Variant),
             ("built in 2019.12 men came", "built in 2019. 12 men came", Difference::Variant),
         ] {
             assert_eq!(differences(a, b), [difference], "{a} | {b}");
@@ -493,7 +494,7 @@ mod tests {
     #[test]
     fn order_of_numbers() {
         assert_eq!(differences("主队2比1获胜", "主队1比2获胜"), [Difference::Number]);
-        assert_eq!(differences("the score was 2:1", "the score was 1:2"), [Difference::Number]);
+        assert_eq!(differences("a score of 2-1 then", "a score of 1-2 then"), [Difference::Number]);
         assert_eq!(differences("甲得2票，乙得1票", "乙得1票，甲得2票"), [Difference::Edit]);
     }
 

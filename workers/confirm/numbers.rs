@@ -76,14 +76,27 @@ pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<i128> {
     written(tokens, range).iter().flat_map(|number| parts(number)).collect()
 }
 
-/// Whether the numbers of two ranges are the same but for points where the other text has another
-/// mark or a space: `3.5` may be a date, or the end of a sentence without a space.
-pub fn same_parts(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>)) -> bool {
-    let [x, y] = [a, b].map(|(tokens, range)| written(tokens, range));
-    let parts = |numbers: &[String]| -> Vec<i128> {
-        numbers.iter().flat_map(|number| number.split('.')).map(value).collect()
+/// Whether two ranges are the same but for points and signs, where the other text has another mark
+/// or a space: `3.5` may be a date, or the end of a sentence without a space.
+pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>)) -> bool {
+    let ((a, x), (b, y)) = (a, b);
+    let marks = ['.', '-', '−'];
+    let bare = |token: &str| token.len() > 1 && token.starts_with(marks) && is_digit(token);
+    // The mark of one text stands before the digit of the other, perhaps with spaces.
+    let stands = |marked: &str, gap: &str| match marked.starts_with('.') {
+        true => !gap.is_empty(),
+        false => gap.contains(['-', '−']),
     };
-    x.len() != y.len() && parts(&x) == parts(&y)
+    let same = |(i, j): (usize, usize)| {
+        let (left, right) = (a.token(i), b.token(j));
+        left.trim_start_matches(marks) == right.trim_start_matches(marks)
+            && match (bare(left), bare(right)) {
+                (true, false) => stands(left, b.gap(j)),
+                (false, true) => stands(right, a.gap(i)),
+                _ => true,
+            }
+    };
+    x.len() == y.len() && x.zip(y).all(same)
 }
 
 /// The numbers in `range`, without commas.
@@ -289,7 +302,7 @@ mod tests {
     #[test]
     fn fractions() {
         assert_eq!(
-            values_of("3.5% 0.50 1.2亿 12000万 3.0 -5度"),
+            values_of("3.5% 0.50 1.2亿 12000万 3.0，降至-5度"),
             [3.5, 0.5, 120_000_000.0, 120_000_000.0, 3.0, -5.0]
         );
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
