@@ -458,13 +458,19 @@ mod tests {
     use arrow_array::{ArrayRef, RecordBatch, StringArray};
     use parquet::arrow::ArrowWriter;
 
-    /// A file of these texts in a column with a dictionary, and nothing else.
-    fn texts(texts: impl Iterator<Item = String>) -> (tempfile::TempDir, PathBuf) {
+    /// Writes all values to a dictionary.
+    fn with_dictionary() -> WriterProperties {
+        let limit = PAGE_BYTES_MAX as usize;
+        WriterProperties::builder().set_dictionary_page_size_limit(limit).build()
+    }
+
+    /// A file of a column of these texts.
+    fn texts(
+        texts: impl Iterator<Item = String>,
+        properties: WriterProperties,
+    ) -> (tempfile::TempDir, PathBuf) {
         let column: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
         let batch = RecordBatch::try_from_iter([("x", column)]).expect("a batch");
-        let properties = WriterProperties::builder()
-            .set_dictionary_page_size_limit(PAGE_BYTES_MAX as usize)
-            .build();
         let mut writer =
             ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("a writer");
         writer.write(&batch).expect("written");
@@ -478,7 +484,7 @@ mod tests {
     /// 141 kB that stated 200,000,000 values ended the process.
     #[test]
     fn pages_are_checked() {
-        let (_folder, path) = texts((0..20_000).map(|n| n.to_string()));
+        let (_folder, path) = texts((0..20_000).map(|n| n.to_string()), with_dictionary());
         let mut bytes = std::fs::read(&path).expect("a file");
         // The header of the dictionary has the number of its values, 20,000, and then its encoding.
         let [number, more] = [20_000u32, 1_000_000].map(|number| {
@@ -496,9 +502,29 @@ mod tests {
                 column.read_records(1, None, None, &mut Vec::new())
             })
         });
-        let error = column.err().expect("an error");
+        let error = column.expect_err("an error");
         assert_eq!(error.kind(), Kind::Data, "{error}");
         assert!(error.to_string().contains("that cannot be"), "{error}");
+    }
+
+    /// Rows are passed over whatever their bytes are. A page that was looked at first was taken for
+    /// damaged if its values look like a header that states an absurd size: 0x25, then 0x01.
+    #[test]
+    fn pages_are_passed_over() {
+        let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+        let (_folder, path) = texts((0..3).map(|n| n.to_string().repeat(0x125)), properties);
+        let mut found = Vec::new();
+        let read = Table::open(&path).and_then(|table| {
+            sound(&path, &[], || {
+                let ColumnReader::ByteArrayColumnReader(mut column) = table.column(0, 0)? else {
+                    panic!("another type")
+                };
+                assert_eq!(column.skip_records(2)?, 2);
+                column.read_records(1, None, None, &mut found)
+            })
+        });
+        assert_eq!(read.expect("read"), (1, 1, 1));
+        assert_eq!(found[0].data(), "2".repeat(0x125).as_bytes());
     }
 
     /// A row group that is written anew keeps its dictionary. One over the writer's own limit was
@@ -506,7 +532,7 @@ mod tests {
     #[test]
     fn dictionaries_stay() {
         let text = |n: usize| format!("{n} {}", "x".repeat(300_000));
-        let (folder, path) = texts((0..90).map(|n| text(n % 9)));
+        let (folder, path) = texts((0..90).map(|n| text(n % 9)), with_dictionary());
         let parts = Parts::create(&folder.path().join("kept"), None).expect("a file");
         let mut rows = Box::new(Rows::open(&path, parts).expect("rows"));
         for position in 0..90 {

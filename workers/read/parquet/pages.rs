@@ -176,7 +176,7 @@ pub fn pages(
         .ok_or_else(|| ParquetError::EOF("a column is missing".into()))?;
     let rows = group.num_rows() as usize;
     let pages = SerializedPageReader::new(file.clone(), chunk, rows, None)?;
-    Ok(Box::new(Pages { pages, shape: Shape::of(chunk.column_descr()) }))
+    Ok(Box::new(Pages { pages, shape: Shape::of(chunk.column_descr()), ahead: None }))
 }
 
 /// One column chunk.
@@ -193,9 +193,14 @@ impl Iterator for Once {
 impl PageIterator for Once {}
 
 /// The pages of a column chunk, each checked.
+///
+/// A page that is looked at first is decoded then. Otherwise its header would be read alone, and
+/// the file would be opened at its values, which are no header.
 struct Pages {
     pages: SerializedPageReader<PagedFile>,
     shape: Shape,
+    /// The next page, if it was looked at.
+    ahead: Option<Page>,
 }
 
 impl Iterator for Pages {
@@ -208,6 +213,9 @@ impl Iterator for Pages {
 
 impl PageReader for Pages {
     fn get_next_page(&mut self) -> Decoded<Option<Page>> {
+        if self.ahead.is_some() {
+            return Ok(self.ahead.take());
+        }
         let page = self.pages.get_next_page()?;
         match &page {
             Some(page) if !page_is_sound(page, self.shape) => {
@@ -218,11 +226,26 @@ impl PageReader for Pages {
     }
 
     fn peek_next_page(&mut self) -> Decoded<Option<PageMetadata>> {
-        self.pages.peek_next_page()
+        self.ahead = self.get_next_page()?;
+        Ok(self.ahead.as_ref().map(|page| match page {
+            Page::DataPage { num_values, .. } => PageMetadata {
+                num_rows: None,
+                num_levels: Some(*num_values as usize),
+                is_dict: false,
+            },
+            Page::DataPageV2 { num_values, num_rows, .. } => PageMetadata {
+                num_rows: Some(*num_rows as usize),
+                num_levels: Some(*num_values as usize),
+                is_dict: false,
+            },
+            Page::DictionaryPage { .. } => {
+                PageMetadata { num_rows: None, num_levels: None, is_dict: true }
+            }
+        }))
     }
 
     fn skip_next_page(&mut self) -> Decoded<()> {
-        self.pages.skip_next_page()
+        self.get_next_page().map(drop)
     }
 }
 
