@@ -5,8 +5,10 @@
 use crate::confirm::Options;
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::{any, around, in_code, in_date_line, is_digit, joins, touched};
+use crate::confirm::furniture::{self, Furniture};
+use crate::confirm::numbers::{any, in_code, is_numeral, joins};
 use crate::confirm::parts::{PartKind, classified};
+use crate::confirm::words::{is_month, is_weekday};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -39,6 +41,8 @@ pub enum Detail {
     Clock,
     /// A counter.
     Counter,
+    /// The name of a source, an author or an editor behind a label.
+    Credit,
     /// The same number in other characters.
     Variant,
     /// Any other edit.
@@ -49,7 +53,7 @@ pub enum Detail {
 
 impl Detail {
     /// All of them.
-    pub const ALL: [Detail; 15] = [
+    pub const ALL: [Detail; 16] = [
         Detail::Date,
         Detail::Ordinal,
         Detail::Model,
@@ -62,6 +66,7 @@ impl Detail {
         Detail::DateLine,
         Detail::Clock,
         Detail::Counter,
+        Detail::Credit,
         Detail::Variant,
         Detail::Edit,
         Detail::Marks,
@@ -78,9 +83,11 @@ impl Detail {
             Detail::Name => PartKind::Name,
             Detail::Word => PartKind::Word,
             Detail::Headline => PartKind::Headline,
-            Detail::CopyrightLine | Detail::DateLine | Detail::Clock | Detail::Counter => {
-                PartKind::Furniture
-            }
+            Detail::CopyrightLine
+            | Detail::DateLine
+            | Detail::Clock
+            | Detail::Counter
+            | Detail::Credit => PartKind::Furniture,
             Detail::Variant => PartKind::Variant,
             Detail::Edit | Detail::Marks => PartKind::Edit,
         }
@@ -101,6 +108,7 @@ impl Detail {
             Detail::DateLine => "date_line",
             Detail::Clock => "clock",
             Detail::Counter => "counter",
+            Detail::Credit => "credit",
             Detail::Variant => "variant",
             Detail::Edit => "edit",
             Detail::Marks => "marks",
@@ -144,21 +152,6 @@ fn detail(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Detail
     }
 }
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
 /// What the numbers of `range` are, as facts.
 fn of_fact(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
     let numbers = range.filter(|at| any(tokens, *at..at + 1));
@@ -178,11 +171,12 @@ fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     let next = if to < tokens.len() { (tokens.token(to), tokens.gap(to)) } else { ("", "") };
     let touching =
         |(token, gap): (&str, &str), all: &[&str]| gap.is_empty() && all.contains(&token);
-    let is_month = |(token, _): (&str, &str)| {
-        MONTHS.iter().any(|month| token == *month || token == &month[..3])
-    };
-    let [_, group, _] = around(tokens, from..to);
-    if touching(next, &["年", "月", "日"]) || is_month(behind) || is_month(next) || is_day(group)
+    let is_date = |token: &str| is_month(token) || is_weekday(token);
+    if touching(next, &["年", "月", "日"])
+        || is_date(behind.0)
+        || is_date(next.0)
+        || is_date(tokens.token(at))
+        || furniture::is_date(tokens, at)
     {
         return Detail::Date;
     }
@@ -192,29 +186,18 @@ fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     if in_code(tokens, from..to) {
         return Detail::Model;
     }
-    if is_digit(tokens.token(at)) { Detail::Number } else { Detail::ChineseNumeral }
+    if is_numeral(tokens.token(at)) { Detail::ChineseNumeral } else { Detail::Number }
 }
 
-/// Whether a group of numbers is a day, such as `2024-10-05`, perhaps with a clock.
-fn is_day(group: &str) -> bool {
-    let day = group.split(' ').next().unwrap_or_default();
-    ['-', '/'].iter().any(|mark| day.matches(*mark).count() == 2)
-}
-
-const COPYRIGHT: [&str; 6] = ["©", "copyright", "版权所有", "备", "备案", "icp备"];
-
-/// What the numbers of `range` are, as furniture.
+/// What the tokens of `range` are, as furniture.
 fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
-    let [before, group, after] = around(tokens, range.clone());
-    if touched(before, after, &COPYRIGHT)
-        || range.clone().any(|at| COPYRIGHT.contains(&tokens.token(at)))
-    {
-        return Detail::CopyrightLine;
+    match furniture::of(tokens, range) {
+        Some(Furniture::Copyright) => Detail::CopyrightLine,
+        Some(Furniture::DateLine) => Detail::DateLine,
+        Some(Furniture::Clock) => Detail::Clock,
+        Some(Furniture::Credit) => Detail::Credit,
+        Some(Furniture::Counter) | None => Detail::Counter,
     }
-    if is_day(group) || after.starts_with(['年', '月', '日']) || in_date_line(before, after) {
-        return Detail::DateLine;
-    }
-    if group.contains(':') { Detail::Clock } else { Detail::Counter }
 }
 
 #[cfg(test)]
@@ -258,13 +241,14 @@ mod tests {
         ] {
             assert_eq!(found(a, b), [detail], "{a} | {b}");
         }
-        let with = |line: &str| format!("{body}\n{line}");
+        let with = |line: &str| format!("{body}.\n{line}");
         for (a, b, detail) in [
             ("阅读 1234", "阅读 98", Counter),
             ("41012 views", "7 views", Counter),
             ("当前时间:10:02:33", "当前时间:11:45:58", Clock),
             ("2024-10-05 08:30 来源:本站", "2019-03-17 21:44 来源:本站", DateLine),
             ("copyright 2019", "copyright 2023", CopyrightLine),
+            ("source: the herald", "source: the tribune", Credit),
         ] {
             assert_eq!(found(&with(a), &with(b)), [detail], "{a} | {b}");
         }

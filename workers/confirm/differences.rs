@@ -12,8 +12,10 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
+use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::lcs;
 use crate::confirm::numbers;
+use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
 use jieba_rs::Jieba;
@@ -35,6 +37,8 @@ pub enum Difference {
     Number,
     /// A counter, a clock, a date line or a copyright line.
     Furniture,
+    /// The name of a source, an author or an editor behind a label.
+    Credit,
     /// The same numbers in other characters.
     Variant,
     /// Another name.
@@ -158,24 +162,35 @@ pub fn is_small(span: &Span) -> bool {
 /// ```
 pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
-    let found = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
     if x.is_empty() || y.is_empty() {
         let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
-        let furniture = (found[0] || found[1]) && numbers::is_furniture(tokens, range);
-        return if furniture { Difference::Furniture } else { Difference::Edit };
+        return match furniture::of(tokens, range) {
+            Some(Furniture::Credit) => Difference::Credit,
+            Some(_) => Difference::Furniture,
+            None => Difference::Edit,
+        };
     }
+    // One numeral for another is another number, whatever it counts.
+    let numerals = x.len() == 1
+        && y.len() == 1
+        && numbers::is_numeral(a.token(x.start))
+        && numbers::is_numeral(b.token(y.start));
+    let found = numerals || numbers::any(a, x.clone()) && numbers::any(b, y.clone());
     let one = |tokens: &Tokens<'_>, range: &Range<usize>| {
         (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))
     };
     let long = x.len().max(y.len()) > FACT_TOKENS_MAX && !(one(a, &x) && one(b, &y));
-    if !(found[0] && found[1]) || long {
-        return Difference::Edit;
+    let framed = furniture::of(a, x.clone()).zip(furniture::of(b, y.clone()));
+    match framed {
+        Some((Furniture::Credit, Furniture::Credit)) => return Difference::Credit,
+        None if !found || long => return Difference::Edit,
+        _ => {}
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
     if left == right || numbers::same_digits((a, x.clone()), (b, y.clone())) {
         return Difference::Variant;
     }
-    if numbers::is_furniture(a, x.clone()) && numbers::is_furniture(b, y.clone()) {
+    if framed.is_some() {
         return Difference::Furniture;
     }
     let lacks = |these: &[i128], those: &[i128]| these.iter().any(|value| !those.contains(value));
@@ -222,6 +237,10 @@ pub fn of_words(
     if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
         return Difference::Edit;
     }
+    if words && x.len() == 1 && y.len() == 1 && are_short_names(a.token(x.start), b.token(y.start))
+    {
+        return Difference::Word;
+    }
     let words_around = Words::around(a, x, dictionary).zip(Words::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
     // A clause that was rewritten has other words, too.
@@ -232,6 +251,9 @@ pub fn of_words(
     // One replaced character is more often a slip than a fact, unless both words are names.
     let one = x.len() == 1 && y.len() == 1 && is_han_token(a, x.start) && is_han_token(b, y.start);
     let names = left.name && right.name;
+    if one && words && are_opposites((a, x.start), (b, y.start)) {
+        return Difference::Word;
+    }
     if one {
         let alone =
             left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
@@ -417,7 +439,25 @@ mod tests {
             ("奋力谱写中国式现代化甘肃篇章", "奋力谱写中国式现代化湖南篇章", vec![Name]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名", vec![Word]),
-            ("he was met on monday by all", "he was met on friday by all", vec![Word]),
+            ("he was met on monday by all", "he was met on friday by all", vec![Number]),
+            ("昨日共发生三起火灾", "昨日共发生五起火灾", vec![Number]),
+            ("一审判决已经生效", "二审判决已经生效", vec![Number]),
+            ("合同金额为壹佰万元整", "合同金额为叁佰万元整", vec![Number]),
+            ("合同金额为壹佰万元整", "合同金额为一百万元整", vec![Variant]),
+            ("公布上半年的业绩", "公布下半年的业绩", vec![Word]),
+            ("会议在周日上午召开", "会议在周三上午召开", vec![Word]),
+            ("获得男子单打冠军", "获得女子单打冠军", vec![Word]),
+            ("支付100美元的费用", "支付100欧元的费用", vec![Word]),
+            ("在会上作了讲话", "在会中作了讲话", vec![Edit]),
+            ("each has vitamin c in it", "each has vitamin d in it", vec![Word]),
+            ("the us minister came", "the uk minister came", vec![Word]),
+            ("he sat in the garden", "he sat on the garden", vec![Edit]),
+            ("on 12 september at noon", "on 12 december at noon", vec![Number]),
+            ("a loss of 5 million in all", "a loss of 5 billion in all", vec![Number]),
+            ("the sixteenth meeting", "the seventeenth meeting", vec![Number]),
+            ("they sold twelve boats", "they sold 12 boats", vec![Variant]),
+            ("a crew of twenty-one men", "a crew of 21 men", vec![Variant]),
+            ("正文在此。责任编辑:张伟", "正文在此。责任编辑:王芳", vec![Credit]),
             ("党的十九届中央纪委全体会议", "党的国九届中央纪委全体会议", vec![Edit]),
             ("海洋经济的发展很快", "海洋经济地发展很快", vec![Edit]),
             ("the budget grows by half", "the budget grew by half", vec![Edit]),

@@ -30,11 +30,13 @@ pub mod alignment;
 pub mod details;
 pub mod differences;
 pub mod edits;
+pub mod furniture;
 pub mod lcs;
 pub mod numbers;
 pub mod parts;
 pub mod prepared;
 pub mod texts;
+pub mod words;
 
 use crate::confirm::differences::Difference;
 use crate::confirm::prepared::Prepared;
@@ -688,7 +690,10 @@ mod tests {
     #[test]
     fn a_headline_alone_is_a_text() {
         let options = Options::default();
-        assert_eq!(verdict("3月6日0—24时", "7月7日0—24时", &options), (false, Reason::Numerals));
+        assert_eq!(
+            verdict("2024年3月6日 晨报", "2024年3月7日 晨报", &options),
+            (false, Reason::Numerals)
+        );
         assert_eq!(verdict("国际新闻", "日本国际新闻", &options), (false, Reason::CoverageRefused));
         let dated = |day: u32| format!("2024-03-{day:02} 08:30 来源：本站\n{}", text(0, 20));
         assert!(verdict(&dated(6), &dated(7), &options).0);

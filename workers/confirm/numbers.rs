@@ -1,12 +1,13 @@
-//! Numbers in two aligned texts: which belong to facts, which to furniture, which to code.
+//! Numbers in two aligned texts, and which of them belong to code.
 //!
-//! A number is a run of digits, with decimal points and with commas between thousands, or a numeral
-//! in Chinese characters that counts or orders something. Both are compared by value. The rule that
-//! refuses a pair for them is in the table of `confirm/mod.rs`.
+//! A number is a run of digits, with decimal points and with commas between thousands, a numeral in
+//! Chinese characters that counts or orders something, or an English word that is one. All are
+//! compared by value. The rule that refuses a pair for them is in the table of `confirm/mod.rs`.
 
 use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens};
+use crate::confirm::words;
+use crate::text::characters::is_han;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// Whether `token` is a digit, perhaps with a decimal point or a minus sign before it.
 pub fn is_digit(token: &str) -> bool {
@@ -15,11 +16,14 @@ pub fn is_digit(token: &str) -> bool {
 
 /// Chinese numerals; those from the third to the eleventh are 1 to 9.
 const NUMERALS: &str = "零〇一二三四五六七八九十百千万亿两";
+/// Those of contracts, and a short form of twenty.
+const FORMAL: &str = "壹贰叁肆伍陆柒捌玖拾佰仟廿";
 
 /// Whether `token` is a Chinese numeral.
 pub fn is_numeral(token: &str) -> bool {
     let mut chars = token.chars();
-    let is_one = |c| NUMERALS.contains(c) || matches!(c, CIRCLE | LARGE_CIRCLE);
+    let is_one =
+        |c| NUMERALS.contains(c) || FORMAL.contains(c) || matches!(c, CIRCLE | LARGE_CIRCLE);
     chars.next().is_some_and(is_one) && chars.next().is_none()
 }
 
@@ -32,6 +36,7 @@ pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     let numeral = |token: &str| is_digit(token) || is_numeral(token);
     is_digit(left) && is_digit(right) && matches!(tokens.gap(at), "" | ",")
         || numeral(left) && is_numeral(right) && tokens.gap(at).is_empty()
+        || matches!(tokens.gap(at), " " | "-") && words::make_one_number(left, right)
 }
 
 /// What may follow a numeral that counts or orders something.
@@ -51,7 +56,15 @@ fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// Whether there is a number in `range`.
 pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
-    range.any(|at| is_digit(tokens.token(at)) || is_numeral(tokens.token(at)) && counts(tokens, at))
+    range.any(|at| {
+        let token = tokens.token(at);
+        is_digit(token) || is_numeral(token) && counts(tokens, at) || is_word(token)
+    })
+}
+
+/// Whether `token` is an English word that is a number, a month or a day of the week.
+fn is_word(token: &str) -> bool {
+    token.is_ascii() && words::numeral(token).is_some()
 }
 
 /// The values of the numbers in `range`, in their order and in billionths.
@@ -99,17 +112,18 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
     x.len() == y.len() && x.zip(y).all(same)
 }
 
-/// The numbers in `range`, without commas.
+/// The numbers in `range`, without commas and with words as numerals.
 fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     let (mut numbers, mut end) = (Vec::<String>::new(), None);
     for at in range {
         let token = tokens.token(at);
-        if !is_digit(token) && !is_numeral(token) {
+        if !is_digit(token) && !is_numeral(token) && !is_word(token) {
             continue;
         }
+        let plain = words::numeral(token).unwrap_or(token);
         match numbers.last_mut() {
-            Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(token),
-            _ => numbers.push(token.to_owned()),
+            Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(plain),
+            _ => numbers.push(plain.to_owned()),
         }
         end = Some(at + 1);
     }
@@ -175,105 +189,51 @@ fn digit_of(c: char) -> i128 {
     }
 }
 
-/// The words beside a number that is furniture, one a line.
-const FURNITURE_WORDS: &str = include_str!("furniture_words.txt");
+/// Units that stand behind a number without a space. Such a number is no code.
+const UNITS: [&str; 28] = [
+    "kg", "g", "mg", "t", "km", "m", "cm", "mm", "l", "ml", "w", "kw", "mw", "kwh", "v", "a", "gb",
+    "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
+];
 
-fn furniture_words() -> &'static [&'static str] {
-    static WORDS: OnceLock<Vec<&str>> = OnceLock::new();
-    WORDS.get_or_init(|| FURNITURE_WORDS.lines().filter(|line| !line.starts_with('#')).collect())
-}
-
-/// Whether the numbers of a span are a counter, a clock, a date line or a copyright line.
+/// Whether a number belongs to code, a path or a version: Latin letters or marks of code touch it,
+/// or the numbers that it is joined with, or it has a point and a Latin word stands before it.
 ///
-/// They are if a word of the list stands directly before or behind them, or in the span, or if they
-/// are a date or a clock in digits that stands alone between spaces.
-pub fn is_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
-    let [before, group, after] = around(tokens, range.clone());
-    let words = furniture_words();
-    if range.into_iter().any(|at| words.contains(&tokens.token(at)))
-        || touched(before, after, words)
-    {
-        return true;
-    }
-    let edge = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    let alone = edge(before.chars().next_back()) && edge(after.chars().next());
-    alone && (group.contains(':') || group.matches(['-', '/']).count() >= 2)
-        || in_date_line(before, after)
-}
-
-/// The text before the whole group of numbers that `range` belongs to, the group and the text after
-/// it: a date with a clock has five numbers.
-pub(super) fn around<'t>(tokens: &'t Tokens<'_>, range: Range<usize>) -> [&'t str; 3] {
-    let glued = |at: usize, token: usize| {
-        is_digit(tokens.token(token))
-            && matches!(tokens.gap(at), "" | "-" | "/" | "." | ":" | "," | " ")
-    };
-    let (mut from, mut to) = (range.start, range.end);
-    while from > 0 && glued(from, from - 1) {
-        from -= 1;
-    }
-    while to < tokens.len() && glued(to, to) {
-        to += 1;
-    }
-    let (start, end) = (tokens.places[from].start as usize, tokens.places[to - 1].end as usize);
-    [&tokens.text[..start], &tokens.text[start..end], &tokens.text[end..]]
-}
-
-/// The characters on either side of a number in which a date line of a news agency must end.
-const DATE_LINE_CHARS: usize = 24;
-
-/// Whether a number stands in the date line before the first sentence: `(place, 5 march)` or
-/// `place, 5 march -`.
-pub(super) fn in_date_line(before: &str, after: &str) -> bool {
-    let head = before.chars().nth(DATE_LINE_CHARS).is_none();
-    let end = after.chars().take(DATE_LINE_CHARS).find(|c| ")—–。.!?;".contains(*c));
-    match end {
-        // In brackets of their own; `today (5 march)` is part of a sentence.
-        Some(')') => {
-            let from = before.char_indices().rev().nth(DATE_LINE_CHARS - 1).map_or(0, |(at, _)| at);
-            before[from..].rfind('(').is_some_and(|open| {
-                let (rest, bracket) = before.split_at(from + open);
-                let behind = rest.chars().next_back();
-                !bracket.contains(')')
-                    && behind.is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
-            })
-        }
-        Some('—' | '–') => head,
-        _ => false,
-    }
-}
-
-/// Whether one of `words` ends `before` or begins `after`, marks left out, as a whole word.
-pub(super) fn touched(before: &str, after: &str, words: &[&str]) -> bool {
-    let before = before.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '©');
-    let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '次');
-    words.iter().any(|word| {
-        let parted =
-            |c: Option<char>| !word.is_ascii() || c.is_none_or(|c| !c.is_ascii_alphabetic());
-        before.strip_suffix(word).is_some_and(|rest| parted(rest.chars().next_back()))
-            || after.strip_prefix(word).is_some_and(|rest| parted(rest.chars().next()))
-    })
-}
-
-/// Whether a number belongs to code, a path or a version: Latin letters or joining marks touch it,
-/// or it has a point and a Latin word stands before it. `Size 47` and `July 12` are facts of a
-/// sentence.
+/// A unit is none of these, nor is a flight or a model that stands between Chinese characters, nor
+/// are `Size 47` and `July 12`.
 pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
-    let touches = |c: char| c.is_ascii_alphabetic() || "./_=<>[]{}`\"#\\-+".contains(c);
-    let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
     let (start, end) =
         (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
+    let (left, right) = (&tokens.text[..start], &tokens.text[end..]);
+    if is_name_between_characters(left, right) {
+        return false;
+    }
+    let joined = |c: char| c.is_ascii_digit() || "-/.+".contains(c);
+    let touches = |c: char| c.is_ascii_alphabetic() || "_=<>[]{}`\"#\\".contains(c);
+    let behind = left.trim_end_matches(joined).ends_with(touches);
+    let measured = UNITS.iter().any(|unit| {
+        right.strip_prefix(unit).is_some_and(|rest| {
+            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || touches(c))
+        })
+    });
+    let follows = !measured && right.trim_start_matches(joined).starts_with(touches);
+    let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
     let behind_word =
         range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
     let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
-    let version = behind_word && rest.any(|at| tokens.token(at).starts_with('.'));
-    let mut after = tokens.text[end..].chars();
-    let next = after.next();
-    // A full stop ends a sentence unless something follows it directly.
-    let follows = next.is_some_and(|c| {
-        touches(c) && (c != '.' || after.next().is_some_and(char::is_alphanumeric))
-    });
-    version || follows || tokens.text[..start].chars().next_back().is_some_and(touches)
+    let version = behind_word && !right.starts_with('%') && rest.any(|at| tokens.token(at).starts_with('.'));
+    behind || follows || version
+}
+
+/// Whether a number between `left` and `right` is alone, or part of a name as `ca1234`, between
+/// Chinese characters or at the end of their sentence. `v2` names a version.
+fn is_name_between_characters(left: &str, right: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let before = left.trim_end_matches(inside);
+    let name = &left[before.len()..];
+    let is_version = name.starts_with('v') && name[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let after = right.trim_start_matches(inside);
+    let ends = after.chars().next().is_none_or(|c| is_han(c) || "。,;!?、".contains(c));
+    before.ends_with(is_han) && ends && !is_version
 }
 
 #[cfg(test)]
@@ -308,7 +268,7 @@ mod tests {
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
     }
 
-    fn number_at(text: &str, number: &str) -> (bool, bool) {
+    fn is_code(text: &str, number: &str) -> bool {
         let tokens = Tokens::of(text).expect("short");
         let place = text.find(number).expect("it is there");
         let inside = |at: &usize| {
@@ -316,50 +276,36 @@ mod tests {
         };
         let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
         let range = at[0]..at[at.len() - 1] + 1;
-        (is_furniture(&tokens, range.clone()), in_code(&tokens, range))
-    }
-
-    /// Counters, clocks, date lines and copyright lines are furniture; numbers in sentences are
-    /// not.
-    #[test]
-    fn furniture_and_facts() {
-        for (text, number) in [
-            ("正文。 阅读 1234 评论 5", "1234"),
-            ("访问数:12345 当前时间:10:02:33 正文", "02"),
-            ("2024-10-05 08:30 来源:本站 正文", "10"),
-            ("正文 版权所有 © 2023 京icp备00000001号", "2023"),
-            ("the text. 41012 views, 7 comments", "41012"),
-            ("copyright 2019 by the authors", "2019"),
-            ("(石桥镇,3月5日)今年的庙会办得热闹。", "5"),
-            ("dover, 5 march — the harbour was full.", "5"),
-        ] {
-            assert!(number_at(text, number).0, "{text}");
-        }
-        for (text, number) in [
-            ("今天最高气温30度", "30"),
-            ("将于3月5日在北京召开", "5"),
-            ("he sold 12 houses", "12"),
-            ("今天(12月19日)出版", "19"),
-        ] {
-            assert!(!number_at(text, number).0, "{text}");
-        }
+        in_code(&tokens, range)
     }
 
     /// Numbers of versions, paths and code are told from numbers of sentences.
     #[test]
     fn code_and_sentences() {
-        for (text, number) in
-            [("已在 rust 1.55 中", "1.55"), ("let a = [12]", "12"), ("第3-x 型", "3")]
-        {
-            assert!(number_at(text, number).1, "{text}");
+        for (text, number) in [
+            ("已在 rust 1.55 中", "1.55"),
+            ("let a = [12]", "12"),
+            ("型号 kx-31 的灯", "31"),
+            ("从v2升级", "2"),
+            ("文件 /2024/x.html 已删", "2024"),
+            ("width=30kg", "30"),
+        ] {
+            assert!(is_code(text, number), "{text}");
         }
         for (text, number) in [
             ("今天气温30度", "30"),
             ("共有 12 人", "12"),
             ("a shirt of size 47 in", "47"),
             ("size 47. price 10.9", "47. price 10.9"),
+            ("股东会定于2024-10-05召开", "10"),
+            ("全长120km的公路", "120"),
+            ("该机重量 30kg。", "30"),
+            ("国家标准gb/t 1234-2008。", "1234"),
+            ("航班ca1234起飞", "1234"),
+            ("联系电话010-65551234。", "010"),
+            ("利率降至-0.5%。", "0.5"),
         ] {
-            assert!(!number_at(text, number).1, "{text}");
+            assert!(!is_code(text, number), "{text}");
         }
     }
 }

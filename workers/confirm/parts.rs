@@ -121,7 +121,7 @@ pub(super) fn classified(
         kinds.push(match of_numbers(x, y, span, short) {
             _ if headline && at == 0 => PartKind::Headline,
             Difference::Variant => PartKind::Variant,
-            Difference::Furniture if options.furniture => PartKind::Furniture,
+            Difference::Furniture | Difference::Credit if options.furniture => PartKind::Furniture,
             Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
                 PartKind::Number
             }

@@ -98,7 +98,7 @@ pub fn compare(
         }
         match of_numbers(x, y, span, short) {
             Difference::Variant => leave_out(&mut sums),
-            Difference::Furniture if options.furniture => {
+            Difference::Furniture | Difference::Credit if options.furniture => {
                 furniture = true;
                 leave_out(&mut sums);
             }

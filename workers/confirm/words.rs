@@ -1,0 +1,110 @@
+//! Words that say facts though they are short or look alike: numbers and dates that are written
+//! out, such as `twelve`, `march` and `壹`, and words of which one is the opposite of the other.
+
+use crate::confirm::alignment::Tokens;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Words that are numbers, and their numerals.
+const NUMBER_WORDS: &str = include_str!("number_words.txt");
+/// Words of which one stands against the other, a class a line.
+const OPPOSITES: &str = include_str!("opposites.txt");
+/// Short English words that hold a sentence together.
+const FUNCTION_WORDS: &str = include_str!("function_words.txt");
+
+fn lines(file: &'static str) -> impl Iterator<Item = &'static str> {
+    file.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// The numeral, in digits or Chinese characters, that a word stands for.
+///
+/// ```
+/// use workers::confirm::words::numeral;
+///
+/// assert_eq!([numeral("twelve"), numeral("twelfth")], [Some("十二"); 2]);
+/// assert_eq!(numeral("october"), numeral("oct"));
+/// assert_eq!(numeral("often"), None);
+/// ```
+pub fn numeral(word: &str) -> Option<&'static str> {
+    static WORDS: OnceLock<HashMap<&str, &str>> = OnceLock::new();
+    let words =
+        WORDS.get_or_init(|| lines(NUMBER_WORDS).filter_map(|line| line.split_once(' ')).collect());
+    words.get(word).copied()
+}
+
+/// Whether `word` is a month.
+pub fn is_month(word: &str) -> bool {
+    is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("99000"))
+}
+
+/// Whether `word` is a day of the week.
+pub fn is_weekday(word: &str) -> bool {
+    is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("99001"))
+}
+
+/// Whether it may be one of these: most tokens are not, and are asked often.
+fn is_name(word: &str) -> bool {
+    (3..=9).contains(&word.len()) && word.is_ascii()
+}
+
+/// Whether two English words that are numbers, one behind the other, are one: `twenty-one`, `five
+/// million`.
+pub fn make_one_number(left: &str, right: &str) -> bool {
+    let is_magnitude = |numeral: &str| numeral.ends_with(['百', '千', '万', '亿']);
+    let is_ten = |numeral: &str| numeral.ends_with('十') && numeral.chars().count() == 2;
+    let is_number = |numeral: &str| !numeral.starts_with('9');
+    let Some(behind) = numeral(right).filter(|_| right.is_ascii()) else { return false };
+    let digit = left.bytes().all(|byte| byte.is_ascii_digit());
+    match numeral(left).filter(|_| left.is_ascii()) {
+        Some(before) if is_ten(before) && !is_magnitude(behind) => {
+            "一二三四五六七八九".contains(behind)
+        }
+        Some(before) => is_number(before) && is_magnitude(behind),
+        None => digit && is_magnitude(behind),
+    }
+}
+
+/// Whether the characters at `i` and `j` are, perhaps with a neighbour, two words of one class:
+/// `男` and `女`, `美元` and `日元`.
+pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
+    let has = |tokens: &Tokens<'_>, at: usize, word: &str| {
+        let place = &tokens.places[at];
+        tokens.text[..place.end as usize].ends_with(word)
+            || tokens.text[place.start as usize..].starts_with(word)
+    };
+    lines(OPPOSITES).any(|class| {
+        let of = |tokens, at| class.split(' ').find(|word| has(tokens, at, word));
+        of(a, i).zip(of(b, j)).is_some_and(|(x, y)| x != y)
+    })
+}
+
+/// Whether two tokens of one or two Latin letters name two things, as `c` and `d` behind `vitamin`.
+/// One letter in place of another is no article.
+pub fn are_short_names(a: &str, b: &str) -> bool {
+    let is_short =
+        |token: &str| token.len() <= 2 && token.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let holds_together = |token: &str| lines(FUNCTION_WORDS).any(|word| word == token);
+    let letters = a.len() == 1 && b.len() == 1;
+    is_short(a) && is_short(b) && (letters || !holds_together(a) && !holds_together(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of one number belong together, and no others.
+    #[test]
+    fn numbers_of_words() {
+        for (left, right, expected) in [
+            ("twenty", "one", true),
+            ("five", "million", true),
+            ("5", "million", true),
+            ("five", "six", false),
+            ("march", "million", false),
+            ("twenty", "ten", false),
+            ("the", "million", false),
+        ] {
+            assert_eq!(make_one_number(left, right), expected, "{left} {right}");
+        }
+    }
+}
