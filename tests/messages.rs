@@ -610,8 +610,8 @@ fn in_the_log() {
     }
 }
 
-/// Runs the command `pagefold` of `folder` with `words`, as a user to whom access is denied: to root
-/// nothing is.
+/// Runs the command `pagefold` of `folder` with `words`, as a user to whom access is denied: to
+/// root nothing is.
 fn as_nobody(folder: &Path, words: &[&str]) -> Output {
     use std::os::unix::process::CommandExt;
     let mut command = Command::new(folder.join("pagefold"));

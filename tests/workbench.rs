@@ -75,7 +75,8 @@ pub fn demo_inputs() -> PathBuf {
 }
 
 impl Bench {
-    /// A bench whose job reads `inputs` and has `more` lines of TOML. It exports every decided pair.
+    /// A bench whose job reads `inputs` and has `more` lines of TOML. It exports every decided
+    /// pair.
     pub fn new(inputs: &Path, more: &str) -> Bench {
         Bench::within(tempfile::tempdir().expect("a folder"), inputs, more)
     }

@@ -65,8 +65,8 @@ pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
 }
 
 /// The kind of failure of a process that ended before its first message, from the exit `code` of
-/// pagefold, of the shell or of ssh, and their output in `how`. A host that cannot be reached may be
-/// tried again; the other causes are permanent. A program that ends well and says nothing is
+/// pagefold, of the shell or of ssh, and their output in `how`. A host that cannot be reached may
+/// be tried again; the other causes are permanent. A program that ends well and says nothing is
 /// another one.
 pub fn start_failure(code: Option<i32>, how: &str) -> Kind {
     let own = Kind::ALL.into_iter().find(|kind| code == Some(kind.exit_code().into()));

@@ -179,7 +179,8 @@ impl Sender<'_> {
             let Answered { status, retry_after, body } =
                 match self.ask(batch, left.unwrap_or(TIMEOUT)) {
                     Ok(answered) => answered,
-                    // The server may be starting again. What it took is found when it is sent again.
+                    // The server may be starting again. What it took is found when it is sent
+                    // again.
                     Err(error) => {
                         let unanswered = Error::new(Kind::TryAgain, self.url);
                         refused = match error {

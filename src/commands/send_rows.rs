@@ -108,7 +108,8 @@ mod tests {
         assert_eq!(all, expected);
     }
 
-    /// A byte order mark at the begin of a file made its first row no JSON. Elsewhere it is no mark.
+    /// A byte order mark at the begin of a file made its first row no JSON. Elsewhere it is no
+    /// mark.
     #[test]
     fn marks_are_left_out() {
         let mark = "\u{feff}";

@@ -48,8 +48,8 @@ impl Held {
         self.draw(self.bytes.len().saturating_sub(self.drawn))
     }
 
-    /// Counts the bytes that it has now even if there is no room for them: what was done for a client
-    /// must be told.
+    /// Counts the bytes that it has now even if there is no room for them: what was done for a
+    /// client must be told.
     pub fn counted(&mut self) {
         let bytes = self.bytes.len().saturating_sub(self.drawn);
         self.budget.held.fetch_add(bytes, Ordering::Relaxed);

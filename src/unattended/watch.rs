@@ -81,8 +81,8 @@ impl Watch {
                 };
                 metrics::update(&path, &ended, None);
             }
-            // A stop by a signal is reported by metrics alone: it is not a failure, and a ping could
-            // take longer than a service manager waits.
+            // A stop by a signal is reported by metrics alone: it is not a failure, and a ping
+            // could take longer than a service manager waits.
             if let (Some(error), Some(code), Some(ping)) = (error, code, lock(&ping).take()) {
                 ping.failed(code, &error.to_string());
             }

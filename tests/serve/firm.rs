@@ -68,8 +68,8 @@ fn what_says_little_is_in_no_cluster() {
     assert_eq!(representative(&bench, "http://three.example/"), "http://three.example/");
 }
 
-/// A crawl begins with a server and a timer. Before the first file of the inbox was sealed, each run
-/// failed, and the messages of other commands advised to run.
+/// A crawl begins with a server and a timer. Before the first file of the inbox was sealed, each
+/// run failed, and the messages of other commands advised to run.
 #[test]
 fn a_run_before_the_first_file_of_the_inbox() {
     let bench = Bench::new(Path::new("in/*.jsonl"), INBOX);

@@ -1,11 +1,11 @@
 //! Aligns two normalised texts and gives what differs between them as spans.
 //!
 //! The unit is a token: a Chinese character, a digit, or a word of another script. Punctuation and
-//! white space are no tokens, so they never differ, but a decimal point and a minus sign are part of
-//! the digit behind them: without them the number is another. The alignment is a shortest edit script. Few
-//! edits are found as Myers does ("An O(ND) difference algorithm and its variations", Algorithmica
-//! 1, 1986, with the division at the middle of section 4b, so that memory is linear), many by bits
-//! ([`edits`]).
+//! white space are no tokens, so they never differ, but a decimal point and a minus sign are part
+//! of the digit behind them: without them the number is another. The alignment is a shortest edit
+//! script. Few edits are found as Myers does ("An O(ND) difference algorithm and its variations",
+//! Algorithmica 1, 1986, with the division at the middle of section 4b, so that memory is linear),
+//! many by bits ([`edits`]).
 //!
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
@@ -161,7 +161,8 @@ fn mark_before(text: &str, at: usize) -> usize {
 /// What is measured below zero, or falls.
 const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree"];
 
-/// Whether a dash between `before` and the number at the begin of `after` is a minus sign. Between two numbers it says from which to which, and elsewhere it lists or joins.
+/// Whether a dash between `before` and the number at the begin of `after` is a minus sign. Between
+/// two numbers it says from which to which, and elsewhere it lists or joins.
 fn is_minus(before: &str, after: &str) -> bool {
     let joins = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '−');
     let is_number = |c: char| c.is_ascii_digit() || "一二三四五六七八九十百千万亿".contains(c);

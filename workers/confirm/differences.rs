@@ -206,7 +206,8 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     }
 }
 
-/// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that moved.
+/// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
+/// moved.
 fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_word = |token: &&str| !numbers::is_digit(token) && !numbers::is_numeral(token);
     let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
@@ -325,8 +326,8 @@ struct Seen {
 }
 
 thread_local! {
-    /// To tag a window takes longer than to align the texts, and each pair of an edited text has the
-    /// same windows on its side.
+    /// To tag a window takes longer than to align the texts, and each pair of an edited text has
+    /// the same windows on its side.
     static SEEN: RefCell<Seen> = RefCell::default();
 }
 

@@ -336,7 +336,8 @@ fn label_after(after: &str) -> Option<(Kind, &str)> {
     found.min_by_key(|(_, rest)| rest.len())
 }
 
-/// Whether a label in Chinese characters stands behind white space: no Latin sentence goes on in it.
+/// Whether a label in Chinese characters stands behind white space: no Latin sentence goes on in
+/// it.
 fn is_other_script(rest: &str, label: &str) -> bool {
     label.starts_with(is_han) && rest.ends_with(char::is_whitespace)
 }

@@ -220,7 +220,8 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let behind_word =
         range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
     let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
-    let version = behind_word && !right.starts_with('%') && rest.any(|at| tokens.token(at).starts_with('.'));
+    let version =
+        behind_word && !right.starts_with('%') && rest.any(|at| tokens.token(at).starts_with('.'));
     behind || follows || version
 }
 

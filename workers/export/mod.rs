@@ -163,8 +163,8 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     Ok(rows)
 }
 
-/// The tables after `epoch`. Epoch 0 is before the first. An epoch of which there is no commit, as a
-/// rebuild skips what changed no page, is as the one before it, unless a rollback undid it.
+/// The tables after `epoch`. Epoch 0 is before the first. An epoch of which there is no commit, as
+/// a rebuild skips what changed no page, is as the one before it, unless a rollback undid it.
 fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     let usage = |line: String| Error::new(Kind::Usage, format!("--since {epoch}: {line}"));
     if epoch > epoch_of(head) {

@@ -118,9 +118,9 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 /// Emits the components that the epoch touched.
 ///
 /// Those are the components, before and after the epoch, of every content with changed pages, a
-/// changed component, or accepted pairs that changed or have another similarity. A content that is in no component counts as its own
-/// component. If the view changed, every component and every content of several pages is touched:
-/// what was no cluster may be one now.
+/// changed component, or accepted pairs that changed or have another similarity. A content that is
+/// in no component counts as its own component. If the view changed, every component and every
+/// content of several pages is touched: what was no cluster may be one now.
 pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     if epoch.shared.plan.view_changed {
         let (from, to) = epoch.id_range();

@@ -6,8 +6,8 @@
 //! later epoch wins. A removal is a record like others. It is remembered for a while, so that an
 //! archive that comes late does not bring the page back. A record without a date counts as being as
 //! new as what it replaces: otherwise an old archive could replace it, and undo what a newer one
-//! had said before it. So does one whose date is too far ahead of the epoch's time; within the epoch
-//! its date counts, because a server dates the records of one URL so that the last one wins.
+//! had said before it. So does one whose date is too far ahead of the epoch's time; within the
+//! epoch its date counts, because a server dates the records of one URL so that the last one wins.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::tables::pages::{self, LapseRule, has_expired};

@@ -9,10 +9,10 @@
 //! it is due when they or the job's options of reading change.
 //!
 //! Other options of reading do not make a consumed input due: other fields would give other records
-//! of inputs of rows, and another limit of those that had rejected records. But an epoch reads later
-//! than all before it. So an old delivery would win over newer ones, and pages would be back that
-//! were removed or have expired since. Only a rebuild reads each input again in its turn; a run says
-//! that there are such inputs ([`History::read_otherwise`]).
+//! of inputs of rows, and another limit of those that had rejected records. But an epoch reads
+//! later than all before it. So an old delivery would win over newer ones, and pages would be back
+//! that were removed or have expired since. Only a rebuild reads each input again in its turn; a
+//! run says that there are such inputs ([`History::read_otherwise`]).
 
 use crate::error::{Error, Result};
 use crate::job::Job;

@@ -116,8 +116,8 @@ fn long_lies() {
     }
 }
 
-/// An archive that is the body of a record is no part of the crawl. It is noted, since a length that
-/// lies could lead to the start of a record by chance.
+/// An archive that is the body of a record is no part of the crawl. It is noted, since a length
+/// that lies could lead to the start of a record by chance.
 #[test]
 fn archives_in_records() {
     let mut options = Options::default();

@@ -266,8 +266,8 @@ mod tests {
         assert_eq!(kept.iter().filter(|word| word.starts_with('!')).count(), 3);
     }
 
-    /// The last line of a member is read though junk stands behind the member. It was lost if it had
-    /// no line end; the beginning of a line in a damaged member is none.
+    /// The last line of a member is read though junk stands behind the member. It was lost if it
+    /// had no line end; the beginning of a line in a damaged member is none.
     #[test]
     fn junk_behind_the_last_line() {
         let line = b"{\"url\":\"a\",\"text\":\"1\"}";

@@ -23,8 +23,8 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(ended)
 }
 
-/// Runs `work` like [`caught`]. A panic in it, of which the hook has told, becomes an error, too: it
-/// says that `what` panicked.
+/// Runs `work` like [`caught`]. A panic in it, of which the hook has told, becomes an error, too:
+/// it says that `what` panicked.
 pub fn caught_all<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(of_thread(payload, what)))
 }

@@ -221,8 +221,8 @@ mod tests {
     }
 
     /// A content that went and came back may have other bytes, as a newer program compresses its
-    /// text otherwise. The row that is found is the live one, in whatever runs the rows lie, so that
-    /// what is retracted later is what was added.
+    /// text otherwise. The row that is found is the live one, in whatever runs the rows lie, so
+    /// that what is retracted later is what was added.
     #[test]
     fn the_live_row_is_found() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -118,8 +118,8 @@ fn rejects(store: &Store, target: &Manifest) -> Option<FileRef> {
     }
 }
 
-/// Reads every byte that `manifest` names, but rejected records, because no command may have read them since the epoch
-/// was left.
+/// Reads every byte that `manifest` names, but rejected records, because no command may have read
+/// them since the epoch was left.
 fn check(store: &Store, manifest: &Manifest) -> Result<()> {
     let mut files: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (name, table) in &manifest.tables {

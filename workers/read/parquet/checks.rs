@@ -171,8 +171,8 @@ pub fn page_is_sound(page: &Page, shape: Shape) -> bool {
     }
 }
 
-/// The bytes after the levels of `values` values, of which `level_max` is the greatest; none if they
-/// end too late.
+/// The bytes after the levels of `values` values, of which `level_max` is the greatest; none if
+/// they end too late.
 fn behind_levels(bytes: &[u8], values: u32, level_max: i16, encoding: Encoding) -> Option<&[u8]> {
     let bits = i16::BITS - level_max.leading_zeros();
     let levels = match (bits, bytes.first_chunk()) {

@@ -289,8 +289,8 @@ pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     Ok(metadata(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
-/// What the footer of `file` says, checked before the decoder allocates or recurses by it. The inner
-/// error states what is wrong with it.
+/// What the footer of `file` says, checked before the decoder allocates or recurses by it. The
+/// inner error states what is wrong with it.
 pub fn metadata(file: &PagedFile) -> Result<std::result::Result<ParquetMetaData, String>> {
     Ok(footer(file)?.and_then(|footer| match schema_is_sound(&footer) {
         true => guarded(|| ParquetMetaDataReader::decode_metadata(&footer)),
