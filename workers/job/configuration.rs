@@ -174,7 +174,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "21073d80301b984ca082052f73d1184156a0973051a31f819cce776a6b08efba"
+            "cd4553d990fe5fc704efd05ca63ffeff97ba0b363699b98f1e117a28a94d1374"
         );
     }
 }
