@@ -510,6 +510,7 @@ mod tests {
             ("二○二四年春天", "2024年春天", Difference::Variant),
             ("于2024.10.05召开", "于2024-10-05召开", Difference::Variant),
             ("投资12.35亿元建成", "投 资 1 2 . 3 5 亿 元 建 成", Difference::Variant),
+            ("细颗粒物pm2.5下降", "细 颗 粒 物 p m 2 . 5 下 降", Difference::Variant),
             ("built in 2019.12 men came", "built in 2019. 12 men came", Difference::Variant),
         ] {
             assert_eq!(differences(a, b), [difference], "{a} | {b}");

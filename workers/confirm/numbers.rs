@@ -89,8 +89,8 @@ pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<i128> {
     written(tokens, range).iter().flat_map(|number| parts(number)).collect()
 }
 
-/// Whether two ranges are the same but for points and signs, where the other text has another mark
-/// or a space: `3.5` may be a date, or the end of a sentence without a space.
+/// Whether the numbers of two ranges are the same but for points and signs, where the other text
+/// has another mark or a space: `3.5` may be a date, or the end of a sentence without a space.
 pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>)) -> bool {
     let ((a, x), (b, y)) = (a, b);
     let marks = ['.', '-', '−'];
@@ -109,7 +109,11 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
                 _ => true,
             }
     };
-    x.len() == y.len() && x.zip(y).all(same)
+    let digits = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
+        range.filter(|at| is_digit(tokens.token(*at)) || is_numeral(tokens.token(*at))).collect()
+    };
+    let (x, y) = (digits(a, x), digits(b, y));
+    x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
 
 /// The numbers in `range`, without commas and with words as numerals.
