@@ -283,7 +283,7 @@ mod tests {
             (format!("{JOB}dir = \"x\"\n"), "job.toml:6: `dir` is there twice"),
             (
                 "{\"url\":\"x\"}\n".into(),
-                "JSON, no job file; `pagefold run job.toml --to DIR` makes one",
+                "job.toml --to DIR` makes one and runs it",
             ),
         ];
         for (text, expected) in cases {
