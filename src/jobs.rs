@@ -281,10 +281,7 @@ mod tests {
                 "job.toml:1: `store = s`: a text stands in quotes: store = \"s\"",
             ),
             (format!("{JOB}dir = \"x\"\n"), "job.toml:6: `dir` is there twice"),
-            (
-                "{\"url\":\"x\"}\n".into(),
-                "job.toml --to DIR` makes one and runs it",
-            ),
+            ("{\"url\":\"x\"}\n".into(), "job.toml --to DIR` makes one and runs it"),
         ];
         for (text, expected) in cases {
             let error = read_text(&text, &[]).expect_err(expected);

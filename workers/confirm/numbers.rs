@@ -109,11 +109,12 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
                 _ => true,
             }
     };
-    let digits = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
-        range.filter(|at| is_digit(tokens.token(*at)) || is_numeral(tokens.token(*at))).collect()
+    let parts = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
+        let is_part = |token: &str| is_digit(token) || is_numeral(token) || is_word(token);
+        range.filter(|at| is_part(tokens.token(*at))).collect()
     };
-    let (x, y) = (digits(a, x), digits(b, y));
-    x.len() == y.len() && x.into_iter().zip(y).all(same)
+    let (x, y) = (parts(a, x), parts(b, y));
+    !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
 
 /// The numbers in `range`, without commas and with words as numerals.
