@@ -117,9 +117,9 @@ fn twice_in_an_epoch() {
         other += &(line(&a, newer.clone()) + &line(&b, older.clone()));
     }
     for (host, n, m) in [("a", 20, 21), ("b", 21, 20)] {
-        // Both ahead of time, so both count as the same moment and the digest decides.
+        // Both at one moment, ahead of time, so the digest decides.
         one += &line(&format!("http://{host}.example/tie"), at("2998-01-01", n));
-        other += &line(&format!("http://{host}.example/tie"), at("2999-01-01", m));
+        other += &line(&format!("http://{host}.example/tie"), at("2998-01-01", m));
     }
     let wins: String = cases
         .iter()
