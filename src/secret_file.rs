@@ -46,8 +46,8 @@ pub fn read(path: &Path, of_exposed: Kind) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// Whoever else may read or write a secret knows it. A file of another user was said to need
-    /// another mode, which does not help.
+    /// A file that another user may read or write is no secret. A file of another user was said to
+    /// need another mode, which does not help.
     #[test]
     fn secrets_are_private() {
         let is_private = |mode, owner, me| exposed(mode, owner, me).is_none();

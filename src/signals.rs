@@ -23,8 +23,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
-use workers::error::{Error, Kind};
+use workers::error::{Error, Kind, Result};
 use workers::locks::lock;
+use workers::mesh;
 
 /// The signals that stop a run.
 const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
@@ -99,6 +100,19 @@ pub fn survive_file_limit() {
 /// printed as JSON.
 pub fn on_signal(json: bool) {
     on_first_signal(true, move || conclude(None, json));
+}
+
+/// Does the `work` of this process, which is a launcher. A signal stops it, and so does a panic in a
+/// worker's thread. With `json`, each failure is also printed as JSON.
+pub fn launch(json: bool, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    mesh::exit_on_panic(move |error| end(error, json));
+    on_signal(json);
+    let outcome = work();
+    wait_if_stopping();
+    if let (Err(error), true) = (&outcome, json) {
+        print::print_failure(error);
+    }
+    outcome
 }
 
 /// From now on a signal calls `stop` and a second one ends the process.

@@ -7,7 +7,7 @@
 use crate::cluster::process;
 use crate::config;
 use crate::config::takes::{Key, Takes};
-use crate::config::written::line_of;
+use crate::config::written::Lines;
 use crate::jobs::text_of;
 use crate::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
 use serde::Deserialize;
@@ -93,7 +93,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn wrong(&self, at: usize, why: impl std::fmt::Display) -> Error {
-        let line = line_of(self.text, at);
+        let line = Lines::of(self.text).line_of(at);
         Error::new(Kind::Config, format!("{}:{line}: {why}", self.path.display()))
     }
 

@@ -25,7 +25,6 @@ use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
-use crate::terminal::print;
 use crate::terminal::ran::Attempt;
 use crate::topology::{Host, Topology};
 use serde::{Deserialize, Serialize};
@@ -106,14 +105,7 @@ pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Res
     }
     let allocation = Allocation::of(|name| std::env::var(name).ok())?;
     let json = arguments.json && allocation.rank == 0;
-    mesh::exit_on_panic(move |lost| signals::end(lost, json));
-    signals::on_signal(json);
-    let outcome = run_rank(arguments, allocation, json, lead);
-    signals::wait_if_stopping();
-    if let (Err(error), true) = (&outcome, json) {
-        print::print_failure(error);
-    }
-    outcome
+    signals::launch(json, || run_rank(arguments, allocation, json, lead))
 }
 
 /// Does what the rank of `allocation` has to do.

@@ -5,7 +5,6 @@ use crate::cli;
 use crate::commands::run;
 use crate::jobs::{self, committed};
 use crate::signals;
-use crate::terminal::print;
 use crate::terminal::print::{counted, print_json, show};
 use crate::terminal::trace;
 use serde_json::json;
@@ -24,15 +23,7 @@ use workers::upkeep::rebuild_folders::{Folders, Found};
 
 /// `pagefold rebuild`.
 pub fn command(arguments: &cli::Run) -> Result<()> {
-    let json = arguments.json;
-    workers::mesh::exit_on_panic(move |error| signals::end(error, json));
-    signals::on_signal(json);
-    let outcome = rebuild(arguments);
-    signals::wait_if_stopping();
-    if let (Err(error), true) = (&outcome, json) {
-        print::print_failure(error);
-    }
-    outcome
+    signals::launch(arguments.json, || rebuild(arguments))
 }
 
 /// Builds a new store that takes again what the old one took; then it takes the place of the old

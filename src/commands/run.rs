@@ -15,7 +15,6 @@ use crate::forecast;
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
-use crate::terminal::print;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
 use crate::terminal::ran::{Attempt, ProcessSummary};
@@ -49,15 +48,9 @@ use workers::upkeep::merge;
 
 /// `pagefold run`.
 pub fn command(start: &cli::Start) -> Result<()> {
-    let json = start.unattended.run.json;
-    workers::mesh::exit_on_panic(move |error| signals::end(error, json));
-    signals::on_signal(json);
-    let outcome = with_job(start).and_then(|arguments| run(&arguments, None));
-    signals::wait_if_stopping();
-    if let (Err(error), true) = (&outcome, json) {
-        print::print_failure(error);
-    }
-    outcome
+    signals::launch(start.unattended.run.json, || {
+        with_job(start).and_then(|arguments| run(&arguments, None))
+    })
 }
 
 /// The run of `start` with its job, which is written first if there are but files.

@@ -1,11 +1,11 @@
 //! Says where a file is not TOML, in words that a reader understands who does not know TOML.
 
 use crate::config::Mistake;
-use crate::config::written::{At, line_of};
+use crate::config::written::{At, Lines};
 
 /// The mistake at which the parser stopped, from the line that it stands on.
 pub fn mistake(text: &str, error: &toml::de::Error) -> Mistake {
-    let line = line_of(text, error.span().map_or(0, |span| span.start));
+    let line = Lines::of(text).line_of(error.span().map_or(0, |span| span.start));
     let written = text.lines().nth(line - 1).unwrap_or_default().trim();
     match open_list(text, line) {
         Some((begun, false)) => {

@@ -9,7 +9,7 @@ pub enum At {
     Set(usize),
 }
 
-/// The lines of a text, for who asks for many of them.
+/// The lines of a text.
 pub struct Lines {
     /// The offset of each line but the first.
     starts: Vec<usize>,
@@ -28,11 +28,6 @@ impl Lines {
     }
 }
 
-/// The line of the byte at `offset`, from 1.
-pub fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,8 +37,9 @@ mod tests {
     fn lines_are_found_as_they_are_counted() {
         let text = "\na = 1\n\n[b]\nc = [\n1,\n2]\n";
         let lines = Lines::of(text);
+        let line_of = |offset: usize| text[..offset].matches('\n').count() + 1;
         for offset in 0..=text.len() {
-            assert_eq!(lines.line_of(offset), line_of(text, offset), "{offset}");
+            assert_eq!(lines.line_of(offset), line_of(offset), "{offset}");
         }
     }
 }
