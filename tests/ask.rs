@@ -484,7 +484,7 @@ fn a_report_is_one_page() {
         "The most chained clusters",
         "2 to 3",
         "389",
-        "64.0 %",
+        "66.1 %",
     ] {
         assert!(page.contains(part), "{part}");
     }

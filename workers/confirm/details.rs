@@ -8,7 +8,7 @@ use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::numbers::{any, in_code, is_numeral, joins};
 use crate::confirm::parts::{PartKind, classified};
-use crate::confirm::words::{is_month, is_weekday};
+use crate::confirm::words::names_a_day;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -171,11 +171,10 @@ fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     let next = if to < tokens.len() { (tokens.token(to), tokens.gap(to)) } else { ("", "") };
     let touching =
         |(token, gap): (&str, &str), all: &[&str]| gap.is_empty() && all.contains(&token);
-    let is_date = |token: &str| is_month(token) || is_weekday(token);
     if touching(next, &["年", "月", "日"])
-        || is_date(behind.0)
-        || is_date(next.0)
-        || is_date(tokens.token(at))
+        || names_a_day(behind.0)
+        || names_a_day(next.0)
+        || names_a_day(tokens.token(at))
         || furniture::is_date(tokens, at)
     {
         return Detail::Date;

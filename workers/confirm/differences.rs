@@ -28,7 +28,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,8 +125,12 @@ fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usiz
 /// Whether two neighbouring spans are one replacement.
 fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let between = next.a.start - last.a.end;
-    // A number is one, however long it is.
-    if between == 0 && (numbers::joins(a, last.a.end) || numbers::joins(b, last.b.end)) {
+    // A number is one, however long it is, and so are digits that spaces part.
+    let in_number = |tokens: &Tokens<'_>, at: usize| {
+        let is_digit = |at: usize| at < tokens.len() && numbers::is_digit(tokens.token(at));
+        numbers::joins(tokens, at) || at > 0 && is_digit(at - 1) && is_digit(at)
+    };
+    if between == 0 && (in_number(a, last.a.end) || in_number(b, last.b.end)) {
         return true;
     }
     // A name may have a character in common with the one that it replaces. Words part at spaces.
@@ -180,18 +184,21 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
         (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))
     };
     let long = x.len().max(y.len()) > FACT_TOKENS_MAX && !(one(a, &x) && one(b, &y));
-    let framed = furniture::of(a, x.clone()).zip(furniture::of(b, y.clone()));
+    let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
     match framed {
-        Some((Furniture::Credit, Furniture::Credit)) => return Difference::Credit,
-        None if !found || long => return Difference::Edit,
+        (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
+        (None, None) if !found || long => return Difference::Edit,
         _ => {}
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
     if left == right || numbers::same_digits((a, x.clone()), (b, y.clone())) {
         return Difference::Variant;
     }
-    if framed.is_some() {
-        return Difference::Furniture;
+    match framed {
+        (Some(_), Some(_)) => return Difference::Furniture,
+        // A date line in place of a headline is no other number, and not left out.
+        (Some(_), None) | (None, Some(_)) => return Difference::Edit,
+        (None, None) => {}
     }
     let lacks = |these: &[i128], those: &[i128]| these.iter().any(|value| !those.contains(value));
     let lacking = [lacks(&left, &right), lacks(&right, &left)];
@@ -511,6 +518,7 @@ mod tests {
             ("于2024.10.05召开", "于2024-10-05召开", Difference::Variant),
             ("投资12.35亿元建成", "投 资 1 2 . 3 5 亿 元 建 成", Difference::Variant),
             ("细颗粒物pm2.5下降", "细 颗 粒 物 p m 2 . 5 下 降", Difference::Variant),
+            ("增长2.27%左右", "增 长 2 . 2 7 % 左 右", Difference::Variant),
             ("built in 2019.12 men came", "built in 2019. 12 men came", Difference::Variant),
         ] {
             assert_eq!(differences(a, b), [difference], "{a} | {b}");
@@ -555,6 +563,15 @@ mod tests {
         let long = "k".repeat(WINDOW_BYTES_MAX + 1);
         let tokens = Tokens::of(&*long).expect("short");
         assert!(Words::around(&tokens, &(0..1), None).is_none(), "it is no word");
+    }
+
+    /// A date line that stands where the other text has a headline replaces no number of it.
+    #[test]
+    fn a_date_line_for_a_headline() {
+        let headline = "a walled garden in larkmoor: notes from the fourth year when it rained";
+        let date_line = "by m. rowan, 11 march 2025 when it rained";
+        assert_eq!(differences(headline, date_line), [Difference::Edit]);
+        assert_eq!(differences(date_line, headline), [Difference::Edit]);
     }
 
     /// A sentence that is left out between two numbers cuts neither of them.

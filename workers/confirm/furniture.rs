@@ -8,7 +8,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::numbers::is_digit;
-use crate::confirm::words::{is_month, is_weekday};
+use crate::confirm::words::{self, holds_together, is_month, names_a_day};
 use crate::text::characters::is_han;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -45,7 +45,6 @@ const FURNITURE_WORDS: &str = include_str!("furniture_words.txt");
 fn labels() -> &'static [(&'static str, Kind)] {
     static LABELS: OnceLock<Vec<(&str, Kind)>> = OnceLock::new();
     LABELS.get_or_init(|| {
-        let lines = FURNITURE_WORDS.lines().filter(|line| !line.starts_with('#'));
         let label = |line: &'static str| {
             let (kind, label) = line.split_once(' ')?;
             let kind = match kind {
@@ -59,7 +58,7 @@ fn labels() -> &'static [(&'static str, Kind)] {
             };
             Some((label, kind))
         };
-        lines.filter_map(label).collect()
+        words::lines(FURNITURE_WORDS).filter_map(label).collect()
     })
 }
 
@@ -74,6 +73,9 @@ const PIECE_TOKENS_MAX: usize = 12;
 
 /// The characters in front of a text in which a date line of a news agency must end.
 const DATE_LINE_CHARS: usize = 24;
+
+/// The most characters of a headline in front of a date line in brackets.
+const HEADLINE_CHARS: usize = 120;
 
 /// The most tokens of a name in a credit, and the most words of one in Latin letters.
 const CREDIT_TOKENS_MAX: usize = 12;
@@ -99,10 +101,7 @@ pub(super) fn is_date(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// The piece that the token at `at` belongs to, and the token behind that piece.
 fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
-    let is_number = |at: &usize| {
-        let token = tokens.token(*at);
-        is_digit(token) || is_month(token) || is_weekday(token)
-    };
+    let is_number = |at: &usize| is_number(tokens.token(*at));
     let place = |at: usize| tokens.places[at].start as usize;
     // A label or a unit belongs to the number in front of it or behind it.
     let next = (at..tokens.len().min(at + PIECE_TOKENS_MAX)).find(is_number);
@@ -129,8 +128,12 @@ struct Group<'t> {
 fn is_date_word(token: &str) -> bool {
     matches!(token, "年" | "月" | "日" | "号" | "时" | "分" | "秒" | "am" | "pm")
         || matches!(token, "st" | "nd" | "rd" | "th")
-        || is_month(token)
-        || is_weekday(token)
+        || names_a_day(token)
+}
+
+/// Whether `token` is a digit, or the name of a month or of a day of the week.
+fn is_number(token: &str) -> bool {
+    is_digit(token) || names_a_day(token)
 }
 
 impl<'t> Group<'t> {
@@ -144,10 +147,7 @@ impl<'t> Group<'t> {
             to += 1;
         }
         // A unit of time without its number is part of a word.
-        let trailing = |at: usize| {
-            is_digit(tokens.token(at)) || is_month(tokens.token(at)) || is_weekday(tokens.token(at))
-        };
-        while from < at && !trailing(from) {
+        while from < at && !is_number(tokens.token(from)) {
             from += 1;
         }
         let bytes = tokens.places[from].start as usize..tokens.places[to - 1].end as usize;
@@ -180,21 +180,23 @@ impl<'t> Group<'t> {
         let ago = after_relative_time(after);
         let rest = ago.unwrap_or_else(|| without_units(after));
         let end = self.text.len() - rest.len();
+        let is_time = self.date || self.clock || ago.is_some();
+        let of_label = |kind| match kind {
+            Kind::Date | Kind::Credit if is_time => time,
+            _ => Furniture::Counter,
+        };
         if let Some(label) = label_before(before) {
             let kind = label.kind;
             let bytes = label.start..end;
             if kind == Kind::Record || kind == Kind::Right && is_years(self.group()) {
                 return Some((Furniture::Copyright, bytes));
             }
-            let is_time = self.date || self.clock || ago.is_some();
             let fits = kind == Kind::Count || kind == Kind::Date && is_time;
             let lenient = label.colon || is_time || label.is_han;
             if fits && label.is_free && is_free_after(rest, lenient) {
-                let found = if is_time { time } else { Furniture::Counter };
-                return Some((if kind == Kind::Count { Furniture::Counter } else { found }, bytes));
+                return Some((of_label(kind), bytes));
             }
         }
-        let is_time = self.date || self.clock || ago.is_some();
         let spaced = || label_after(without_units(after.trim_start()));
         if let Some((kind, behind)) = label_after(rest).or_else(spaced) {
             let fits = kind == Kind::Count || is_time && matches!(kind, Kind::Date | Kind::Credit);
@@ -207,16 +209,16 @@ impl<'t> Group<'t> {
             let counter =
                 kind == Kind::Count && (is_last_of_counters(behind) || is_behind_counters(before));
             if fits && (free || credit || counter) {
-                let found = if kind == Kind::Count { Furniture::Counter } else { time };
-                return Some((found, self.bytes.start..self.text.len() - behind.len()));
+                return Some((of_label(kind), self.bytes.start..self.text.len() - behind.len()));
             }
         }
         let stands_alone =
             is_time && (self.stands_at_edge(rest) || self.stands_between_marks(rest));
-        if stands_alone || self.date && in_date_line(before, after) {
+        if stands_alone {
             return Some((time, self.bytes.start..end));
         }
-        None
+        let start = self.date.then(|| start_of_date_line(before, self.group(), after))?;
+        start.map(|start| (time, start..end))
     }
 
     /// Whether a date or a clock is the first or the last line of the text.
@@ -478,9 +480,36 @@ fn after_relative_time(after: &str) -> Option<&str> {
     (!rest.starts_with(is_latin)).then_some(rest)
 }
 
-/// Whether a date stands in the date line before the first sentence: `(place, 5 march)` or
-/// `place, 5 march -`.
-fn in_date_line(before: &str, after: &str) -> bool {
+/// The first byte of the date line before the first sentence that a date stands in, if it does:
+/// `(place, 5 march)`, `place, 5 march -`, or `by author, 5 march 2025`.
+fn start_of_date_line(before: &str, date: &str, after: &str) -> Option<usize> {
+    in_brackets(before, after)
+        .or_else(|| ends_with_dash(before, after).then_some(before.len()))
+        .or_else(|| is_behind_place(before, date, after).then_some(0))
+}
+
+/// The place of a date in brackets of their own, in front of the text or behind its headline;
+/// `today (5 march)` is part of a sentence.
+fn in_brackets(before: &str, after: &str) -> Option<usize> {
+    let open = before.rfind('(')?;
+    let (front, bracket) = before.split_at(open);
+    let is_short = |text: &str| text.chars().nth(DATE_LINE_CHARS).is_none();
+    let closed = after.char_indices().take(DATE_LINE_CHARS);
+    let closes = closed.map(|(_, c)| c).find(|c| ")—–-。.!?;".contains(*c)) == Some(')');
+    let is_line = match is_short(before) {
+        true => front.chars().next_back().is_none_or(|c| c.is_whitespace() || "。.!?".contains(c)),
+        false => is_behind_headline(front) && bracket.len() > '('.len_utf8(),
+    };
+    (closes && is_line && is_short(bracket) && !bracket.contains(')')).then_some(before.len())
+}
+
+/// Whether `front` may be a headline, perhaps with a line of the kind above or below it.
+fn is_behind_headline(front: &str) -> bool {
+    front.chars().nth(HEADLINE_CHARS).is_none() && is_free_before(front, false)
+}
+
+/// Whether a dash parts a date line of few characters from the first sentence.
+fn ends_with_dash(before: &str, after: &str) -> bool {
     if before.chars().nth(DATE_LINE_CHARS).is_some() {
         return false;
     }
@@ -489,19 +518,24 @@ fn in_date_line(before: &str, after: &str) -> bool {
         return false;
     };
     let (rest, behind) = (&after[..at], &after[at + mark.len_utf8()..]);
-    match mark {
-        // In brackets of their own; `today (5 march)` is part of a sentence.
-        ')' => before.rfind('(').is_some_and(|open| {
-            let (front, bracket) = before.split_at(open);
-            let last = front.chars().next_back();
-            !bracket.contains(')') && last.is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
-        }),
-        '—' | '–' | '-' => {
-            let spaced = rest.ends_with(char::is_whitespace) || rest.is_empty() && at > 0;
-            behind.starts_with(mark) || spaced && behind.starts_with(char::is_whitespace)
-        }
-        _ => false,
-    }
+    let spaced = rest.ends_with(char::is_whitespace) || rest.is_empty() && at > 0;
+    matches!(mark, '—' | '–' | '-')
+        && (behind.starts_with(mark) || spaced && behind.starts_with(char::is_whitespace))
+}
+
+/// Whether a whole date stands behind nothing but a place or an author, in Latin letters: `paris, 5
+/// march 2025`. A sentence begins with a word that holds it together: `in paris, 5 march 2025 ...`.
+fn is_behind_place(before: &str, date: &str, after: &str) -> bool {
+    let has_year = date.split(|c: char| !c.is_ascii_digit()).any(|part| part.len() == 4);
+    let Some(name) = before.trim_end().strip_suffix(',') else { return false };
+    let name = name.strip_prefix("by ").unwrap_or(name);
+    let mut words = name.split([' ', '.']).filter(|word| !word.is_empty());
+    has_year
+        && !name.is_empty()
+        && words.clone().count() <= CREDIT_WORDS_MAX
+        && words.all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
+        && !name.split([' ', '.']).any(holds_together)
+        && after.chars().next().is_none_or(char::is_whitespace)
 }
 
 /// The token behind the credit that has the token at `at`, in its label or its name.
@@ -601,6 +635,10 @@ mod tests {
             ("(石桥镇,3月5日)今年的庙会办得热闹。", "5", DateLine),
             ("dover, 5 march — the harbour was full.", "5", DateLine),
             ("dover, march 5 -- the harbour was full.", "5", DateLine),
+            ("dover, 5 march 2025 the harbour was full.", "dover", DateLine),
+            ("by j. smith, 5 march 2025 the harbour was full.", "smith", DateLine),
+            ("reposted on 5 march 2025, 12 views. the text", "5 march", DateLine),
+            ("走过柳湾老街:一条石板路的前世今生 (柳湾,4月3日)老街只有480米长。", "3", DateLine),
             ("正文 版权所有 © 2023 京icp备00000001号", "2023", Copyright),
             ("正文 京icp备00000001号-1", "1", Copyright),
             ("copyright (c) 2019-2023 by the authors", "2019", Copyright),
@@ -633,6 +671,10 @@ mod tests {
             ("3月6日0—24时,我市无新增病例", "6"),
             ("将于3月5日在北京召开", "5"),
             ("今天(12月19日)出版", "19"),
+            ("in dover, 5 march 2025 was a holiday", "5"),
+            ("dover, 5 march 2025, is where and when", "5"),
+            ("dover, 5 march was a holiday", "5"),
+            ("the choir of the old harbour town sings (dover, 5 march) in the hall", "5"),
             ("资金来源:财政拨款", "财政"),
             ("电话 400-123-4567", "4567"),
             ("he sold 5,000 shares", "5,000"),

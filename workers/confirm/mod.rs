@@ -326,8 +326,8 @@ pub fn decide(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Opt
 }
 
 /// No rule accepts short texts whose multisets of 2-grams are less similar than this. A headline
-/// half as long as the text, and every twelfth letter of the text replaced, leave 0.50. A text
-/// written twice leaves 0.50.
+/// half as long as the text, and every twelfth letter of the text replaced, leave 0.50. So do a
+/// headline as long as the text, and a text written twice.
 const SHORT_FLOOR: u16 = 4000;
 /// The same for sets of 5-grams, of which each letter changes five: such texts leave 0.31.
 const LONG_FLOOR: u16 = 3000;
@@ -699,6 +699,17 @@ mod tests {
         assert!(verdict(&dated(6), &dated(7), &options).0);
         let headed = format!("{} {}", text(900, 8), text(0, 20));
         assert_eq!(verdict(&text(0, 20), &headed, &options), (true, Reason::LeadingInsertion));
+    }
+
+    /// A headline may be as long as a short text. Two sentences as long as it are another text, such
+    /// as the first half of a poem.
+    #[test]
+    fn a_headline_is_one_sentence() {
+        let with =
+            |front: String| verdict(&text(0, 20), &(front + &text(0, 20)), &Options::default());
+        assert_eq!(with(text(900, 20) + " "), (true, Reason::LeadingInsertion));
+        let lines = format!("{}。{}。", text(900, 10), text(800, 10));
+        assert_eq!(with(lines), (false, Reason::CoverageRefused));
     }
 
     /// A replaced fact refuses texts of up to `facts_chars_max` characters, however alike they are

@@ -144,7 +144,7 @@ pub(super) fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: 
 }
 
 /// Whether the first span is a headline: few tokens in front of one text alone, at most half as
-/// long as the rest.
+/// long as the rest, or as long if they are one sentence.
 pub(super) fn headline(
     spans: &[Span],
     lengths: [usize; 2],
@@ -160,10 +160,16 @@ pub(super) fn headline(
         let chars = tokens[side].chars(sides[side].clone());
         let rest = lengths[side] - chars;
         sides[side].len() <= options.leading_tokens_max as usize
-            && 2 * chars <= rest
+            && (2 * chars <= rest || chars <= rest && is_sentence(tokens[side], sides[side]))
             && rest >= FRAMED_CHARS_MIN
     };
     alone && fits(0) && fits(1)
+}
+
+/// Whether no mark inside the tokens of `range` ends a sentence.
+fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
+    (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
 }
 
 /// The kind of a replaced name or word among the edits.

@@ -12,8 +12,9 @@ const OPPOSITES: &str = include_str!("opposites.txt");
 /// Short English words that hold a sentence together.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
-fn lines(file: &'static str) -> impl Iterator<Item = &'static str> {
-    file.lines().filter(|line| !line.starts_with('#'))
+/// The lines of a list, without its comments.
+pub fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#'))
 }
 
 /// The numeral, in digits or Chinese characters, that a word stands for.
@@ -37,9 +38,15 @@ pub fn is_month(word: &str) -> bool {
     is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("99000"))
 }
 
-/// Whether `word` is a day of the week.
-pub fn is_weekday(word: &str) -> bool {
-    is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("99001"))
+/// Whether `word` is a month or a day of the week.
+pub fn names_a_day(word: &str) -> bool {
+    is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("9900"))
+}
+
+/// Whether `word` is a short English word that holds a sentence together.
+pub fn holds_together(word: &str) -> bool {
+    static WORDS: OnceLock<Vec<&str>> = OnceLock::new();
+    word.len() <= 2 && WORDS.get_or_init(|| lines(FUNCTION_WORDS).collect()).contains(&word)
 }
 
 /// Whether it may be one of these: most tokens are not, and are asked often.
@@ -72,8 +79,11 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
         tokens.text[..place.end as usize].ends_with(word)
             || tokens.text[place.start as usize..].starts_with(word)
     };
-    lines(OPPOSITES).any(|class| {
-        let of = |tokens, at| class.split(' ').find(|word| has(tokens, at, word));
+    static CLASSES: OnceLock<Vec<Vec<&str>>> = OnceLock::new();
+    let classes =
+        CLASSES.get_or_init(|| lines(OPPOSITES).map(|class| class.split(' ').collect()).collect());
+    classes.iter().any(|class| {
+        let of = |tokens, at| class.iter().find(|word| has(tokens, at, word));
         of(a, i).zip(of(b, j)).is_some_and(|(x, y)| x != y)
     })
 }
@@ -83,7 +93,6 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
 pub fn are_short_names(a: &str, b: &str) -> bool {
     let is_short =
         |token: &str| token.len() <= 2 && token.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let holds_together = |token: &str| lines(FUNCTION_WORDS).any(|word| word == token);
     let letters = a.len() == 1 && b.len() == 1;
     is_short(a) && is_short(b) && (letters || !holds_together(a) && !holds_together(b))
 }
