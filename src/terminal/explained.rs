@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use workers::ask::page::Page;
 use workers::ask::pair::{Fingerprints, Pair, Relation, Side, why};
 use workers::ask::rules::Rule;
-use workers::confirm::parts::{Part, PartKind};
+use workers::confirm::kinds::PartKind;
+use workers::confirm::parts::Part;
 
 /// The parts that are shown; `--json` has more.
 const PARTS_SHOWN: usize = 30;

@@ -52,6 +52,15 @@ impl<'a> Tokens<'a> {
         Some(tokens)
     }
 
+    /// The text from the first to the last token of `range`.
+    pub fn passage(&self, range: &Range<usize>) -> &str {
+        match self.places.get(range.clone()) {
+            Some([first, .., last]) => &self.text[first.start as usize..last.end as usize],
+            Some([only]) => &self.text[only.start as usize..only.end as usize],
+            _ => "",
+        }
+    }
+
     /// The tokens of `text`, which has to be put in.
     fn cut(text: &str) -> Option<Tokens<'a>> {
         // Most tokens are Chinese characters of three bytes, or longer words.

@@ -16,7 +16,8 @@
 //!                                                                     shingles_refused
 //!   a number is replaced by another                        refused    numerals
 //!   a name is                                              refused    names
-//!   in a short text a content word is                      refused    words
+//!   in a short text a content word is, in a longer one
+//!   the words in the slots of a template ([`template`])    refused    words
 //!   else, after a headline was left out                    accepted   leading_insertion
 //!   else                                                   accepted   coverage, shingles
 //! else by the estimates of the sketches                               sketch, sketch_refused
@@ -31,10 +32,12 @@ pub mod details;
 pub mod differences;
 pub mod edits;
 pub mod furniture;
+pub mod kinds;
 pub mod lcs;
 pub mod numbers;
 pub mod parts;
 pub mod prepared;
+pub mod template;
 pub mod texts;
 pub mod words;
 
@@ -100,8 +103,8 @@ pub struct Options {
     /// By text: the longest text, in characters, that a replaced fact refuses. In a longer one it
     /// is upkeep. Default: 4500.
     pub facts_chars_max: u32,
-    /// By text: the longest text, in characters, that a replaced content word refuses. Default:
-    /// 300.
+    /// By text: the longest text, in characters, that one replaced content word refuses. A longer
+    /// one is refused if nearly all that differs are several words ([`template`]). Default: 300.
     pub words_chars_max: u32,
     /// By text: leave out counters, clocks, date lines and copyright lines. Default: true.
     pub furniture: bool,
@@ -184,7 +187,7 @@ pub enum Reason {
     Numerals = 10,
     /// The texts are similar, but a name is replaced by another.
     Names = 11,
-    /// The short texts are similar, but a word is replaced by another.
+    /// The texts are similar, but a word is replaced by another, in a longer text several.
     Words = 12,
 }
 
@@ -730,6 +733,31 @@ mod tests {
                 assert_eq!(verdict(&of(a), &of(b), &options), (false, reason), "{a} {chars}");
             }
         }
+    }
+
+    /// Pages of one template were one cluster if their frame was long. Three other words of their
+    /// own refuse them; a longer text with one other word is another version of the same.
+    #[test]
+    fn pages_of_a_template() {
+        let frame = "Free delivery on orders above fifty. Returns are free within a month if the \
+            article is unworn and has all labels. Pay by card, on account or in instalments. Care: \
+            wash with like colours, do not bleach, iron at low heat. Colours may look different on \
+            your screen. Our service is available on working days by telephone, chat and mail.";
+        let page = |name: &str, colour: &str, made_of: &str| {
+            format!(
+                "{name}, which you can have now in {colour}. It is made only of {made_of}. {frame}"
+            )
+        };
+        let shirt = page("Cotton Wonder", "navy", "organic linen");
+        let options = Options::default();
+        let coat = page("Winter Dream", "orange", "sheep wool");
+        assert_eq!(verdict(&shirt, &coat, &options), (false, Reason::Words));
+        assert!(verdict(&shirt, &page("Cotton Wonder", "orange", "organic linen"), &options).0);
+        let names = Options { facts: Facts::Names, ..Options::default() };
+        assert!(verdict(&shirt, &coat, &names).0);
+        let priced = |price: &str| format!("{frame} The price {price} includes tax.");
+        let (dear, cheap) = (priced("199.20"), priced("35.90"));
+        assert_eq!(verdict(&dear, &cheap, &options), (false, Reason::Numerals));
     }
 
     /// Clear pairs are decided without reading them where replaced facts do not matter, and so are

@@ -200,8 +200,19 @@ const UNITS: [&str; 28] = [
     "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
 ];
 
+/// Words before a number with a point that is no version.
+const QUANTITIES: [&str; 22] = [
+    "price", "prices", "cost", "costs", "fee", "total", "sum", "balance", "amount", "rate", "tax",
+    "weight", "weighs", "length", "height", "width", "depth", "score", "average", "eur", "usd",
+    "rmb",
+];
+
+/// The most digits before the point of a version.
+const VERSION_DIGITS_MAX: usize = 2;
+
 /// Whether a number belongs to code, a path or a version: Latin letters or marks of code touch it,
-/// or the numbers that it is joined with, or it has a point and a Latin word stands before it.
+/// or the numbers that it is joined with, or it has a point, few digits before it, and behind a
+/// Latin word that names no quantity.
 ///
 /// A unit is none of these, nor is a flight or a model that stands between Chinese characters, nor
 /// are `Size 47` and `July 12`.
@@ -222,11 +233,16 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     });
     let follows = !measured && right.trim_start_matches(joined).starts_with(touches);
     let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let behind_word =
-        range.start > 0 && tokens.gap(range.start) == " " && latin(tokens.token(range.start - 1));
+    let behind_word = range.start > 0
+        && tokens.gap(range.start) == " "
+        && latin(tokens.token(range.start - 1))
+        && !QUANTITIES.contains(&tokens.token(range.start - 1));
     let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
-    let version =
-        behind_word && !right.starts_with('%') && rest.any(|at| tokens.token(at).starts_with('.'));
+    let version = behind_word
+        && !right.starts_with('%')
+        && rest
+            .find(|at| tokens.token(*at).starts_with('.'))
+            .is_some_and(|point| point - range.start <= VERSION_DIGITS_MAX);
     behind || follows || version
 }
 
@@ -303,6 +319,8 @@ mod tests {
             ("共有 12 人", "12"),
             ("a shirt of size 47 in", "47"),
             ("size 47. price 10.9", "47. price 10.9"),
+            ("the price 10.90 includes tax", "10.90"),
+            ("it came to 199.20 in all", "199.20"),
             ("股东会定于2024-10-05召开", "10"),
             ("全长120km的公路", "120"),
             ("该机重量 30kg。", "30"),

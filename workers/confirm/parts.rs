@@ -1,64 +1,11 @@
-//! Says what differs between two texts, for people: the spans by which a verdict was decided.
-//!
-//! [`crate::confirm::texts`] sums the same spans up. Here each has a kind and its place.
+//! Says what differs between two texts, for people: the spans by which a verdict was decided, with
+//! their place.
 
-use crate::confirm::alignment::{Tokens, spans};
-use crate::confirm::differences::{Difference, of_numbers, settle};
+use crate::confirm::Options;
+use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::texts::{FRAMED_CHARS_MIN, edits_max, headline, replaced_words};
-use crate::confirm::{Facts, Options};
+use crate::confirm::kinds::{Kinds, PartKind};
 use serde::Serialize;
-
-/// What a part of one text is that the other text lacks or has otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartKind {
-    /// Another number: a fact.
-    Number,
-    /// Another name: a fact.
-    Name,
-    /// Another content word: a fact in a short text.
-    Word,
-    /// A headline in front of one text, left out.
-    Headline,
-    /// A counter, a clock, a date line or a copyright line, left out.
-    Furniture,
-    /// The same number in other characters, left out.
-    Variant,
-    /// Anything else.
-    Edit,
-}
-
-impl PartKind {
-    /// All kinds, facts first.
-    pub const ALL: [PartKind; 7] = [
-        PartKind::Number,
-        PartKind::Name,
-        PartKind::Word,
-        PartKind::Headline,
-        PartKind::Furniture,
-        PartKind::Variant,
-        PartKind::Edit,
-    ];
-
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            PartKind::Number => "number",
-            PartKind::Name => "name",
-            PartKind::Word => "word",
-            PartKind::Headline => "headline",
-            PartKind::Furniture => "furniture",
-            PartKind::Variant => "variant",
-            PartKind::Edit => "edit",
-        }
-    }
-
-    /// Whether it refuses a pair.
-    pub fn is_fact(self) -> bool {
-        self <= PartKind::Word
-    }
-}
 
 /// A place where two texts differ, with some of what stands around it in the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -85,7 +32,8 @@ const SIDE_CHARS: usize = 160;
 ///
 /// ```
 /// use workers::confirm::Options;
-/// use workers::confirm::parts::{PartKind, parts};
+/// use workers::confirm::kinds::PartKind;
+/// use workers::confirm::parts::parts;
 ///
 /// let (a, b) = ("rain on monday, 11 degrees", "rain on monday, 12 degrees");
 /// let found = &parts(a, b, &Options::default()).unwrap()[0];
@@ -98,77 +46,27 @@ pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     )
 }
 
-/// The same as spans of both texts.
+/// The spans of both texts in which they differ, with their kinds.
 pub(super) fn classified(
-    x: &Tokens<'_>,
-    y: &Tokens<'_>,
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
     options: &Options,
 ) -> Option<Vec<(Span, PartKind)>> {
+    let of = |x, y| {
+        let mut found = Kinds::of(x, y, options)?;
+        found.settle_frame(options);
+        Some(found.with_words(options))
+    };
+    if a.text <= b.text {
+        return of(a, b);
+    }
     // The verdict reads the texts in one order, too.
-    if y.text < x.text {
-        let mut found = classified(y, x, options)?;
-        found.iter_mut().for_each(|(span, _)| std::mem::swap(&mut span.a, &mut span.b));
-        return Some(found);
-    }
-    let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
-    let longer = lengths[0].max(lengths[1]);
-    let found = settle(x, y, &spans(x, y, edits_max([x, y], lengths, options))?);
-    let short = longer <= options.words_chars_max as usize;
-    let headline = headline(&found, lengths, [x, y], options);
-    let mut kinds = Vec::with_capacity(found.len());
-    let mut edits = Vec::new();
-    for (at, span) in found.iter().enumerate() {
-        kinds.push(match of_numbers(x, y, span, short) {
-            _ if headline && at == 0 => PartKind::Headline,
-            Difference::Variant => PartKind::Variant,
-            Difference::Furniture | Difference::Credit if options.furniture => PartKind::Furniture,
-            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
-                PartKind::Number
-            }
-            _ => {
-                edits.push(span);
-                PartKind::Edit
-            }
-        });
-    }
-    // Of a headline or a date line alone the date is a fact.
-    let left = [0, 1].map(|side| {
-        let chars =
-            |span: &Span| if side == 0 { x.chars(span.a.clone()) } else { y.chars(span.b.clone()) };
-        let is_left_out = |kind: &PartKind| (PartKind::Headline..=PartKind::Variant).contains(kind);
-        let out = found
-            .iter()
-            .zip(&kinds)
-            .filter(|(_, kind)| is_left_out(kind))
-            .map(|(span, _)| chars(span));
-        lengths[side] - out.sum::<usize>()
-    });
-    if left[0].min(left[1]) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
-        kinds
-            .iter_mut()
-            .filter(|kind| **kind == PartKind::Furniture)
-            .for_each(|kind| *kind = PartKind::Number);
-    }
-    for (span, difference) in replaced_words(x, y, &edits, short, options) {
-        let at = found
-            .partition_point(|other| other.a.start < span.a.start || other.b.start < span.b.start);
-        kinds[at] = match difference {
-            Difference::Name => PartKind::Name,
-            Difference::Word => PartKind::Word,
-            _ => PartKind::Edit,
-        };
-    }
-    Some(found.into_iter().zip(kinds).collect())
+    let mut found = of(b, a)?;
+    found.iter_mut().for_each(|(span, _)| std::mem::swap(&mut span.a, &mut span.b));
+    Some(found)
 }
 
 fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
-    let side = |tokens: &Tokens<'_>, range: &std::ops::Range<usize>| match range.is_empty() {
-        true => String::new(),
-        false => shortened(
-            &tokens.text[tokens.places[range.start].start as usize
-                ..tokens.places[range.end - 1].end as usize],
-        ),
-    };
     let (tokens, range) = if span.a.is_empty() { (b, &span.b) } else { (a, &span.a) };
     let from =
         tokens.places.get(range.start).map_or(tokens.text.len(), |place| place.start as usize);
@@ -183,7 +81,8 @@ fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
         Some((end, _)) => format!("{}…", &tail[..end]),
         None => tail.to_owned(),
     };
-    Part { kind, before, a: side(a, &span.a), b: side(b, &span.b), after }
+    let [a, b] = [a.passage(&span.a), b.passage(&span.b)].map(shortened);
+    Part { kind, before, a, b, after }
 }
 
 /// `text`, without its middle if it is long.
@@ -199,6 +98,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confirm::differences::Difference;
     use crate::confirm::texts::compare;
     use proptest::prelude::*;
 

@@ -13,11 +13,12 @@
 //! sentence by sentence, and 5-grams do not. The greater of the measure and of the plain Jaccard
 //! similarity counts, so that words that lost the space between them cost nothing.
 
-use crate::confirm::alignment::{Tokens, spans};
-use crate::confirm::differences::{Difference, is_small, of_numbers, of_words, settle};
+use crate::confirm::Options;
+use crate::confirm::alignment::Tokens;
+use crate::confirm::differences::{Difference, is_small};
 use crate::confirm::edits::Span;
+use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::lcs;
-use crate::confirm::{Facts, Options};
 use std::ops::Range;
 
 /// Up to this length, in characters, the alignment alone measures.
@@ -28,10 +29,6 @@ pub const LONG_CHARS: usize = 1000;
 const GRAMS_OF_SLIP: usize = 5;
 /// 5-grams across the place where a passage was put in.
 const GRAMS_OF_SEAM: usize = 4;
-
-/// Edits that are a rewritten clause if so few tokens lie between each two.
-const CLAUSE_EDITS: usize = 3;
-const CLAUSE_GAP_TOKENS: usize = 3;
 
 /// Slips for each short name or word that is replaced, from which on these count as slips, too.
 const SLIPS_PER_FACT: usize = 5;
@@ -75,117 +72,40 @@ pub fn compare(
     let plain = (common * 10_000 / all.max(1)) as u16;
     let unlike = |similarity| Measure { similarity, fact: None, headline: false };
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
-    let longer = lengths[0].max(lengths[1]);
     if lengths[0].min(lengths[1]) == 0 {
         return unlike(0);
     }
-    let Some(found) = spans(x, y, edits_max([x, y], lengths, options)) else {
+    let Some(mut found) = Kinds::of(x, y, options) else {
         return unlike(plain);
     };
-    let found = settle(x, y, &found);
-    let short = longer <= options.words_chars_max as usize;
-    let headline = headline(&found, lengths, [x, y], options);
     let mut sums = Sums::default();
-    let mut edits = Vec::new();
-    let (mut number, mut furniture) = (None, false);
-    for (at, span) in found.iter().enumerate() {
-        let chars = [x.chars(span.a.clone()), y.chars(span.b.clone())];
-        let leave_out =
-            |sums: &mut Sums| (0..2).for_each(|side| sums.left_out[side] += chars[side]);
-        if headline && at == 0 {
-            leave_out(&mut sums);
-            continue;
+    for (span, kind) in &found.spans {
+        let chars = found.chars(span);
+        if kind.is_left_out() {
+            (0..2).for_each(|side| sums.left_out[side] += chars[side]);
+        } else {
+            sums.add_edit(x, y, span, chars);
         }
-        match of_numbers(x, y, span, short) {
-            Difference::Variant => leave_out(&mut sums),
-            Difference::Furniture | Difference::Credit if options.furniture => {
-                furniture = true;
-                leave_out(&mut sums);
-            }
-            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
-                number = Some(Difference::Number);
-                sums.add_edit(x, y, span, chars);
-            }
-            _ => {
-                sums.add_edit(x, y, span, chars);
-                edits.push(span);
-            }
-        }
-    }
-    let left = |side: usize| lengths[side] - sums.left_out[side];
-    if furniture && left(0).min(left(1)) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
-        number = Some(Difference::Number);
     }
     let similarity = sums.similarity(lengths, (common, all)).max(plain);
-    let mut fact = number;
-    let facts_matter = longer <= options.facts_chars_max as usize;
+    let headline = found.has(PartKind::Headline);
+    found.settle_frame(options);
+    let mut fact = found.has(PartKind::Number).then_some(Difference::Number);
+    let facts_matter = lengths[0].max(lengths[1]) <= options.facts_chars_max as usize;
     if fact.is_none() && similarity >= options.similarity_min && facts_matter {
-        fact = replaced_word(x, y, &edits, sums.slips, short, options);
+        let of_template = || found.slots(options).first().map(|_| Difference::Word);
+        fact = replaced_word(&found, sums.slips, options).or_else(of_template);
     }
     Measure { similarity, fact, headline }
-}
-
-/// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
-/// another one, and its date is a fact.
-pub(super) const FRAMED_CHARS_MIN: usize = 12;
-
-/// The most tokens that are deleted and inserted in two texts of these `lengths`.
-///
-/// Of every ten tokens three may be edited before the least similarity is out of reach. In a text
-/// so long that its facts do not matter only slips do, and many edits would take long.
-pub(super) fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
-    let of_tokens = (tokens[0].len() + tokens[1].len()) * 3 / 10
-        + 2 * options.leading_tokens_max as usize
-        + 100;
-    match lengths[0].max(lengths[1]) <= options.facts_chars_max as usize {
-        true => of_tokens,
-        false => of_tokens.min((lengths[0] + lengths[1]) / 12),
-    }
-}
-
-/// Whether the first span is a headline: few tokens in front of one text alone, at most half as
-/// long as the rest, or as long if they are one sentence.
-pub(super) fn headline(
-    spans: &[Span],
-    lengths: [usize; 2],
-    tokens: [&Tokens<'_>; 2],
-    options: &Options,
-) -> bool {
-    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else {
-        return false;
-    };
-    let sides = [&first.a, &first.b];
-    let alone = sides.iter().any(|side| side.is_empty());
-    let fits = |side: usize| {
-        let chars = tokens[side].chars(sides[side].clone());
-        let rest = lengths[side] - chars;
-        sides[side].len() <= options.leading_tokens_max as usize
-            && (2 * chars <= rest || chars <= rest && is_sentence(tokens[side], sides[side]))
-            && rest >= FRAMED_CHARS_MIN
-    };
-    alone && fits(0) && fits(1)
-}
-
-/// Whether no mark inside the tokens of `range` ends a sentence.
-fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
-    (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
 }
 
 /// The kind of a replaced name or word among the edits.
 ///
 /// A text with slips all over has some that look like other names or words. Short ones count only
 /// if slips are rare.
-fn replaced_word(
-    a: &Tokens<'_>,
-    b: &Tokens<'_>,
-    edits: &[&Span],
-    slips: usize,
-    short: bool,
-    options: &Options,
-) -> Option<Difference> {
+fn replaced_word(found: &Kinds<'_>, slips: usize, options: &Options) -> Option<Difference> {
     let (mut small, mut first) = (0, None);
-    for (span, difference) in replaced_words(a, b, edits, short, options) {
+    for (span, difference) in found.replaced_words(options) {
         if !is_small(span) {
             return Some(difference);
         }
@@ -194,30 +114,6 @@ fn replaced_word(
         first = first.filter(|first| *first == Difference::Name).or(Some(difference));
     }
     first.filter(|_| slips < SLIPS_PER_FACT * small)
-}
-
-/// The edits that replace a name or a word by another. Three edits close to each other are a clause
-/// that was rewritten, not facts.
-pub(super) fn replaced_words<'s>(
-    a: &Tokens<'_>,
-    b: &Tokens<'_>,
-    edits: &[&'s Span],
-    short: bool,
-    options: &Options,
-) -> impl Iterator<Item = (&'s Span, Difference)> {
-    // Furniture between two edits may be longer on one side. Both count, so that the order of the
-    // texts does not.
-    let near = |left: &Span, right: &Span| {
-        (right.a.start - left.a.end).max(right.b.start - left.b.end) <= CLAUSE_GAP_TOKENS
-    };
-    let edits = if options.facts < Facts::Names { &[] } else { edits };
-    let clauses = edits
-        .chunk_by(move |left, right| near(left, right))
-        .filter(|clause| clause.len() < CLAUSE_EDITS);
-    let words = short && options.facts >= Facts::Words;
-    let dictionary = options.dictionary.as_deref();
-    let found = clauses.flatten().map(move |span| (*span, of_words(a, b, span, words, dictionary)));
-    found.filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
 }
 
 /// Letters of a side beyond which it is compared as a whole: the time follows their square.
@@ -300,27 +196,6 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::numbers::is_digit;
-
-    /// A verdict does not depend on the order of two texts: an edit beside furniture that is longer
-    /// on one side is near the next edit on both sides or on none.
-    #[test]
-    fn furniture_between_edits() {
-        let options = Options::default();
-        let of = |words: &str| format!("there it chose {words} when the council met in the hall");
-        let (a, b) =
-            (of("alpha and 5 views walker in garden"), of("delta and 1234 views potter in oxford"));
-        let (x, y) = (Tokens::of(&*a).expect("short"), Tokens::of(&*b).expect("short"));
-        let replaced = |x: &Tokens<'_>, y: &Tokens<'_>| {
-            let spans = settle(x, y, &spans(x, y, 100).expect("near"));
-            let edits: Vec<&Span> =
-                spans.iter().filter(|span| !is_digit(x.token(span.a.start))).collect();
-            replaced_words(x, y, &edits, true, &options).count()
-        };
-        assert_eq!(replaced(&x, &y), 3);
-        assert_eq!(replaced(&y, &x), 3);
-        assert_eq!(compare(&x, &y, (0, 1), &options), compare(&y, &x, (0, 1), &options));
-    }
 
     /// Words of any length cost little: two as long as a text are not compared letter by letter.
     #[test]

@@ -6,7 +6,7 @@
 //! many pairs only some are read.
 
 use crate::confirm::details::{Detail, details};
-use crate::confirm::parts::PartKind;
+use crate::confirm::kinds::PartKind;
 use crate::confirm::{self, By, Reason};
 use crate::error::Result;
 use crate::eval::places::{Places, archive};

@@ -228,7 +228,8 @@ fn epochs(store: &Store) -> Result<Vec<Epoch>> {
 mod tests {
     use super::*;
     use crate::ask::report::views::{Folded, Group, Mirror};
-    use crate::confirm::parts::{Part, PartKind};
+    use crate::confirm::kinds::PartKind;
+    use crate::confirm::parts::Part;
     use askama::Template as _;
 
     /// Whatever a crawl says stands in the page as text: no tag, no attribute and no entity of it

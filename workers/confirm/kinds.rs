@@ -1,0 +1,258 @@
+//! Aligns two texts and says what each span is in which they differ.
+//!
+//! The verdict ([`crate::confirm::texts`]) sums the spans up, and people are shown them
+//! ([`crate::confirm::parts`]).
+
+use crate::confirm::alignment::{Tokens, spans};
+use crate::confirm::differences::{Difference, of_numbers, of_words, settle};
+use crate::confirm::edits::Span;
+use crate::confirm::template;
+use crate::confirm::{Facts, Options};
+use serde::Serialize;
+use std::ops::Range;
+
+/// Edits that are a rewritten clause if so few tokens lie between each two.
+pub(super) const CLAUSE_EDITS: usize = 3;
+const CLAUSE_GAP_TOKENS: usize = 3;
+
+/// What a part of one text is that the other text lacks or has otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PartKind {
+    /// Another number: a fact.
+    Number,
+    /// Another name: a fact.
+    Name,
+    /// Another content word: a fact in a short text.
+    Word,
+    /// A headline in front of one text, left out.
+    Headline,
+    /// A counter, a clock, a date line or a copyright line, left out.
+    Furniture,
+    /// The same number in other characters, left out.
+    Variant,
+    /// Anything else.
+    Edit,
+}
+
+impl PartKind {
+    /// All kinds, facts first.
+    pub const ALL: [PartKind; 7] = [
+        PartKind::Number,
+        PartKind::Name,
+        PartKind::Word,
+        PartKind::Headline,
+        PartKind::Furniture,
+        PartKind::Variant,
+        PartKind::Edit,
+    ];
+
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            PartKind::Number => "number",
+            PartKind::Name => "name",
+            PartKind::Word => "word",
+            PartKind::Headline => "headline",
+            PartKind::Furniture => "furniture",
+            PartKind::Variant => "variant",
+            PartKind::Edit => "edit",
+        }
+    }
+
+    /// Whether it refuses a pair.
+    pub fn is_fact(self) -> bool {
+        self <= PartKind::Word
+    }
+
+    /// Whether the texts are compared without it.
+    pub(super) fn is_left_out(self) -> bool {
+        (PartKind::Headline..=PartKind::Variant).contains(&self)
+    }
+}
+
+/// The spans in which two texts differ, ascending, and what each is.
+///
+/// At first names and words are edits: they are looked up in a dictionary, and most pairs are
+/// decided without them.
+pub(super) struct Kinds<'t> {
+    texts: [&'t Tokens<'t>; 2],
+    /// The characters of each text.
+    pub lengths: [usize; 2],
+    /// The spans and their kinds.
+    pub spans: Vec<(Span, PartKind)>,
+}
+
+impl<'t> Kinds<'t> {
+    /// None if the texts are so different that the rules do not align them.
+    pub fn of(a: &'t Tokens<'t>, b: &'t Tokens<'t>, options: &Options) -> Option<Kinds<'t>> {
+        let texts = [a, b];
+        let lengths = texts.map(|text| text.chars(0..text.len()));
+        let found = settle(a, b, &spans(a, b, edits_max(texts, lengths, options))?);
+        let headline = headline(&found, lengths, texts, options);
+        let short = is_short(lengths, options);
+        let kind = |at: usize, span: &Span| match of_numbers(a, b, span, short) {
+            _ if headline && at == 0 => PartKind::Headline,
+            Difference::Variant => PartKind::Variant,
+            Difference::Furniture | Difference::Credit if options.furniture => PartKind::Furniture,
+            Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
+                PartKind::Number
+            }
+            _ => PartKind::Edit,
+        };
+        let kinds: Vec<PartKind> =
+            found.iter().enumerate().map(|(at, span)| kind(at, span)).collect();
+        Some(Kinds { texts, lengths, spans: found.into_iter().zip(kinds).collect() })
+    }
+
+    /// Makes furniture a fact if hardly anything stands beside what is left out of each text: of a
+    /// headline or a date line alone the date is a fact.
+    pub fn settle_frame(&mut self, options: &Options) {
+        let left = [0, 1].map(|side| {
+            let left_out = self.spans.iter().filter(|(_, kind)| kind.is_left_out());
+            self.lengths[side] - left_out.map(|(span, _)| self.chars(span)[side]).sum::<usize>()
+        });
+        if left[0].min(left[1]) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
+            let kinds = self.spans.iter_mut().map(|(_, kind)| kind);
+            kinds
+                .filter(|kind| **kind == PartKind::Furniture)
+                .for_each(|kind| *kind = PartKind::Number);
+        }
+    }
+
+    /// Whether a span has this kind.
+    pub fn has(&self, kind: PartKind) -> bool {
+        self.spans.iter().any(|(_, other)| *other == kind)
+    }
+
+    /// The characters of both sides of a span.
+    pub fn chars(&self, span: &Span) -> [usize; 2] {
+        [self.texts[0].chars(span.a.clone()), self.texts[1].chars(span.b.clone())]
+    }
+
+    /// The edits that replace a name or a word by another. Three edits close to each other are a
+    /// clause that was rewritten, not facts.
+    pub fn replaced_words(&self, options: &Options) -> Vec<(&Span, Difference)> {
+        let [a, b] = self.texts;
+        let words = is_short(self.lengths, options) && options.facts >= Facts::Words;
+        let edits = if options.facts < Facts::Names { Vec::new() } else { self.edits() };
+        let kept = clauses(&edits).filter(|clause| clause.len() < CLAUSE_EDITS).flatten();
+        kept.map(|span| (*span, of_words(a, b, span, words, options.dictionary.as_deref())))
+            .filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
+            .collect()
+    }
+
+    /// The edits of a long text that are the slots of a template.
+    pub fn slots(&self, options: &Options) -> Vec<&Span> {
+        let [a, b] = self.texts;
+        match is_short(self.lengths, options) || options.facts < Facts::Words {
+            true => Vec::new(),
+            false => template::slots(a, b, &self.edits()),
+        }
+    }
+
+    /// Each span with its kind, names and words as well.
+    pub fn with_words(mut self, options: &Options) -> Vec<(Span, PartKind)> {
+        let slots = self.slots(options).into_iter().map(|span| (span, Difference::Word));
+        let words = slots.chain(self.replaced_words(options));
+        let words: Vec<_> = words.map(|(span, what)| (span.a.start, span.b.start, what)).collect();
+        for (a, b, what) in words {
+            let at =
+                self.spans.partition_point(|(other, _)| other.a.start < a || other.b.start < b);
+            self.spans[at].1 = match what {
+                Difference::Name => PartKind::Name,
+                _ => PartKind::Word,
+            };
+        }
+        self.spans
+    }
+
+    fn edits(&self) -> Vec<&Span> {
+        let edits = self.spans.iter().filter(|(_, kind)| *kind == PartKind::Edit);
+        edits.map(|(span, _)| span).collect()
+    }
+}
+
+/// Whether one replaced word refuses texts of these lengths.
+fn is_short(lengths: [usize; 2], options: &Options) -> bool {
+    lengths[0].max(lengths[1]) <= options.words_chars_max as usize
+}
+
+/// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
+/// another one, and its date is a fact.
+const FRAMED_CHARS_MIN: usize = 12;
+
+/// The most tokens that are deleted and inserted in two texts of these `lengths`.
+///
+/// Of every ten tokens three may be edited before the least similarity is out of reach. In a text
+/// so long that its facts do not matter only slips do, and many edits would take long.
+fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
+    let of_tokens = (tokens[0].len() + tokens[1].len()) * 3 / 10
+        + 2 * options.leading_tokens_max as usize
+        + 100;
+    match lengths[0].max(lengths[1]) <= options.facts_chars_max as usize {
+        true => of_tokens,
+        false => of_tokens.min((lengths[0] + lengths[1]) / 12),
+    }
+}
+
+/// Whether the first span is a headline: few tokens in front of one text alone, at most half as
+/// long as the rest, or as long if they are one sentence.
+fn headline(
+    spans: &[Span],
+    lengths: [usize; 2],
+    tokens: [&Tokens<'_>; 2],
+    options: &Options,
+) -> bool {
+    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else {
+        return false;
+    };
+    let sides = [&first.a, &first.b];
+    let alone = sides.iter().any(|side| side.is_empty());
+    let fits = |side: usize| {
+        let chars = tokens[side].chars(sides[side].clone());
+        let rest = lengths[side] - chars;
+        sides[side].len() <= options.leading_tokens_max as usize
+            && (2 * chars <= rest || chars <= rest && is_sentence(tokens[side], sides[side]))
+            && rest >= FRAMED_CHARS_MIN
+    };
+    alone && fits(0) && fits(1)
+}
+
+/// Whether no mark inside the tokens of `range` ends a sentence.
+fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
+    (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
+}
+
+/// The edits, those together that are close to each other.
+pub(super) fn clauses<'e, 's>(edits: &'e [&'s Span]) -> impl Iterator<Item = &'e [&'s Span]> {
+    // Furniture between two edits may be longer on one side. Both count, so that the order of the
+    // texts does not.
+    edits.chunk_by(|left, right| {
+        (right.a.start - left.a.end).max(right.b.start - left.b.end) <= CLAUSE_GAP_TOKENS
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::texts::compare;
+
+    /// A verdict does not depend on the order of two texts: an edit beside furniture that is longer
+    /// on one side is near the next edit on both sides or on none.
+    #[test]
+    fn furniture_between_edits() {
+        let options = Options::default();
+        let of = |words: &str| format!("there it chose {words} when the council met in the hall");
+        let (a, b) =
+            (of("alpha and 5 views walker in garden"), of("delta and 1234 views potter in oxford"));
+        let (x, y) = (Tokens::of(&*a).expect("short"), Tokens::of(&*b).expect("short"));
+        let replaced = |x: &Tokens<'_>, y: &Tokens<'_>| {
+            Kinds::of(x, y, &options).expect("near").replaced_words(&options).len()
+        };
+        assert_eq!(replaced(&x, &y), 3);
+        assert_eq!(replaced(&y, &x), 3);
+        assert_eq!(compare(&x, &y, (0, 1), &options), compare(&y, &x, (0, 1), &options));
+    }
+}

@@ -1,0 +1,113 @@
+//! Tells two pages of one template from two copies of one text, where the text is long.
+//!
+//! One other word in a long text is an edit. Pages of a template have the same frame around words
+//! of their own, such as the name, the colour and the material of a product. So several short
+//! passages are replaced by others that share few letters with them, and hardly anything else
+//! differs. A term that was renamed all over a text counts once, and a clause that was rewritten is
+//! no slot.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
+use crate::confirm::kinds::{CLAUSE_EDITS, clauses};
+use crate::confirm::lcs;
+use crate::text::characters::is_han;
+use std::collections::HashSet;
+
+/// From so many different replaced passages on two texts are of one template ...
+const SLOTS_MIN: usize = 3;
+/// ... if their characters are so many times those of all other edits.
+const SLOTS_PER_EDIT: usize = 10;
+
+/// A longer passage is no slot, in tokens, or in letters, as encoded data has no spaces.
+const SLOT_TOKENS_MAX: usize = 12;
+const SLOT_LETTERS_MAX: usize = 96;
+/// The least letters of either side, in Chinese characters and in others. Fewer are a slip.
+const HAN_MIN: usize = 2;
+const LATIN_MIN: usize = 3;
+
+/// The slots of a template among the edits of two texts; none if these are no pages of one.
+/// Symmetric.
+pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s Span> {
+    let (mut slots, mut filled_chars, mut edited_chars) = (Vec::new(), 0, 0);
+    for clause in clauses(edits) {
+        let is_rewritten = clause.len() >= CLAUSE_EDITS;
+        for span in clause {
+            let chars = a.chars(span.a.clone()) + b.chars(span.b.clone());
+            if !is_rewritten && is_slot(a, b, span) {
+                filled_chars += chars;
+                slots.push(*span);
+            } else {
+                edited_chars += chars;
+            }
+        }
+    }
+    // A term that was renamed everywhere is one slot, and so is one that takes the place of several.
+    let of_a = slots.iter().map(|span| a.passage(&span.a)).collect::<HashSet<_>>();
+    let of_b = slots.iter().map(|span| b.passage(&span.b)).collect::<HashSet<_>>();
+    let is_template =
+        of_a.len().min(of_b.len()) >= SLOTS_MIN && filled_chars >= SLOTS_PER_EDIT * edited_chars;
+    if is_template { slots } else { Vec::new() }
+}
+
+/// Whether one short passage stands for another that has few of its letters.
+fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let tokens = [span.a.len(), span.b.len()];
+    if tokens.contains(&0) || tokens.iter().any(|tokens| *tokens > SLOT_TOKENS_MAX) {
+        return false;
+    }
+    let [x, y] = [a.passage(&span.a), b.passage(&span.b)].map(|text| -> Vec<char> {
+        text.chars().filter(|c| c.is_alphanumeric()).take(SLOT_LETTERS_MAX + 1).collect()
+    });
+    let (less, more) = (x.len().min(y.len()), x.len().max(y.len()));
+    let han = x.iter().chain(&y).all(|c| is_han(*c));
+    let least = if han { HAN_MIN } else { LATIN_MIN };
+    // An inflection or a misspelling of a Latin word has most of its letters.
+    let shared = || lcs::length(&x, &y);
+    less >= least
+        && more <= SLOT_LETTERS_MAX
+        && if han { 2 * shared() < more } else { 5 * shared() < 3 * more }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::alignment::spans;
+    use crate::confirm::differences::settle;
+
+    fn count(a: &str, b: &str) -> usize {
+        let of = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let found = settle(&x, &y, &spans(&x, &y, 1000).expect("near"));
+            slots(&x, &y, &found.iter().collect::<Vec<_>>()).len()
+        };
+        assert_eq!(of(a, b), of(b, a), "{a} | {b}");
+        of(a, b)
+    }
+
+    /// Pages of one template have other words in its slots; copies have slips, renamed terms and
+    /// passages that are left out.
+    #[test]
+    fn templates_and_copies() {
+        let page = |name: &str, colour: &str, made_of: &str| {
+            format!("{name} in the colour {colour}, which is made of {made_of}. delivery is free")
+        };
+        let a = page("miki cohomogo", "navy", "cotton");
+        assert_eq!(count(&a, &page("dima tobi", "white", "polyester")), 3);
+        assert_eq!(count(&a, &page("dima tobi", "white", "cotton")), 0, "two may be edits");
+        assert_eq!(count(&a, &page("miki cohomoga", "navi", "coton")), 0, "misspelt");
+        let term = |term: &str| {
+            format!("the {term} is old; open the {term}, close the {term}, then sell the {term}")
+        };
+        assert_eq!(count(&term("gate"), &term("porch")), 0, "renamed");
+        let near = |words: &str| format!("it is said that {words} when all was told by everyone");
+        let (x, y) = (near("alpha and bison and cedar"), near("delta and eagle and forest"));
+        assert_eq!(count(&x, &y), 0, "a clause was rewritten");
+        let more = "and a note of the shop about its holidays in the month of the great heat";
+        let b = page("dima tobi", "white", "polyester") + more;
+        assert_eq!(count(&a, &b), 0, "something else differs more");
+        let notice = |place: &str, name: &str, thing: &str| {
+            format!("本院定于下周在{place}公开审理{name}一案，涉及{thing}，欢迎旁听。")
+        };
+        assert_eq!(count(&notice("城关", "张伟国", "房屋"), &notice("河东", "李小芳", "车辆")), 3);
+    }
+}
