@@ -1,6 +1,6 @@
 //! Rows with their cluster, tables of records, and tables that are refused.
 
-use super::scene::{crawl, lines, plain_table, records};
+use super::scene::{crawl, gzip, lines, plain_table, records};
 use super::{content, decoded, files, filter, rows, word};
 use crate::texts::text;
 use crate::workbench::{Bench, failure, pagefold};
@@ -85,6 +85,55 @@ fn rows_get_their_cluster() {
     std::fs::write(bench.at("in/z.jsonl"), records(3).concat()).expect("written");
     bench.run_well(&["--set", "read.rejects_max=1"]);
     refused(&["--to", "labelled", "--annotate"], "z.jsonl is an archive");
+}
+
+/// A row that a run rejected stayed in annotated lines without the fields that all others got. It
+/// gets them as null, what is no JSON stays as it is, and all are counted. A number that no parser
+/// holds, in a field that the job does not read, rejected its row; it is written as it came.
+#[test]
+fn rejected_rows_get_fields_too() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let long = "9".repeat(400);
+    let good = |host: &str, n| {
+        let row = json!({ "text": text(n, 0), "url": format!("http://{host}.example/") });
+        row.to_string().replacen('{', &format!("{{\"x\":1e999,\"y\":{long},"), 1)
+    };
+    let objects = [
+        r#"{"url":"http://b.example/","x":-1e999}"#,
+        r#"{"url":null,"text":"some words"}"#,
+        r#"{"url":"http://b.example/","text":[]}"#,
+        r#"{"url":"http://b.example/","text":"a","text":"b"}"#,
+        "{ }",
+    ];
+    let others = [r#"{"url":"a","text":"b"}{"url":"c","text":"d"}"#, "[1]", "{\"url\": \"x", "}"];
+    let files = [("a.jsonl", "a", 1), ("b.jsonl.gz", "c", 2)].map(|(name, host, n)| {
+        let lines: Vec<String> = std::iter::once(good(host, n))
+            .chain(objects.into_iter().chain(others).map(str::to_owned))
+            .collect();
+        let bytes = lines.join("\n").into_bytes();
+        let bytes = if name.ends_with("gz") { gzip(&bytes) } else { bytes };
+        std::fs::write(bench.at("in").join(name), bytes).expect("written");
+        (name, host, lines)
+    });
+    bench.run_well(&["--set", "read.rejects_max=1"]);
+    let report = filter(&bench, &["--to", "labelled", "--annotate"]);
+    assert_eq!((&report["records"]["rejected"], &report["files_whole"]), (&json!(18), &json!([])));
+    for (name, host, lines) in files {
+        let found = std::fs::read(bench.at("labelled").join(name)).expect("written");
+        let found = String::from_utf8(decoded(&found)).expect("UTF-8");
+        assert_eq!(found.lines().count(), lines.len());
+        for (n, (before, after)) in lines.iter().zip(found.lines()).enumerate() {
+            let fields = match n {
+                0 => format!("\"cluster_size\":1,\"representative\":\"http://{host}.example/\"}}"),
+                1..6 => r#""cluster":null,"cluster_size":null,"representative":null}"#.into(),
+                _ => String::new(),
+            };
+            let own = before.strip_suffix('}').filter(|_| n < 6).unwrap_or(before);
+            assert!(after.starts_with(own) && after.ends_with(&fields), "{name}: {after}");
+            assert!(n < 6 || after == before, "{name}: {after}");
+        }
+    }
 }
 
 /// A table that its reader refuses, as it states more rows than its bytes can hold, is copied

@@ -36,7 +36,7 @@ pub struct Spot {
     pub instead: Option<Vec<u8>>,
     /// Its cluster, where rows get labels.
     pub labels: Option<Labels>,
-    /// Whether it is a row that can get labels.
+    /// Whether it may be a row that can get labels.
     pub is_row: bool,
     /// Whether the reader gave its member up, as it grows beyond the limits.
     pub is_bomb: bool,

@@ -1,7 +1,8 @@
 //! Names the cluster of a record in fields beside its own, and adds them to a line of JSON.
 
 use crate::error::{Error, Kind, Result};
-use serde_json::json;
+use crate::read::json;
+use serde_json::Value;
 use std::path::Path;
 
 /// The names of the fields that are added.
@@ -59,19 +60,19 @@ pub fn labelled(
     let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else {
         return Ok(line);
     };
-    for name in names.all() {
-        // A name that is nowhere in the line is no field of it, and few lines have it anywhere.
-        if memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some() {
-            let fields: serde_json::Result<serde_json::Map<String, serde_json::Value>> =
-                serde_json::from_slice(&line);
-            if fields.is_ok_and(|fields| fields.contains_key(name)) {
-                return Err(Names::taken(path, name));
-            }
+    // A name that is nowhere in the line is no field of it, and few lines have it anywhere. Only
+    // what is an object has a cluster.
+    let has = |name: &str| memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some();
+    if labels.is_none() || names.all().into_iter().any(has) {
+        match json::fields_among(&line, &names.all()) {
+            Some(Some(name)) => return Err(Names::taken(path, name)),
+            Some(None) => {}
+            None => return Ok(line),
         }
     }
     let (cluster, size, shown) = match labels {
-        Some(labels) => (json!(labels.cluster), json!(labels.size), json!(labels.representative)),
-        None => (json!(null), json!(null), json!(null)),
+        Some(of) => (Value::from(&*of.cluster), of.size.into(), Value::from(&*of.representative)),
+        None => (Value::Null, Value::Null, Value::Null),
     };
     let comma = if line[..end].trim_ascii_end().ends_with(b"{") { "" } else { "," };
     let [a, b, c] = names.all();

@@ -372,7 +372,6 @@ impl Work<'_> {
                 }
                 if let Some(copier) = &mut copier {
                     let fate = if stays { Fate::Kept } else { Fate::Removed };
-                    let is_row = !matches!(record.verdict, Verdict::Skipped | Verdict::Rejected);
                     let labels =
                         record.membership.as_ref().filter(|_| self.options.annotate.is_some());
                     let labels = labels.map(|of| Labels {
@@ -390,7 +389,7 @@ impl Work<'_> {
                         fate,
                         instead,
                         labels,
-                        is_row,
+                        is_row: record.may_be_object(),
                         is_bomb,
                     })?;
                 }

@@ -7,6 +7,7 @@ use crate::document::{Id, canonical_url, own_key};
 use crate::error::Result;
 use crate::export::tables::{Tables, find, sorted};
 use crate::filter::inputs::Original;
+use crate::read::json;
 use crate::read::record::{Body, Entry, Heading, Item, Mirror};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -167,6 +168,15 @@ impl Record {
             verdict: Verdict::Rejected,
             reason: None,
             membership: None,
+        }
+    }
+
+    /// Whether a line of this record may be an object of JSON. A damaged one is none, and one that
+    /// is too long is not looked at.
+    pub fn may_be_object(&self) -> bool {
+        match self.says {
+            Says::Reject(reason) => json::OF_OBJECTS.contains(&reason),
+            _ => true,
         }
     }
 

@@ -3,15 +3,16 @@
 //! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
 //! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
 //! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
-//! parsers disagree on what it means (RFC 8259, sections 4 and 8). The parser bounds the depth to
-//! 128.
+//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. The
+//! parser bounds the depth to 128.
 
 use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
 use super::row::FieldRow;
 use super::value::Value;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
@@ -32,32 +33,112 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
             return reject("bad_utf8", &format_args!("no UTF-8 at byte {}", error.valid_up_to()));
         }
     };
+    let without;
+    let mut read = values(text, wanted);
+    if read.as_ref().is_err_and(|failed| is_vast(&failed.error)) {
+        without = without_vast_numbers(text);
+        read = values(&without, wanted);
+    }
+    match read {
+        Ok(values) => match FieldRow::new(values, wanted).item(place, note) {
+            Item::Reject {
+                reason: reason @ ("no_url" | "no_key" | "no_text"),
+                detail,
+                url,
+                ..
+            } => {
+                let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
+                url.iter().fold(rejected, |rejected, url| rejected.about(url))
+            }
+            item => item,
+        },
+        Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
+        Err(_) if line == b"{" => reject("bad_json", &PRINTED),
+        Err(Failed { error, duplicate: true }) => reject("duplicate_field", &words(&error)),
+        Err(Failed { error, .. }) => reject(word(&error), &words(&error)),
+    }
+}
+
+/// Why a line could not be read, and whether that is since a used field stands twice.
+struct Failed {
+    error: serde_json::Error,
+    duplicate: bool,
+}
+
+/// The values of the wanted fields of `text`.
+fn values<'t>(text: &'t str, wanted: &Wanted) -> Result<Vec<Option<Value<'t>>>, Failed> {
     let found = wanted.names.iter().map(|_| None).collect();
     let mut object = Object { wanted, found, path: String::new(), levels: 0, duplicate: false };
     let mut parser = serde_json::Deserializer::from_str(text);
     match (&mut object).deserialize(&mut parser).and_then(|()| parser.end()) {
-        Ok(()) => {
-            let values =
-                object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect();
-            match FieldRow::new(values, wanted).item(place, note) {
-                Item::Reject {
-                    reason: reason @ ("no_url" | "no_key" | "no_text"),
-                    detail,
-                    url,
-                    ..
-                } => {
-                    let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
-                    url.iter().fold(rejected, |rejected, url| rejected.about(url))
-                }
-                item => item,
-            }
-        }
-        Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
-        Err(_) if line == b"{" => reject("bad_json", &PRINTED),
-        Err(error) if object.duplicate => reject("duplicate_field", &words(&error)),
-        Err(error) => reject(word(&error), &words(&error)),
+        Ok(()) => Ok(object.found.into_iter().map(|found| found.map(|(_, value)| value)).collect()),
+        Err(error) => Err(Failed { error, duplicate: object.duplicate }),
     }
 }
+
+/// Whether a number that is JSON is beyond what the parser can hold.
+fn is_vast(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("number out of range")
+}
+
+/// `text` with a list, which no field can use, in the place of each number that the parser cannot
+/// hold. JSON has numbers of any size, and most fields of a row are not looked at.
+fn without_vast_numbers(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '-' | '0'..='9')) {
+        let (before, from) = rest.split_at(at);
+        let is_of_number = |c: char| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
+        let length = match from.starts_with('"') {
+            true => text_bytes(from),
+            false => from.find(|c| !is_of_number(c)).unwrap_or(from.len()),
+        };
+        let (token, after) = from.split_at(length);
+        let is_vast = token.parse().is_ok_and(f64::is_infinite)
+            && serde_json::from_str::<IgnoredAny>(token).is_ok();
+        out.push_str(before);
+        match is_vast {
+            // As long as the number, so that errors name the bytes of the line.
+            true => out.push_str(&format!("{:length$}", "[]")),
+            false => out.push_str(token),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// The length of the text in quotes with which `json` begins.
+fn text_bytes(json: &str) -> usize {
+    let mut at = 1;
+    while let Some(found) =
+        json.as_bytes().get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
+        match json.as_bytes()[at + found] {
+            b'"' => return at + found + 1,
+            _ => at += found + 2,
+        }
+    }
+    json.len()
+}
+
+/// Whether `line` is an object of JSON, and whether it has a field of one of these `names`, if so
+/// which.
+pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
+    let fields: BTreeMap<String, IgnoredAny> =
+        serde_json::from_str(std::str::from_utf8(line).ok()?).ok()?;
+    Some(names.iter().find(|name| fields.contains_key(**name)).copied())
+}
+
+/// The reasons for which a line may be rejected that is an object of JSON.
+pub const OF_OBJECTS: [&str; 8] = [
+    "no_url",
+    "no_key",
+    "long_url",
+    "no_text",
+    "bad_field",
+    "duplicate_field",
+    "bad_escape",
+    "too_deep",
+];
 
 /// What a line is that begins an array, and what makes lines of it.
 pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
@@ -82,7 +163,6 @@ fn words(error: &serde_json::Error) -> String {
         "trailing comma" => "a comma with nothing behind it",
         "invalid escape" => "no such escape",
         "invalid number" => "no number",
-        "number out of range" => "a number beyond any range",
         _ if message.starts_with("control character") => "a control character in a text",
         _ if message.contains("hex escape") => "half of a surrogate pair, or no hexadecimal digit",
         _ => match message.strip_prefix("expected ").filter(|what| what.starts_with('`')) {
@@ -95,8 +175,7 @@ fn words(error: &serde_json::Error) -> String {
 
 /// The names of the fields that a line has: one of them may be what the job means.
 fn fields_of(text: &str) -> String {
-    let object: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(text).unwrap_or_default();
+    let object: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).unwrap_or_default();
     let names: Vec<&str> = object.keys().map(String::as_str).collect();
     format!("it has {}", if names.is_empty() { "nothing".into() } else { names.join(", ") })
 }
@@ -513,7 +592,6 @@ mod tests {
             (r#"{"url":"a","text":"t"} x"#, "bad_json"),
             (r#"{"url":"a","text":"t""#, "bad_json"),
             (r#"{"url":"a","text":"t","x":NaN}"#, "bad_json"),
-            (r#"{"url":"a","text":"t","x":1e999}"#, "bad_json"),
             (r#"{"url":"a","text":"\ud800"}"#, "bad_escape"),
             (r#"{"url":"a","text":"\udc00x"}"#, "bad_escape"),
             (r#"{"url":"a","text":"","x":"\ud800\u0020"}"#, "bad_escape"),
@@ -536,6 +614,42 @@ mod tests {
             outcome(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))),
             "!long_url"
         );
+    }
+
+    /// JSON has numbers of any size, and most fields of a line are not looked at: one with a number
+    /// that the parser cannot hold was rejected. A field that is used has a value of another type.
+    #[test]
+    fn vast_numbers() {
+        let digits = "9".repeat(400);
+        for number in
+            ["1e999", "-1E+400", "0.1e4000000000", "123456789012345678901234567890", &digits]
+        {
+            for line in [
+                format!(r#"{{"url":"a","x":{number},"text":"t"}}"#),
+                format!(
+                    r#"{{"x\"":[1,{{"y":{number}}},{number}],"z":"\"{number}\\","url":"a","text":"t"}}"#
+                ),
+            ] {
+                assert_eq!(outcome(&line), "a text 1", "{line}");
+            }
+            assert_eq!(outcome(&format!(r#"{{"url":"a","text":{number}}}"#)), "!bad_field");
+            assert_eq!(outcome(&format!(r#"{{"url":{number},"text":"t"}}"#)), "!bad_field");
+            let dated = format!(r#"{{"url":"a","text":"t","date":{number}}}"#);
+            let Item::Record(record) = item(dated.as_bytes(), &Fields::default()) else { panic!() };
+            assert!(record.bad_date && record.date.is_none(), "{dated}");
+        }
+        let removed = r#"{"url":"a","text":"t","deleted":1e999}"#;
+        assert_eq!(outcome(removed), "!bad_field");
+        for number in ["01e999", "1.e999", "1e999x", "1e999.", "-e999", "1e999 2", "\"1e999"] {
+            let line = format!(r#"{{"url":"a","text":"t","x":{number}}}"#);
+            assert_eq!(outcome(&line), "!bad_json", "{line}");
+        }
+        let detail = |line: &str| match item(line.as_bytes(), &Fields::default()) {
+            Item::Reject { detail, .. } => detail,
+            item => panic!("{item:?}"),
+        };
+        assert!(detail(r#"{"x":1e999,"url" 1}"#).starts_with("`:` is wanted at byte 18"));
+        assert_eq!(detail(r#"{"x":1e999,"text":"t"}"#), "no `url`; it has text, x");
     }
 
     proptest! {
