@@ -76,7 +76,9 @@ impl Table {
         let mut properties = WriterProperties::builder()
             .set_key_value_metadata(file.key_value_metadata().cloned())
             .set_created_by(file.created_by().unwrap_or("pagefold").to_owned());
-        if let Some(group) = self.metadata().row_groups().first() {
+        let mut groups = self.metadata().row_groups().iter();
+        // A row group without rows has no dictionary, whatever the others have.
+        if let Some(group) = groups.find(|group| group.num_rows() > 0) {
             properties = properties.set_sorting_columns(group.sorting_columns().cloned());
             for (column, chunk) in group.columns().iter().enumerate() {
                 let path = chunk.column_path().clone();
@@ -550,6 +552,46 @@ mod tests {
         }
         let kept = rows.finish().expect("whole").kept.bytes();
         let original = path.metadata().expect("a file").len();
+        assert!(kept < original + 1000, "{kept} {original}");
+    }
+
+    /// The first row group tells of dictionaries and codecs only if it has rows: behind one without
+    /// rows each value was written out, uncompressed.
+    #[test]
+    fn a_first_row_group_without_rows() {
+        let text = |n: usize| format!("{n} {}", "x".repeat(1000));
+        let (folder, path) = texts((0..300).map(|n| text(n % 9)), with_dictionary());
+        let table = Table::open(&path).expect("a table");
+        let behind = folder.path().join("behind.parquet");
+        let file = std::fs::File::create(&behind).expect("made");
+        let mut file =
+            SerializedFileWriter::new(file, table.schema(), Default::default()).expect("a writer");
+        let mut group = file.next_row_group().expect("a group");
+        while let Some(column) = group.next_column().expect("a column") {
+            column.close().expect("closed");
+        }
+        group.close().expect("closed");
+        let mut group = file.next_row_group().expect("a group");
+        table.append(0, &mut group).expect("copied");
+        group.close().expect("closed");
+        file.close().expect("whole");
+        let parts = Parts::create(&folder.path().join("kept"), None).expect("a file");
+        let mut rows = Box::new(Rows::open(&behind, parts).expect("rows"));
+        for position in 0..300 {
+            let fate = if position == 50 { Fate::Removed } else { Fate::Kept };
+            rows.push(Spot {
+                position,
+                member: None,
+                fate,
+                instead: None,
+                labels: None,
+                is_row: true,
+                is_bomb: false,
+            })
+            .expect("copied");
+        }
+        let kept = rows.finish().expect("whole").kept.bytes();
+        let original = behind.metadata().expect("a file").len();
         assert!(kept < original + 1000, "{kept} {original}");
     }
 

@@ -120,6 +120,21 @@ pub enum Use {
     Score,
 }
 
+impl Use {
+    /// The note of a row whose column of the default name holds something else.
+    pub fn unfit(self) -> &'static str {
+        match self {
+            Use::Key(_) => "url_unfit",
+            Use::Text => "text_unfit",
+            Use::Html => "html_unfit",
+            Use::Date => "date_unfit",
+            Use::Deleted => "deleted_unfit",
+            Use::Op => "op_unfit",
+            Use::Score => "score_unfit",
+        }
+    }
+}
+
 /// A name that a reader looks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
@@ -129,6 +144,8 @@ pub struct Name {
     pub is_for: Use,
     /// The note of a name that is not the job's.
     pub note: Option<&'static str>,
+    /// Whether the job leaves the field at its default, so that what has this name may be anything.
+    pub is_default: bool,
 }
 
 /// All names that a reader looks for, and what makes a page's key.
@@ -148,30 +165,31 @@ impl Wanted {
         let default = Fields::default();
         let Fields { url, text, html, date, deleted, op, score } = fields;
         let mut names = Vec::new();
-        let mut add = |path: &str, is_for, at_default: bool, others: &[(&str, &'static str)]| {
-            names.push(Name { path: path.to_owned(), is_for, note: None });
-            let others = others.iter().filter(|_| at_default);
+        let mut add = |path: &str, is_for, is_default: bool, others: &[(&str, &'static str)]| {
+            names.push(Name { path: path.to_owned(), is_for, note: None, is_default });
+            let others = others.iter().filter(|_| is_default);
             names.extend(others.map(|&(path, note)| Name {
                 path: path.to_owned(),
                 is_for,
                 note: Some(note),
+                is_default,
             }));
         };
         match key {
             PageKey::Url => {
-                let at_default = *url == default.url;
+                let is_default = *url == default.url;
                 url.iter()
                     .enumerate()
-                    .for_each(|(n, part)| add(part, Use::Key(n), at_default, &OTHER_URLS));
+                    .for_each(|(n, part)| add(part, Use::Key(n), is_default, &OTHER_URLS));
             }
             PageKey::Row => {}
             PageKey::Field(path) => add(path, Use::Key(0), false, &[]),
         }
         add(text, Use::Text, *text == default.text, &OTHER_TEXTS);
-        add(html, Use::Html, false, &[]);
+        add(html, Use::Html, *html == default.html, &[]);
         add(date, Use::Date, *date == default.date, &OTHER_DATES);
-        add(deleted, Use::Deleted, false, &[]);
-        add(op, Use::Op, false, &[]);
+        add(deleted, Use::Deleted, *deleted == default.deleted, &[]);
+        add(op, Use::Op, *op == default.op, &[]);
         if !score.is_empty() {
             add(score, Use::Score, false, &[]);
         }

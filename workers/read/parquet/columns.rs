@@ -1,7 +1,7 @@
 //! Selects the columns of a Parquet file that hold the fields of a page, and converts their values.
 
 use crate::read::PageKey;
-use crate::read::fields::{Use, Wanted};
+use crate::read::fields::{Name, Use, Wanted};
 use crate::read::value::Value;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -28,6 +28,8 @@ pub struct Selection {
     pub levels: FieldLevels,
     /// For each wanted name the column that holds it, if it is read.
     pub places: Vec<Option<Place>>,
+    /// The notes of columns that have a default name and hold something else.
+    pub unfit: Vec<&'static str>,
 }
 
 impl Selection {
@@ -77,28 +79,25 @@ pub fn selection(
     let schema = metadata.file_metadata().schema_descr();
     let mut leaves: Vec<Option<usize>> = vec![None; wanted.names.len()];
     let mut chosen: BTreeMap<usize, Chosen> = BTreeMap::new();
+    let mut unfit: Vec<(Use, String)> = Vec::new();
     for names in wanted.uses() {
         for at in names {
             let name = &wanted.names[at];
-            let leaf = match (leaf(schema, &name.path), name.note) {
-                (Ok(Some(leaf)), _) => leaf,
-                (Ok(None), _) | (Err(_), Some(_)) => continue,
-                (Err(why), None) => return Ok(Err(why)),
-            };
-            let found = type_of(metadata, leaf)?;
-            let hint = read_as(&found, schema.column(leaf).physical_type());
-            match hint.filter(|hint| fits(name.is_for, hint)) {
-                Some(hint) => {
+            match column(metadata, name)? {
+                Ok(Some((leaf, hint))) => {
                     leaves[at] = Some(leaf);
                     chosen.insert(leaf, Chosen { hint, place: Vec::new() });
                     break;
                 }
-                None if name.note.is_some() => continue,
-                None => return Ok(Err(unfit(&name.path, &found))),
+                Ok(None) => {}
+                Err(_) if name.note.is_some() => {}
+                // The column may mean something else.
+                Err(why) if name.is_default => unfit.push((name.is_for, why)),
+                Err(why) => return Ok(Err(why)),
             }
         }
     }
-    if let Err(why) = check_found(schema, wanted, &leaves) {
+    if let Err(why) = check_found(schema, wanted, &leaves, &unfit) {
         return Ok(Err(why));
     }
     let (mut types, mut hints, mut next) = (Vec::new(), Vec::new(), 0);
@@ -116,7 +115,28 @@ pub fn selection(
     let columns = chosen.keys().copied().collect();
     let place = |leaf: usize| chosen.get(&leaf).map(|chosen| Place(chosen.place.clone()));
     let places = leaves.into_iter().map(|leaf| leaf.and_then(place)).collect();
-    Ok(Ok(Selection { columns, levels, places }))
+    let unfit = unfit.into_iter().map(|(is_for, _)| is_for.unfit()).collect();
+    Ok(Ok(Selection { columns, levels, places, unfit }))
+}
+
+/// The column that holds the field `name`, and what it is read as; none if there is none. The inner
+/// error says why a column of this name cannot hold it.
+fn column(
+    metadata: &ParquetMetaData,
+    name: &Name,
+) -> Decoded<std::result::Result<Option<(usize, DataType)>, String>> {
+    let schema = metadata.file_metadata().schema_descr();
+    let leaf = match leaf(schema, &name.path) {
+        Ok(Some(leaf)) => leaf,
+        Ok(None) => return Ok(Ok(None)),
+        Err(why) => return Ok(Err(why)),
+    };
+    let found = type_of(metadata, leaf)?;
+    let hint = read_as(&found, schema.column(leaf).physical_type());
+    Ok(match hint.filter(|hint| fits(name.is_for, hint)) {
+        Some(hint) => Ok(Some((leaf, hint))),
+        None => Err(mistyped(&name.path, &found)),
+    })
 }
 
 /// The paths of the columns that are not in lists.
@@ -224,12 +244,17 @@ fn pruned(
     Ok(Some((kind, Field::new(name, column.hint.clone(), optional))))
 }
 
-/// Checks that the needed columns are there.
+/// Checks that the needed columns are there, and not `unfit`.
 fn check_found(
     schema: &SchemaDescriptor,
     wanted: &Wanted,
     leaves: &[Option<usize>],
+    unfit: &[(Use, String)],
 ) -> std::result::Result<(), String> {
+    let unfit = |uses: &[Use]| {
+        let why = unfit.iter().find(|(is_for, _)| uses.contains(is_for));
+        why.map_or(Ok(()), |(_, why)| Err(why.clone()))
+    };
     let listed = || {
         let roots = schema.root_schema().get_fields();
         let names: Vec<&str> = roots.iter().map(|root| root.name()).take(LISTED_MAX).collect();
@@ -243,6 +268,7 @@ fn check_found(
         wanted.names.iter().find(|name| name.is_for == is_for).map_or("", |name| &name.path)
     };
     if let Some(part) = (0..wanted.parts()).map(Use::Key).find(|part| !has(*part)) {
+        unfit(&[part])?;
         let named = own(part);
         return Err(match wanted.key {
             PageKey::Url => format!(
@@ -252,11 +278,16 @@ fn check_found(
             _ => format!("no column `{named}`, which [read] key names{}", listed()),
         });
     }
-    if ![Use::Text, Use::Html, Use::Deleted, Use::Op].into_iter().any(has) {
-        let (text, html) = (own(Use::Text), own(Use::Html));
-        let wanted =
-            format!("neither `{text}` nor `{html}`, which [read.fields] text and html name");
-        return Err(format!("no column {wanted}{}", listed()));
+    if ![Use::Text, Use::Html].into_iter().any(has) {
+        unfit(&[Use::Text, Use::Html])?;
+        if ![Use::Deleted, Use::Op].into_iter().any(has) {
+            unfit(&[Use::Deleted, Use::Op])?;
+            let (text, html) = (own(Use::Text), own(Use::Html));
+            return Err(format!(
+                "no column neither `{text}` nor `{html}`, which [read.fields] text and html name{}",
+                listed()
+            ));
+        }
     }
     Ok(())
 }
@@ -293,7 +324,7 @@ fn fits(is_for: Use, found: &DataType) -> bool {
     }
 }
 
-fn unfit(name: &str, found: &DataType) -> String {
+fn mistyped(name: &str, found: &DataType) -> String {
     format!(
         "the column `{name}`, which [read.fields] names, is of type {found}, which does not fit"
     )

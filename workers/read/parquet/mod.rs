@@ -229,6 +229,7 @@ impl Parquet {
                 values.push(value);
             }
         }
+        self.selection.unfit.iter().for_each(|word| self.notes.add(word));
         let item = FieldRow::new(values, &self.wanted).item(row, |word| self.notes.add(word));
         match (too_long, item) {
             (None, item) => item,
@@ -343,6 +344,10 @@ fn row_groups(
     for (index, group) in metadata.row_groups().iter().enumerate() {
         let absurd = |what: &str| format!("row group {index} says to have {what}");
         let rows = u64::try_from(group.num_rows()).map_err(|_| absurd("less than no rows"))?;
+        // What a row group without rows says of its columns means nothing.
+        if rows == 0 {
+            continue;
+        }
         if group.num_columns() != columns {
             return Err(absurd("other columns than the file"));
         }
@@ -397,7 +402,8 @@ fn shared_byte(metadata: &ParquetMetaData, selection: &Selection) -> Option<i64>
         let start = dictionary.unwrap_or(data);
         (start, start.saturating_add(chunk.compressed_size()))
     };
-    let chunks = metadata.row_groups().iter().flat_map(|group| {
+    let groups = metadata.row_groups().iter().filter(|group| group.num_rows() > 0);
+    let chunks = groups.flat_map(|group| {
         selection.columns.iter().filter_map(|&column| group.columns().get(column))
     });
     let mut ranges: Vec<(i64, i64)> = chunks.map(range).filter(|(from, to)| from < to).collect();

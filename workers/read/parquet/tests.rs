@@ -248,27 +248,47 @@ fn unfit_columns() {
         "{why}"
     );
     let number = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+    let why = fails(&plain(vec![("url", one()), ("body", one()), ("text", number())]));
+    assert!(why.contains("`text`") && why.contains("Int64"), "{why}");
+    let twice = file(vec![("url", one()), ("tExt", one()), ("text", one())], 1, uncompressed());
+    let twice = replaced(&twice, b"tExt", b"text");
+    assert!(fails(&twice).contains("two columns"));
+}
+
+/// A column that has the default name of a field and holds something else refused the file, which
+/// does not need it. It is passed by and noted; one that the job names is still refused.
+#[test]
+fn columns_of_other_meaning() {
+    let one = || texts(["a"]);
     let list: ArrayRef =
         Arc::new(ListArray::from_iter_primitive::<types::Int32Type, _, _>([Some(vec![Some(1)])]));
     let fixed: ArrayRef =
         Arc::new(FixedSizeBinaryArray::try_from_iter([[0u8; 4]].into_iter()).unwrap());
-    for (name, column, kind) in [
-        ("text", number(), "Int64"),
-        ("html", fixed, "FixedSizeBinary(4)"),
-        ("op", Arc::new(BooleanArray::from(vec![true])), "Boolean"),
-        ("deleted", one(), "BinaryView"),
-        ("date", list, "nested"),
-        ("date", Arc::new(BooleanArray::from(vec![true])), "Boolean"),
-        ("date", Arc::new(Decimal128Array::from(vec![1])), "Decimal128"),
+    let yes = || Arc::new(BooleanArray::from(vec![true])) as ArrayRef;
+    for (field, column, kind, note) in [
+        ("html", fixed, "FixedSizeBinary(4)", "html_unfit"),
+        ("op", yes(), "Boolean", "op_unfit"),
+        ("deleted", one(), "Utf8", "deleted_unfit"),
+        ("date", list, "nested", "date_unfit"),
+        ("date", yes(), "Boolean", "date_unfit"),
+        ("date", Arc::new(Decimal128Array::from(vec![1])), "Decimal128", "date_unfit"),
+        ("date", group(vec![("year", one())], &[]), "nested", "date_unfit"),
     ] {
-        let rest = if name == "text" { "body" } else { "text" };
-        let why = fails(&plain(vec![("url", one()), (rest, one()), (name, column)]));
-        let kind = if kind == "BinaryView" { "Utf8" } else { kind };
-        assert!(why.contains(&format!("`{name}`")) && why.contains(kind), "{why}");
+        let of = |name| plain(vec![("url", one()), ("text", one()), (name, column.clone())]);
+        let (found, notes) = read_all("x.parquet", &of(field), &Options::default());
+        assert_eq!(words(&found), ["a text 1"], "{field}");
+        assert_eq!(notes.iter().collect::<Vec<_>>(), [(note, 1)]);
+        let fields = serde_json::from_value(serde_json::json!({ field: "own" })).unwrap();
+        let file = Temporary::new("x.parquet", &of("own"));
+        let options = Options { fields, ..Options::default() };
+        let why = open(&file.split(), &options).err().expect("an error").to_string();
+        assert!(why.contains("`own`") && why.contains(kind), "{why}");
     }
-    let twice = file(vec![("url", one()), ("tExt", one()), ("text", one())], 1, uncompressed());
-    let twice = replaced(&twice, b"tExt", b"text");
-    assert!(fails(&twice).contains("two columns"));
+    let columns = vec![("url", one()), ("text", yes()), ("content", one())];
+    assert_eq!(outcomes(&plain(columns)), ["a text 1"], "by its next name");
+    // Without a text all rows would be bad, whatever else the file has.
+    let why = fails(&plain(vec![("url", one()), ("text", yes()), ("op", one())]));
+    assert!(why.contains("`text`") && why.contains("Boolean"), "{why}");
 }
 
 /// A struct of these columns; rows in `nulls` have none.
@@ -695,6 +715,31 @@ fn shared_pages() {
     assert_eq!(groups(vec![first.clone(), second.clone()]).unwrap().len(), 2);
     let why = groups(vec![first.clone(), second, first]).unwrap_err();
     assert!(why.contains("belongs to two columns"), "{why}");
+}
+
+/// A row group without rows, as some writers leave behind, refused a file by what it says of its
+/// columns.
+#[test]
+fn row_groups_without_rows() {
+    let bytes = file(pages(200), 100, WriterProperties::default());
+    let file = Temporary::new("x.parquet", &bytes);
+    let reader = Parquet::open(&file.split(), &Options::default()).unwrap();
+    let [first, second] = [0, 1].map(|group| reader.metadata.row_group(group).clone());
+    // It has the pages of another one.
+    let empty = || first.clone().into_builder().set_num_rows(0).build().unwrap();
+    let all = vec![empty(), first.clone(), empty(), second, empty()];
+    let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), all);
+    let groups = row_groups(&metadata, &reader.selection, bytes.len() as u64, &Limits::default());
+    let read: Vec<_> = groups.unwrap().iter().map(|(_, of)| (of.index, of.first_row)).collect();
+    assert_eq!(read, [(1, 0), (3, 100)]);
+    let schema = reader.metadata.file_metadata().schema_descr().root_schema_ptr();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Default::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    while let Some(column) = group.next_column().unwrap() {
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    assert!(outcomes(&writer.into_inner().unwrap()).is_empty());
 }
 
 /// A decoder that panics or fails becomes an error message, and its thread goes on.
