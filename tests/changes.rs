@@ -290,13 +290,16 @@ fn an_index_is_kept_in_step() {
         let mut random = Random(seed + 100);
         let bench = bench();
         let mut states = vec![State::default()];
+        let mut rules: Vec<&[&str]> = vec![&[]];
         for number in 1..=10 {
             let sets = radius(seed + 4, number);
+            rules.push(sets);
             if number % 4 == 0 {
                 let back = 1 + random.below(states.len() as u64 - 2);
                 let output = bench.pagefold("rollback", &[&back.to_string()]);
                 assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-                let output = bench.pagefold("export", &[]);
+                rules[number as usize] = rules[back as usize];
+                let output = bench.pagefold("export", rules[number as usize]);
                 assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             } else {
                 let size = [60, 5, 20][random.below(3) as usize];

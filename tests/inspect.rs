@@ -372,3 +372,28 @@ fn export_again() {
     assert_eq!(bench.pagefold("export", &[]).status.code(), Some(0));
     assert!(bench.tables() == tables);
 }
+
+/// `export` of a job with other rules than the epoch's wrote its clusters with pairs and digests by
+/// those of the job. It names the keys, and leaves what is there; forms of tables are no rules.
+#[test]
+fn no_export_by_other_rules() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    let tables = bench.tables();
+    for set in [
+        "keep.by=[\"oldest\"]",
+        "clusters.letters_min=3",
+        "clusters.radius=0",
+        "confirm.by=\"fingerprint\"",
+    ] {
+        let output = bench.pagefold("export", &["--set", set]);
+        let stderr = failure(&output.stderr);
+        assert_eq!(output.status.code(), Some(78), "{set}: {stderr}");
+        let key = set.split('=').next().expect("a key");
+        assert!(stderr.contains(key) && stderr.contains("run the job first"), "{stderr}");
+        assert!(bench.tables() == tables);
+    }
+    let parquet = ["--set", "output.formats=[\"parquet\"]"];
+    assert_eq!(bench.pagefold("export", &parquet).status.code(), Some(0));
+    assert!(!bench.at("out/members.jsonl").exists());
+}

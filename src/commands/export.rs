@@ -21,6 +21,8 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
             "exported the changes after epoch {since} up to {epoch} to {dir}: {rows}\n"
         ));
     }
+    // Answers of which some are by other rules would be those of no epoch.
+    job.check_decided(store.root(), &head.manifest, true)?;
     let exported = export::export(&job, &store, &head)?;
     if of.json {
         return print_json(&exported.summary);
