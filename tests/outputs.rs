@@ -61,6 +61,48 @@ fn files_beside_the_tables_stay() {
     assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
 }
 
+/// A folder of results that cannot be made was noticed when all work was done.
+#[cfg(unix)]
+#[test]
+fn the_folder_of_results_is_tried_first() {
+    let bench = bench();
+    std::os::unix::fs::symlink("nowhere/deep", bench.at("out")).expect("linked");
+    for export in ["always", "on-demand"] {
+        let output = bench.run(&["--set", &format!("output.export={export}")]);
+        let stderr = failure(&output.stderr);
+        assert_eq!(output.status.code(), Some(73), "{stderr}");
+        assert!(stderr.contains("out/run.") && stderr.contains("nothing was done yet"), "{stderr}");
+        assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
+    }
+    std::fs::remove_file(bench.at("out")).expect("removed");
+    bench.run_well(&[]);
+    let left = std::fs::read_dir(bench.at("out")).expect("a folder");
+    let left = left.map(|entry| entry.expect("an entry").file_name());
+    assert!(!left.into_iter().any(|name| name.to_string_lossy().ends_with(".writing")));
+}
+
+/// Where only the results could not be written, the error did not say that the epoch stands.
+#[test]
+fn an_epoch_without_results_is_committed() {
+    let bench = bench();
+    std::fs::create_dir_all(bench.at("out/rejects.jsonl")).expect("made");
+    let output = bench.run(&[]);
+    let stderr = failure(&output.stderr);
+    assert_eq!(output.status.code(), Some(73), "{stderr}");
+    assert!(
+        stderr.starts_with("epoch 1 is committed") && stderr.contains("rejects.jsonl"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("`pagefold export ") && stderr.contains("job.toml` writes"),
+        "{stderr}"
+    );
+    assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_some());
+    std::fs::remove_dir(bench.at("out/rejects.jsonl")).expect("removed");
+    assert!(bench.pagefold("export", &[]).status.success());
+    assert_eq!(bench.lines("members").len(), 1);
+}
+
 /// A bare name is a place in the folder of the run.
 #[test]
 fn a_bare_name_is_written() {

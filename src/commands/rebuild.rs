@@ -2,6 +2,7 @@
 //! a store of an older format.
 
 use crate::cli;
+use crate::commands::export::of_committed;
 use crate::commands::run;
 use crate::jobs::{self, committed};
 use crate::signals;
@@ -40,6 +41,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
         Found::Exchanged => tracing::info!("finishing a rebuild that was stopped"),
         _ => {
             folders.check_free()?;
+            export::check_writable(&job)?;
             rebuilt = Some(build(arguments, &job, &folders)?);
             folders.exchange()?;
         }
@@ -48,7 +50,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     let store = Store::open(&job.store, Some(&job.identity()?))?;
     let head = committed(&store, store.head()?)?;
     if job.output.export == When::Always {
-        export::export(&job, &store, &head)?;
+        of_committed(&job, &store, &head)?;
     }
     if arguments.json {
         return print_json(&json!({ "epoch": head.manifest.epoch, "before": folders.kept }));

@@ -1,11 +1,11 @@
 //! `pagefold rollback`: makes an earlier epoch the head again.
 
 use crate::cli;
+use crate::commands::export::of_committed;
 use crate::jobs::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
-use workers::export;
 use workers::job::When;
 use workers::upkeep::rollback;
 
@@ -14,7 +14,7 @@ pub fn command(arguments: &cli::Rollback) -> Result<()> {
     let (job, store, head, _lock) = open_locked(&arguments.of)?;
     let new = rollback::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
     if job.output.export == When::Always {
-        export::export(&job, &store, &new)?;
+        of_committed(&job, &store, &new)?;
     }
     let (epoch, target) = (new.manifest.epoch, arguments.epoch);
     if arguments.of.json {

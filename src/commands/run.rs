@@ -10,6 +10,7 @@ use crate::cluster::attempts::{self, Work};
 use crate::cluster::cluster_file;
 use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
+use crate::commands::export::{but, of_committed};
 use crate::commands::init;
 use crate::forecast;
 use crate::jobs;
@@ -105,6 +106,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return report::skipped(&job, arguments);
     };
+    export::check_writable(&job)?;
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
     store.sweep(&lock);
@@ -176,7 +178,7 @@ pub fn epoch(
     tracing::info!(epoch = head.manifest.epoch, "committed");
     bar.after(After::Export);
     let exported = match job.output.export {
-        When::Always => Some(export::export(job, store, &head)?),
+        When::Always => Some(of_committed(job, store, &head)?),
         When::OnDemand => None,
     };
     times.lap("export");
@@ -217,7 +219,7 @@ pub fn epoch(
         processes,
         attempts,
     };
-    outcome.write_run_json()?;
+    outcome.write_run_json().map_err(|error| but(&head, "run.json is not written", error))?;
     outcome.write_trace(arguments)?;
     outcome.print(arguments)?;
     Ok(head)
@@ -256,7 +258,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
     };
     if job.output.export == When::Always && !export::is_current(job, store, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
-        export::export(job, store, head)?;
+        of_committed(job, store, head)?;
     }
     let history = History::read(job, store, Some(head))?;
     report::nothing_due(job, head, &history.barren(), history.read_otherwise(job)?, arguments)

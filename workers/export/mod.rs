@@ -40,7 +40,7 @@ pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 pub use little::{LittleText, LittleTexts};
 use rows::{Change, Cluster, Member, Pair, Redirect};
 use sink::{Place, Sink, is_aside};
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
 pub use summary::{Exported, Summary};
@@ -139,6 +139,27 @@ pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     sink::check_place::<Pair>(&place)?;
     sink::check_place::<Cluster>(&place)?;
     sink::check_place::<Change>(&place)
+}
+
+/// Bytes that are written to try a folder: a block of most disks.
+const TRIED_BYTES: usize = 4 << 10;
+
+/// Fails if no file can be written in the folder of results. To be asked before the work, like
+/// [`check_place`].
+pub fn check_writable(job: &Job) -> Result<()> {
+    let dir = &job.output.dir;
+    let missing: Vec<&Path> = dir.ancestors().take_while(|folder| !folder.exists()).collect();
+    let tried = || {
+        durable::create_folder(dir)?;
+        let (mut file, path) = durable::create_aside(&dir.join(format!("run.{}", durable::tag())))?;
+        let written = file.write_all(&[0; TRIED_BYTES]);
+        let removed = std::fs::remove_file(&path);
+        written.and(removed).map_err(|e| Error::io("write", &path, e))
+    };
+    let tried = tried();
+    // A run that commits nothing leaves no folder of results.
+    missing.into_iter().for_each(|folder| _ = std::fs::remove_dir(folder));
+    tried.map_err(|error| output(error).and("; nothing was done yet, name another [output] dir"))
 }
 
 /// Writes what changed in all epochs after `since`, as one step from its members to those of

@@ -12,7 +12,7 @@ use crate::store::damage;
 use arrow_schema::SchemaRef;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::mem;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -137,7 +137,10 @@ pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> 
 /// there is none.
 fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
     Ok(Some(match (form, File::open(path)) {
-        (_, Err(e)) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        // What else is wrong with such a place is said when it is written.
+        (_, Err(e)) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         (_, Err(e)) => return Err(Error::io("read", path, e)),
         (Form::Jsonl, Ok(file)) => has_columns(file, &R::schema()),
         (Form::Parquet, Ok(file)) => SerializedFileReader::new(file)
