@@ -356,6 +356,11 @@ fn status_reports() {
     let listed =
         String::from_utf8(bench.pagefold("status", &["--files", "pages"]).stdout).expect("UTF-8");
     assert!(!listed.is_empty() && listed.lines().all(|path| bench.at(path).is_file()));
+    // It was text, whatever was asked for.
+    let json = bench.pagefold("status", &["--files", "pages", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json["table"], "pages");
+    assert_eq!(json["files"], serde_json::json!(listed.lines().collect::<Vec<_>>()));
     assert_eq!(bench.pagefold("status", &["--files", "nothing"]).status.code(), Some(64));
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(bench.pagefold("status", &["--max-age", "0s"]).status.code(), Some(65));

@@ -20,7 +20,7 @@ pub struct Status {
     /// pivot rule does not examine whole.
     #[arg(long, conflicts_with = "files")]
     pub pivots: bool,
-    /// Print the paths of a table's files instead, one a line.
+    /// Print the paths of a table's files instead, one a line; with --json as a list.
     #[arg(long, value_name = "TABLE", conflicts_with = "max_age")]
     pub files: Option<String>,
 }

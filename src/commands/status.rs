@@ -23,7 +23,11 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
     if let Some(table) = &arguments.files {
-        return show(&files(&store, &head.manifest, table)?);
+        let files = files(&store, &head.manifest, table)?;
+        if arguments.of.json {
+            return print_json(&json!({ "table": table, "files": files }));
+        }
+        return show(&files.iter().map(|path| format!("{path}\n")).collect::<String>());
     }
     let read = if arguments.pivots {
         Some(large_buckets::report(&store, &head, &job.bands()?)?)
@@ -54,8 +58,8 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     arguments.max_age.map_or(Ok(()), |max| check_age(&job.store, age, max))
 }
 
-/// The paths of the files of a table, one a line.
-fn files(store: &Store, manifest: &Manifest, name: &str) -> Result<String> {
+/// The paths of the files of a table.
+fn files(store: &Store, manifest: &Manifest, name: &str) -> Result<Vec<String>> {
     let table = manifest.tables.get(name).ok_or_else(|| {
         let names: Vec<&str> = manifest.tables.keys().map(String::as_str).collect();
         Error::new(
@@ -64,7 +68,7 @@ fn files(store: &Store, manifest: &Manifest, name: &str) -> Result<String> {
         )
     })?;
     let folder = store.data().join(name);
-    Ok(table.segments().map(|segment| format!("{}\n", segment.path(&folder).display())).collect())
+    Ok(table.segments().map(|segment| segment.path(&folder).display().to_string()).collect())
 }
 
 /// Fails if the last epoch is older than `max` seconds, or its time is far ahead of the clock.
