@@ -288,7 +288,7 @@ fn mistakes_are_named() {
     std::fs::write(bench.at("in.jsonl"), "{\"url\":\"http://one.example/x\",\"deleted\":true}\n")
         .expect("written");
     bench.run_well(&[]);
-    fails(&["--labels", "good.jsonl"], 66, "no page");
+    fails(&["--labels", "good.jsonl"], 65, "no page");
     std::fs::write(bench.at("in.jsonl"), crawl()).expect("written");
     bench.run_well(&[]);
     fails(&["--labels", "gone.jsonl"], 66, "gone.jsonl");
@@ -588,4 +588,18 @@ fn canonical_addresses_are_labels() {
     let again = bench.pagefold("eval", &["--labels", "labels.jsonl", "--canonical"]);
     assert_eq!(again.status.code(), Some(64));
     assert_eq!(std::fs::read_to_string(bench.at("labels.jsonl")).expect("there"), written);
+}
+
+/// A crawl that names no addresses that are the same ended `--canonical` as if an input were
+/// missing. What was looked at is told, and nothing is written.
+#[test]
+fn a_crawl_without_hints() {
+    let bench = bench("");
+    std::fs::write(bench.at("in.jsonl"), crawl()).expect("written");
+    bench.run_well(&[]);
+    let output = bench.pagefold("eval", &["--labels", "labels.jsonl", "--canonical"]);
+    let stderr = failure(&output.stderr);
+    assert_eq!(output.status.code(), Some(65), "{stderr}");
+    assert!(stderr.contains("0 by canonical (0 of ") && stderr.contains("nothing was written"));
+    assert!(!bench.at("labels.jsonl").exists());
 }

@@ -178,7 +178,7 @@ fn mistakes() {
     fails("lexicon", &["--out", "x.tsv", "--sample", "0"], 64, &["--sample"]);
     fails("lexicon", &["--out", "in"], 64, &["--out in", "folder"]);
     fails("lexicon", &["--out", "job.toml/x.tsv"], 73, &["job.toml"]);
-    fails("lexicon", &["--out", "x.tsv", "--docs-min", "1000000"], 66, &["lower --docs-min"]);
+    fails("lexicon", &["--out", "x.tsv", "--docs-min", "1000000"], 65, &["lower --docs-min"]);
     fails(
         "lexicon",
         &["--out", "x.tsv", "--set", "read.inputs=[\"gone.warc\"]"],
@@ -197,7 +197,7 @@ fn mistakes() {
     fails(
         "lexicon",
         &["--out", "x.tsv", "--set", "read.inputs=[\"none.jsonl\"]"],
-        66,
+        65,
         &["job.toml", "no text"],
     );
     // A job that names a lexicon which does not exist yet can make it.

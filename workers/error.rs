@@ -59,7 +59,7 @@ impl Kind {
         match self {
             Kind::Usage => "the command line is wrong",
             Kind::Data => {
-                "a guard spoke, or a named file is no crawl: nothing was committed; `status --max-age`: stale"
+                "a guard spoke, or a named file is no crawl: nothing was committed; `eval`, `lexicon`: nothing was found; `status --max-age`: stale"
             }
             Kind::NoInput => "a named input is missing",
             Kind::Internal => "a fault in pagefold",

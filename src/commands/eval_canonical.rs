@@ -22,7 +22,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let found = hints(&job, &store, &jobs::committed(&store, head)?)?;
     if found.pairs.is_empty() {
         let line = format!("{}; nothing was written", told(&found));
-        return Err(Error::new(Kind::NoInput, line));
+        return Err(Error::new(Kind::Data, line));
     }
     let row = |Pair { a, b, by }: &Pair| {
         format!("{}\n", json!({ "a": a, "b": b, "same": true, "by": by }))

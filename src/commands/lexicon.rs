@@ -178,7 +178,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
                 &words[..words.len() - 1]
             ),
         };
-        return Err(Error::new(Kind::NoInput, line));
+        return Err(Error::new(Kind::Data, line));
     }
     let mut bytes: Vec<u8> =
         head(&job, &content)?.iter().flat_map(|line| format!("# {line}\n").into_bytes()).collect();

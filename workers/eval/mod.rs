@@ -103,8 +103,8 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// `NoInput` if the store has no page, `Data` if it has none of the labelled pages, `Config` if the
-/// job's decision configuration is not the head's, `Io` if a table is damaged.
+/// `Data` if the store has no page, or none of the labelled ones, `Config` if the job's decision
+/// configuration is not the head's, `Io` if a table is damaged.
 pub fn evaluate(
     store: &Store,
     head: &Head,
@@ -115,7 +115,7 @@ pub fn evaluate(
     job.check_decided(store.root(), &head.manifest, false)?;
     if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
         return Err(Error::new(
-            Kind::NoInput,
+            Kind::Data,
             format!("{}: the store has no page", store.root().display()),
         ));
     }

@@ -99,14 +99,14 @@ impl Survey {
     ///
     /// # Errors
     ///
-    /// `NoInput` if no pair was decided, `Io` if a table is damaged.
+    /// `Data` if no pair was decided, `Io` if a table is damaged.
     pub fn new(store: &Store, head: &Head, seed: u64, answers_max: u32) -> Result<Survey> {
         let tables = Snapshot::of(store, head);
         let cells = draw(&tables, seed, answers_max as usize)?;
         if cells.is_empty() {
             let line =
                 format!("{}: the store has no decided pair to ask about", store.root().display());
-            return Err(Error::new(Kind::NoInput, line));
+            return Err(Error::new(Kind::Data, line));
         }
         let strata = strata::strata(cells, answers_max);
         Ok(Survey {
