@@ -3,7 +3,7 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
-use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, percent, print_json, show};
 use crate::topology;
 use serde_json::json;
 use std::fmt::Write;
@@ -99,12 +99,12 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
     }
     if options.to.is_some() {
-        let share = 100.0 * totals.bytes_kept as f64 / (totals.bytes_in.max(1)) as f64;
         let _ = writeln!(
             text,
-            "bytes      {} of {}, {share:.1} %",
+            "bytes      {} of {}, {}",
             megabytes(totals.bytes_kept),
-            megabytes(totals.bytes_in)
+            megabytes(totals.bytes_in),
+            percent(totals.bytes_kept, totals.bytes_in)
         );
     }
     let left_out =

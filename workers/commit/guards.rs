@@ -6,7 +6,7 @@
 use crate::commit::folds::Folds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
-use crate::figures::{grouped, megabytes};
+use crate::figures::{grouped, megabytes, percent};
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -102,7 +102,6 @@ pub struct Figures {
 /// Refuses an epoch by the first guard that its figures violate and that is not `allowed`.
 pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<()> {
     let share = |part: u64, whole: u64| part as f64 / (whole as f64).max(1.0);
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     for guard in Guard::ALL.into_iter().filter(|guard| !allowed.contains(guard)) {
         match guard {
             Guard::Rejects
@@ -119,7 +118,7 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                     let source = &figures.source;
                     let what = format!(
                         "the complete snapshot of `{source}` lacks {lacks} of {known} known pages ({})",
-                        percent(missing)
+                        percent(figures.missing, figures.known)
                     );
                     return Err(guard.refuse(
                         Kind::Data,
@@ -136,7 +135,7 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                         "{} of {} pages would expire at once ({})",
                         grouped(figures.expired),
                         grouped(figures.before.0),
-                        percent(expired)
+                        percent(figures.expired, figures.before.0)
                     );
                     return Err(guard.refuse(
                         Kind::Data,
@@ -154,8 +153,8 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                 if (after - before).abs() > max {
                     let what = format!(
                         "the share of folded pages goes from {} to {}",
-                        percent(before),
-                        percent(after)
+                        percent(figures.before.1, figures.before.0),
+                        percent(figures.after.1, figures.after.0)
                     );
                     return Err(guard.refuse(
                         Kind::Data,
@@ -184,7 +183,7 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
 /// What becomes of a source or a host, and what to look at.
 fn gathered(folds: &Folds) -> String {
     let Folds { origin, pages, moved, clusters, largest, texts, representative } = folds;
-    let percent = 100.0 * *moved as f64 / (*pages as f64).max(1.0);
+    let share = percent(*moved, *pages);
     let (moved, pages, largest) = (grouped(*moved), grouped(*pages), grouped(*largest));
     let few = if *clusters == 1 {
         "1 cluster".to_owned()
@@ -202,7 +201,7 @@ fn gathered(folds: &Folds) -> String {
         ),
     };
     format!(
-        "{moved} of {pages} pages of {origin} ({percent:.1} %) come into {few} at once; the largest has {largest} \
+        "{moved} of {pages} pages of {origin} ({share}) come into {few} at once; the largest has {largest} \
          pages of it with {texts} and is represented by {representative}: {remedy}"
     )
 }
