@@ -53,6 +53,12 @@ impl<'a> FieldRow<'a> {
         }
     }
 
+    /// Whether the row has a field for `is_for`, whatever it holds.
+    fn has(&self, is_for: Use) -> bool {
+        let mut names = self.wanted.names.iter().zip(&self.values);
+        names.any(|(name, value)| name.is_for == is_for && value.is_some())
+    }
+
     /// The value of the field for `is_for`, and its name.
     fn take(&mut self, is_for: Use) -> (Value<'a>, &'a str) {
         let wanted = self.wanted;
@@ -135,12 +141,18 @@ impl<'a> FieldRow<'a> {
             if n > 0 {
                 whole.push('/');
             }
+            let is_there = self.has(Use::Key(n));
             match self.take(Use::Key(n)) {
                 (Value::Text(text), _) if !text.trim().is_empty() => whole.push_str(&text),
                 (Value::Integer(number), _) => whole.push_str(&number.to_string()),
                 (Value::Unsigned(number), _) => whole.push_str(&number.to_string()),
-                (Value::Null | Value::Text(_), name) => {
-                    return Err(Item::reject(missing, format!("no `{name}`")));
+                (value @ (Value::Null | Value::Text(_)), name) => {
+                    let why = match value {
+                        Value::Text(_) => format!("`{name}` is empty"),
+                        _ if is_there => format!("`{name}` is null"),
+                        _ => format!("no `{name}`"),
+                    };
+                    return Err(Item::reject(missing, why));
                 }
                 (_, name) => return Err(bad_field(name)),
             }
@@ -184,6 +196,23 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!([reason(" \t".into()), reason("x".repeat(70_000))], ["no_key", "long_url"]);
+    }
+
+    /// A row whose id is null was told that it has none, though it has the field.
+    #[test]
+    fn what_a_key_lacks() {
+        let wanted = Wanted::new(&Fields::default(), &PageKey::Field("id".into()), "");
+        let why = |id: Option<Value<'_>>| {
+            let values = wanted.names.iter();
+            let values = values.map(|name| id.clone().filter(|_| name.is_for == Use::Key(0)));
+            match FieldRow::new(values.collect(), &wanted).item(0, |_| ()) {
+                Item::Reject { reason: "no_key", detail, .. } => detail,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(why(None), "no `id`");
+        assert_eq!(why(Some(Value::Null)), "`id` is null");
+        assert_eq!(why(Some(Value::Text(" ".into()))), "`id` is empty");
     }
 
     /// A hash of 64 bits is an id, also above the greatest signed number.
