@@ -53,8 +53,9 @@ pub async fn check(
     posted(server, from, Action::Check, &uri, &headers, body).await
 }
 
-/// What becomes of a record, or of each of a batch. It is inserted if its text is new: the next
-/// epoch takes it, and the records that come after it are held against it at once.
+/// What becomes of a record, or of each of a batch. It is inserted if its text is new, or new to
+/// its page: the next epoch takes it, and the records that come after it are held against it at
+/// once.
 #[utoipa::path(
     post,
     path = "/insert",

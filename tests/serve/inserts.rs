@@ -278,6 +278,39 @@ fn the_last_record_of_a_page_holds() {
     );
 }
 
+/// A page that changed to a text that is known was not inserted, and the store kept its old text
+/// for ever. It is inserted, unless its record is older; a page whose text is as it was is not.
+#[test]
+fn a_page_that_changes_is_inserted() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &[]);
+    let url = "http://h1.example/1";
+    let insert = |row: Value| {
+        let answer = server.post("/insert", &row).json();
+        assert_eq!(answer["url"], url, "{answer}");
+        (told(&answer, "verdict"), answer["inserted"] == true, told(&answer, "content"))
+    };
+    let mut last = String::new();
+    for (article, edition, verdict, changes) in [
+        (0, 3, "identical", false),
+        (1, 0, "identical", true),
+        (1, 0, "identical", false),
+        (0, 1, "near", true),
+        (0, 1, "identical", false),
+        (0, 3, "near", true),
+        (1, 3, "identical", true),
+    ] {
+        let (said, inserted, content) = insert(row(url, &text(article, edition)));
+        assert_eq!((said.as_str(), inserted), (verdict, changes), "{article} {edition}");
+        last = content;
+    }
+    let old = json!({ "url": url, "text": text(1, 6), "date": "2001-01-01" });
+    assert!(!insert(old).1, "an older record");
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert_eq!(told(&members(&bench)[url], "content"), last);
+}
+
 /// A date in the future would be cut by the epoch, so that an older record could hold and a newer
 /// one would be lost. Such a record is not taken.
 #[test]

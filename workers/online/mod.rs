@@ -261,8 +261,8 @@ impl Online {
         Ok(self.read()?.overlay.is_stored(&opened.index, content))
     }
 
-    /// What becomes of a record, which is inserted if its text is new, or all pages that have it
-    /// expire with the next epoch, or `always`.
+    /// What becomes of a record, which is inserted if its text is new, or new to its page, or all
+    /// pages that have it expire with the next epoch, or `always`.
     pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
@@ -282,7 +282,7 @@ impl Online {
                 }
                 let (answer, after) =
                     state.overlay.decide(&opened.index, &text, of_head.clone())?;
-                if answer.is_known() {
+                if answer.is_known() && !state.overlay.changes(&opened.index, &text.visit) {
                     return Ok(self.decision(answer, false, after));
                 }
             }
@@ -294,7 +294,8 @@ impl Online {
                 continue;
             }
             let (mut answer, after) = state.overlay.decide(&opened.index, &text, of_head)?;
-            if answer.is_known() && !always {
+            let changes = state.overlay.changes(&opened.index, &text.visit);
+            if answer.is_known() && !changes && !always {
                 return Ok(self.decision(answer, false, after));
             }
             if !state.overlay.holds(&opened.index, &text.visit)

@@ -196,7 +196,8 @@ impl Overlay {
             answer.outlives = false;
         }
         if let Some(page) = self.pages.get(&text.visit.doc).filter(|_| text.url.is_some()) {
-            is_touched = true;
+            // Whether the record is inserted depends on what its page has now.
+            (is_touched, after) = (true, after.max(page.after));
             let replaces =
                 page.text.visit.content != content && !answer.because.contains(&because::REPLACES);
             answer.because.extend(replaces.then_some(because::REPLACES));
@@ -248,6 +249,20 @@ impl Overlay {
         match self.pages.get(&visit.doc) {
             Some(before) => rank(visit) >= rank(&before.text.visit),
             None => index.as_of(visit.doc).is_none_or(|as_of| visit.date >= as_of),
+        }
+    }
+
+    /// Whether a record gives the live page of its URL another text.
+    pub fn changes(&self, index: &Index, visit: &Visit) -> bool {
+        let content = self.content_of(index, visit.doc);
+        content.is_some_and(|content| content != visit.content) && self.holds(index, visit)
+    }
+
+    /// The content that the page of `doc` has now; none if there is no such page.
+    fn content_of(&self, index: &Index, doc: Id) -> Option<Id> {
+        match self.pages.get(&doc).map(|entry| &entry.text.visit) {
+            Some(visit) => (visit.kind == PAGE).then_some(visit.content),
+            None => index.page(doc).map(|page| page.content),
         }
     }
 
