@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use workers::ask::index::Found;
-use workers::online::Decision;
+use workers::online::{Decision, Removal};
 
 /// What becomes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -67,14 +67,26 @@ impl From<Decision> for Answer {
     }
 }
 
-/// The answer about a page that was to be removed.
+/// The answer about a page that is to be removed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Removed {
-    /// The URL, or the key, as it was sent.
+    /// The URL, or the key, of the page.
     pub url: String,
-    /// Whether there was such a page. The removal is kept in any case, so that an older record does
-    /// not bring the page back.
+    /// Whether the removal takes away a page: there is one, and no record of it has a later date.
     pub removed: bool,
+    /// Whether the next epoch may see it otherwise.
+    pub provisional: bool,
+    /// Why, such as `outdated`: the words are in the page about `query`.
+    pub because: Vec<&'static str>,
+    /// Whether the removal was inserted, which is done in any case, so that an older record does
+    /// not bring the page back: the next epoch takes it, and it is durable.
+    pub inserted: bool,
+}
+
+impl From<Removal> for Removed {
+    fn from(Removal { url, removed, because, inserted, .. }: Removal) -> Removed {
+        Removed { url, removed, provisional: !because.is_empty(), because, inserted }
+    }
 }
 
 /// The answer about a row of a batch that was not taken.

@@ -1,7 +1,7 @@
 //! Answers each request that the server takes.
 
 use crate::serve::Server;
-use crate::serve::api::{Answer, Line, Ready, Rejected, Removed};
+use crate::serve::api::{Line, Ready, Rejected, Removed};
 use crate::serve::body::{self, Held};
 use crate::serve::places::Place;
 use crate::serve::problem::{Outcome, Problem};
@@ -25,7 +25,8 @@ pub type Server_ = State<Arc<Server>>;
 /// The connection that a request came on.
 pub type From_ = Extension<Arc<Place>>;
 
-/// What becomes of a record, or of each of a batch, by the rules of a run. Nothing is changed.
+/// What becomes of a record, or of each of a batch, by the rules of a run. Nothing is changed. A
+/// row that removes its page is answered as by /remove.
 #[utoipa::path(
     post,
     path = "/check",
@@ -38,7 +39,7 @@ pub type From_ = Extension<Arc<Place>>;
         content((Object = "application/json"), (String = "application/x-ndjson"), (String = "text/plain"), (String = "text/html")),
     ),
     responses(
-        (status = 200, description = "The answer; to a batch one a line", content((Answer = "application/json"), (Line = "application/x-ndjson"))),
+        (status = 200, description = "The answer; to a batch one a line", content((Line = "application/json"), (Line = "application/x-ndjson"))),
         (status = "4XX", description = "The request is wrong, or comes too soon", body = Problem, content_type = "application/problem+json"),
         (status = "5XX", description = "The server failed", body = Problem, content_type = "application/problem+json"),
     )
@@ -251,8 +252,9 @@ fn decided(mut decision: Decision, bad_date: bool) -> (Line, u64) {
     (Line::Answer(decision.into()), after)
 }
 
-fn removed(Removal { url, removed, after }: Removal) -> (Line, u64) {
-    (Line::Removed(Removed { url, removed }), after)
+fn removed(removal: Removal) -> (Line, u64) {
+    let after = removal.after;
+    (Line::Removed(removal.into()), after)
 }
 
 /// Does what is wanted with a row of JSON.
@@ -261,6 +263,9 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
     match action {
         Action::Check => {
             let record = rows.record(json)?;
+            if record.body == read::Body::Removed {
+                return online.check_removal(&record).map(removed);
+            }
             let bad_date = record.bad_date;
             Ok(decided(online.check(&Asked::Record(record))?, bad_date))
         }

@@ -83,20 +83,75 @@ fn a_run_before_the_first_file_of_the_inbox() {
     assert_eq!(bench.head().manifest.epoch, 1);
 }
 
-/// A row that removes its page was answered as a new text that was inserted.
+/// A row that removes its page was answered as a new text, by `/insert` as one that was inserted.
+/// It is answered as a removal, and by `/check` as it would be inserted.
 #[test]
 fn a_removal_is_no_new_text() {
     let bench = bench(4, INBOX);
     let server = Server::start(&bench, &[]);
-    let url = "http://h1.example/1";
-    for there in [true, false] {
-        let removal = json!({ "url": url, "deleted": true });
-        let told = server.post("/insert", &removal).json();
-        assert_eq!(told, json!({ "url": url, "removed": there }));
+    let removal = json!({ "url": "http://h1.example/1", "deleted": true });
+    for (there, why) in [(true, json!([])), (false, json!(["inbox"]))] {
+        for (target, inserted) in [("/check", false), ("/insert", true)] {
+            let expected = json!({
+                "url": "http://h1.example/1", "removed": there, "provisional": why != json!([]),
+                "because": why, "inserted": inserted,
+            });
+            assert_eq!(server.post(target, &removal).json(), expected);
+        }
+    }
+    let late = json!({ "url": "http://a.example/", "deleted": true, "date": "2999-01-01" });
+    assert_eq!(problem(&server.post("/check", &late), 422)["reason"], "future_date");
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert!(bench.lines("members").iter().all(|row| row["url"] != "http://h1.example/1"));
+    // Where nothing is inserted, a removal without a date is checked as a run takes it.
+    let server = Server::start(&bench, &["--read-only"]);
+    for (url, there) in [("http://h1.example/1", false), ("http://h2.example/2", true)] {
+        let said = server.post("/check", &json!({ "url": url, "deleted": true })).json();
+        assert_eq!((&said["removed"], &said["because"]), (&json!(there), &json!([])), "{said}");
+    }
+    assert!(server.stop().success());
+}
+
+/// A removal that is older than what is known of its page was answered as if it removed it. The
+/// next epoch keeps the page, and the answer says `outdated`, as to an older record.
+#[test]
+fn an_old_removal_is_outdated() {
+    let bench = bench(0, INBOX);
+    let dated = |url: &str, date: &str, more: Value| {
+        let mut row = json!({ "url": url, "date": date });
+        row.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
+        row
+    };
+    let page = |n: u64| format!("http://dated.example/{n}");
+    let server = Server::start(&bench, &[]);
+    let insert = |server: &Server, n: u64| {
+        let row = dated(&page(n), "2020-05-10", json!({ "text": text(700 + n, 0) }));
+        assert_eq!(server.post("/insert", &row).json()["inserted"], true);
+    };
+    insert(&server, 0);
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    // The first page is in the store, the second one in the inbox.
+    let server = Server::start(&bench, &[]);
+    insert(&server, 1);
+    for n in [0, 1] {
+        for (date, removes) in [("2020-05-09", false), ("2020-05-11", true)] {
+            let removal = dated(&page(n), date, json!({ "deleted": true }));
+            let targets =
+                if removes { vec!["/check"] } else { vec!["/check", "/insert", "/remove"] };
+            for target in targets {
+                let said = server.post(target, &removal).json();
+                assert_eq!(said["removed"], removes, "{target} {said}");
+                assert_eq!(because(&said, "outdated"), !removes, "{target} {said}");
+                assert_eq!(said["inserted"], target != "/check", "{said}");
+            }
+        }
     }
     assert!(server.stop().success());
     bench.run_well(&[]);
-    assert!(bench.lines("members").iter().all(|row| row["url"] != url));
+    let urls: Vec<Value> = bench.lines("members").iter().map(|row| row["url"].clone()).collect();
+    assert!(urls.contains(&json!(page(0))) && urls.contains(&json!(page(1))), "{urls:?}");
 }
 
 /// A record without a date is inserted with that of its arrival, but it was checked without one: a

@@ -232,10 +232,7 @@ fn the_last_record_of_a_page_holds() {
         told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
         "identical"
     );
-    assert_eq!(
-        server.post("/remove", &json!({ "url": url })).json(),
-        json!({ "url": url, "removed": true })
-    );
+    assert_eq!(server.post("/remove", &json!({ "url": url })).json()["removed"], true);
     assert_eq!(server.post("/remove", &json!({ "url": url })).json()["removed"], false);
     assert_eq!(
         told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),

@@ -29,7 +29,6 @@ use crate::read::record::{Body, Item, Record};
 use crate::store::damage;
 use crate::store::table::Row as _;
 use crate::tables::PageRow;
-use crate::tables::visits::PAGE;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -92,12 +91,16 @@ pub struct Decision {
     pub after: u64,
 }
 
-/// What became of a removal.
+/// What becomes of a removal.
 pub struct Removal {
-    /// The URL as it was sent.
+    /// The URL.
     pub url: String,
-    /// Whether there was such a page.
+    /// Whether it removes a page: there is one, of no later date.
     pub removed: bool,
+    /// Why the next epoch may see it otherwise, in the words of [`because`].
+    pub because: Vec<&'static str>,
+    /// Whether it was inserted.
+    pub inserted: bool,
     /// The answer holds when so many of the appended records are durable.
     pub after: u64,
 }
@@ -309,6 +312,39 @@ impl Online {
         }
     }
 
+    /// What becomes of a removal. Nothing is changed. If records can be inserted, it is dated as if
+    /// it were.
+    pub fn check_removal(&self, record: &Record) -> std::result::Result<Removal, Refused> {
+        if self.inbox.is_some() {
+            undated_or_past(record)?;
+        }
+        let mut text = self.heads.texts().text(record.clone(), |_| false)?;
+        let state = self.read()?;
+        if self.inbox.is_some() {
+            text.visit.date = state.dated(record.date, text.visit.doc).0;
+        }
+        let before = state.overlay.page(text.visit.doc);
+        let after = before.map_or(0, |entry| entry.after);
+        Ok(Removal { after, ..self.removal(&state, &text) })
+    }
+
+    /// What becomes of the removal `text`, which is not inserted yet.
+    fn removal(&self, state: &State, text: &Text) -> Removal {
+        let (overlay, index, visit) = (&state.overlay, &state.opened.index, &text.visit);
+        let holds = overlay.holds(index, visit);
+        let mut because = Vec::new();
+        because.extend((!holds).then_some(because::OUTDATED));
+        because.extend(overlay.page(visit.doc).map(|_| because::INBOX));
+        because.extend(self.behind.load(Ordering::Relaxed).then_some(because::BEHIND));
+        Removal {
+            url: String::from_utf8_lossy(&visit.url).into_owned(),
+            removed: holds && overlay.content_of(index, visit.doc).is_some(),
+            because,
+            inserted: false,
+            after: 0,
+        }
+    }
+
     /// Removes the page of a record.
     pub fn remove(&self, row: &InboxRow) -> std::result::Result<Removal, Refused> {
         if self.inbox.is_none() {
@@ -326,12 +362,9 @@ impl Online {
             if !state.is_at(&opened) || state.overlay.page(doc).map(|entry| entry.key()) != before {
                 continue;
             }
-            let removed = match state.overlay.page(doc) {
-                Some(entry) => entry.text.visit.kind == PAGE,
-                None => opened.index.page(doc).is_some(),
-            };
+            let removal = self.removal(&state, &text);
             let after = self.append(&mut state, text, &line, &answer)?;
-            return Ok(Removal { url: row.record.url.clone(), removed, after });
+            return Ok(Removal { inserted: true, after, ..removal });
         }
     }
 

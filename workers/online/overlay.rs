@@ -12,7 +12,7 @@ use crate::ask::tables::share;
 use crate::ask::texts::Text;
 use crate::candidates::bands::Bands;
 use crate::confirm::{self, Known, Reason, decide};
-use crate::document::Id;
+use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::job::clusters;
 use crate::online::nearby::Nearby;
@@ -244,10 +244,12 @@ impl Overlay {
         Ok(Some(after))
     }
 
-    /// Whether a record would hold for its URL: it is not older than what is known of it.
+    /// Whether a record would hold for its URL: it is not older than what is known of it, or has no
+    /// date.
     pub fn holds(&self, index: &Index, visit: &Visit) -> bool {
         match self.pages.get(&visit.doc) {
             Some(before) => rank(visit) >= rank(&before.text.visit),
+            None if visit.date == NO_DATE => true,
             None => index.as_of(visit.doc).is_none_or(|as_of| visit.date >= as_of),
         }
     }
@@ -259,7 +261,7 @@ impl Overlay {
     }
 
     /// The content that the page of `doc` has now; none if there is no such page.
-    fn content_of(&self, index: &Index, doc: Id) -> Option<Id> {
+    pub fn content_of(&self, index: &Index, doc: Id) -> Option<Id> {
         match self.pages.get(&doc).map(|entry| &entry.text.visit) {
             Some(visit) => (visit.kind == PAGE).then_some(visit.content),
             None => index.page(doc).map(|page| page.content),
