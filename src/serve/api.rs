@@ -20,7 +20,7 @@ pub enum Verdict {
 /// The answer about one record.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Answer {
-    /// The URL, or the key, that the record came with.
+    /// The URL, or the key, that the record came with, as the store has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// What becomes of its text.
@@ -70,7 +70,7 @@ impl From<Decision> for Answer {
 /// The answer about a page that is to be removed.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Removed {
-    /// The URL, or the key, of the page.
+    /// The URL, or the key, of the page, as the store has it.
     pub url: String,
     /// Whether the removal takes away a page: there is one, and no record of it has a later date.
     pub removed: bool,

@@ -308,6 +308,50 @@ fn a_page_that_changes_is_inserted() {
     assert_eq!(told(&members(&bench)[url], "content"), last);
 }
 
+/// Answers had the URL as it was sent, though the same page was their representative by another
+/// spelling, and they named representatives that the inbox had removed or given another text.
+#[test]
+fn answers_name_pages_that_are_there() {
+    let bench = bench(8, INBOX);
+    let copies: Vec<Value> =
+        (0..3).map(|n| row(&format!("http://copy{n}.example/"), &text(900, 0))).collect();
+    std::fs::write(bench.at("in/2.jsonl"), super::lines(&copies)).expect("written");
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    let always = |url: &str, text: &str| server.post("/insert?always=true", &row(url, text)).json();
+    for url in ["http://c.example/b", "HTTP://C.Example:80/a/../b#top"] {
+        let answer = always(url, &text(910, 0));
+        assert_eq!(answer["url"], "http://c.example/b", "{answer}");
+        if answer["verdict"] == "identical" {
+            assert_eq!(answer["representative"], answer["url"], "{answer}");
+        }
+    }
+    let spelled = json!({ "url": "HTTP://C.Example:80/b" });
+    assert_eq!(server.post("/remove", &spelled).json()["url"], "http://c.example/b");
+    for (url, edition) in [("one", 0), ("two", 1), ("three", 1)] {
+        always(&format!("http://{url}.example/"), &text(920, edition));
+    }
+    // Several pages of one stored text, of near stored texts, and pages of the inbox.
+    for (asked, pages) in [(text(900, 0), 3..4), (text(0, 1), 2..5), (text(920, 1), 3..4)] {
+        let mut gone = BTreeSet::new();
+        loop {
+            let answer = server.post("/check", &row("http://asked.example/", &asked)).json();
+            if answer["verdict"] == "new" {
+                break;
+            }
+            let named = told(&answer, "representative");
+            assert!(!named.is_empty() && gone.insert(named.clone()), "{gone:?} {answer}");
+            // It goes, or has another text.
+            match gone.len() % 2 {
+                0 => always(&named, &unlike(gone.len() as u64)),
+                _ => server.post("/remove", &json!({ "url": named })).json(),
+            };
+        }
+        assert!(pages.contains(&gone.len()), "{gone:?}");
+    }
+    assert!(server.stop().success());
+}
+
 /// A date in the future would be cut by the epoch, so that an older record could hold and a newer
 /// one would be lost. Such a record is not taken.
 #[test]

@@ -114,7 +114,7 @@ pub struct Match {
 /// What an index says about a text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// The URL that the text came with, if any.
+    /// The URL that the text came with, if any, as the store has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// What becomes of the text.
@@ -265,6 +265,17 @@ impl Index {
     /// The number of live pages of a content.
     pub fn pages_of(&self, content: Id) -> u64 {
         self.tables.pages_of(content)
+    }
+
+    /// The URL of the best page of a content besides those in `gone`. Of very many pages some are
+    /// looked at.
+    pub fn best_page(&self, content: Id, gone: &BTreeSet<Id>) -> Option<String> {
+        let chars = self.tables.content(content)?.chars;
+        let docs = self.tables.first_pages(content, gone.len() + RANKED_PAGES_MAX);
+        let stay = docs.into_iter().filter(|doc| !gone.contains(doc));
+        let pages = stay.filter_map(|doc| self.tables.page(doc));
+        let best = pages.map(|page| (self.rank(&page, chars), page.doc)).min()?;
+        Some(self.tables.url(best.1))
     }
 
     /// What accepted pairs join a content to: its component, or itself.

@@ -26,7 +26,7 @@ pub struct Texts {
 /// A text that is asked about.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// The URL that it came with, if any.
+    /// The URL that it came with, if any, as the store has it.
     pub url: Option<String>,
     /// What its record says.
     pub visit: Visit,
@@ -61,7 +61,7 @@ impl Texts {
                 VisitMaker::new(&self.job, furniture(&self.job)?, featurizer, signer)?
             }
         };
-        let (url, mut notes) = (record.url.clone(), Vec::new());
+        let mut notes = Vec::new();
         let is_key = self.job.read.key != PageKey::Url;
         let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));
         let is_signed = !visit.content.is_none() && !is_known(visit.content);
@@ -71,6 +71,7 @@ impl Texts {
         };
         lock(&self.makers).push(maker);
         let says_little = self.job.clusters.says_little(visit.letters, visit.flags & NOTICE != 0);
-        Ok(Text { url: Some(url), visit, evidence, says_little, notes })
+        let url = Some(String::from_utf8_lossy(&visit.url).into_owned());
+        Ok(Text { url, visit, evidence, says_little, notes })
     }
 }

@@ -74,7 +74,8 @@ struct Content {
     after: u64,
     /// The cluster that it was found near or identical to, or that of its page alone.
     cluster: String,
-    representative: String,
+    /// The page that represented it then, and the content that this page had.
+    representative: (String, Id),
     /// The entry that has its evidence, if it is compared with others.
     signed: Option<Arc<Entry>>,
 }
@@ -160,12 +161,17 @@ impl Overlay {
         let before = answer.matches.len();
         answer.matches.retain(|found| !self.is_gone(index, found.id));
         is_touched |= answer.matches.len() < before;
+        for found in &mut answer.matches {
+            if let Some(page) = self.instead_of(index, &found.representative, found.id) {
+                found.representative = page;
+            }
+        }
         match self.contents.get(&content) {
             Some(same) if answer.verdict != Found::Identical => {
                 answer.verdict = Found::Identical;
                 (answer.similarity, answer.reason) = (Some(1.0), None);
                 answer.cluster = Some(same.cluster.clone());
-                answer.representative = Some(same.representative.clone());
+                answer.representative = Some(self.representative(index, same));
                 answer.cluster_pages = None;
                 (answer.pages, answer.urls) = (same.docs.len() as u64, vec![same.url.clone()]);
                 if text.says_little {
@@ -174,11 +180,14 @@ impl Overlay {
                 (is_touched, after) = (true, same.after);
             }
             _ if answer.verdict == Found::Identical => {
-                is_touched |= self.touched.contains(&index.component(content))
+                is_touched |= self.touched.contains(&index.component(content));
+                let named = answer.representative.as_ref();
+                let other = named.and_then(|named| self.instead_of(index, named, content));
+                answer.representative = other.or(answer.representative);
             }
             _ => {
                 if let Some(evidence) = text.evidence.as_ref().filter(|_| !text.says_little) {
-                    let compared = self.compare(evidence, &mut answer)?;
+                    let compared = self.compare(index, evidence, &mut answer)?;
                     is_touched |= compared.is_some();
                     after = after.max(compared.unwrap_or(0));
                 }
@@ -209,7 +218,12 @@ impl Overlay {
 
     /// Compares a text with contents of the inbox. None if there is none to compare it with; else
     /// how many of the appended records must be durable for those that are accepted.
-    fn compare(&self, evidence: &EvidenceRow, answer: &mut Answer) -> Result<Option<u64>> {
+    fn compare(
+        &self,
+        index: &Index,
+        evidence: &EvidenceRow,
+        answer: &mut Answer,
+    ) -> Result<Option<u64>> {
         let proposed = self.nearby.proposed(evidence);
         if proposed.contents.is_empty() {
             return Ok(None);
@@ -237,7 +251,7 @@ impl Overlay {
                 reason: Reason::name(verdict.reason as u8),
                 cluster: content.cluster.clone(),
                 cluster_pages: 1,
-                representative: content.representative.clone(),
+                representative: self.representative(index, content),
                 representative_doc: Id::NONE,
             });
         }
@@ -266,6 +280,28 @@ impl Overlay {
             Some(visit) => (visit.kind == PAGE).then_some(visit.content),
             None => index.page(doc).map(|page| page.content),
         }
+    }
+
+    /// The URL of the page that represents a content of the inbox: one of its own, if that which
+    /// did so is gone or has another text.
+    fn representative(&self, index: &Index, content: &Content) -> String {
+        let (url, had) = &content.representative;
+        let is_there = self.content_of(index, Id::of(url.as_bytes())) == Some(*had);
+        if is_there { url } else { &content.url }.clone()
+    }
+
+    /// The URL of a page that has `content`, if the page of the head at `url`, which represents it,
+    /// is gone or has another text.
+    fn instead_of(&self, index: &Index, url: &str, content: Id) -> Option<String> {
+        let doc = Id::of(url.as_bytes());
+        if !self.pages.contains_key(&doc)
+            || self.content_of(index, doc) == index.page(doc).map(|page| page.content)
+        {
+            return None;
+        }
+        let none = BTreeSet::new();
+        let of_head = index.best_page(content, self.left.get(&content).unwrap_or(&none));
+        of_head.or_else(|| self.contents.get(&content).map(|content| content.url.clone()))
     }
 
     /// Applies a record, about which `answer` was given.
@@ -297,10 +333,12 @@ impl Overlay {
         self.touched.extend(answer.matches.iter().map(|found| index.component(found.id)));
         self.touched.insert(index.component(visit.content));
         let url = entry.url();
+        let representative = answer.representative.clone().unwrap_or_else(|| url.clone());
+        let had = self.content_of(index, Id::of(representative.as_bytes()));
         let content = self.contents.entry(visit.content).or_insert_with(|| Content {
             docs: BTreeSet::new(),
             cluster: answer.cluster.clone().unwrap_or_else(|| visit.doc.to_string()),
-            representative: answer.representative.clone().unwrap_or_else(|| url.clone()),
+            representative: (representative, had.unwrap_or(Id::NONE)),
             url,
             after: entry.after,
             signed: None,
@@ -324,8 +362,8 @@ impl Overlay {
         content.docs.remove(&visit.doc);
         if let Some(other) = content.docs.first() {
             let url = self.pages.get(other).map_or_else(String::new, |entry| entry.url());
-            if content.representative == content.url {
-                content.representative.clone_from(&url);
+            if content.representative.0 == content.url {
+                content.representative = (url.clone(), visit.content);
             }
             content.url = url;
             return;
