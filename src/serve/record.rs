@@ -175,8 +175,11 @@ const NO_JSON: [&str; 6] =
 pub fn rejected(item: &Item) -> Problem {
     let (reason, detail) = reason(item);
     let detail = if detail.is_empty() { reason.to_owned() } else { detail };
-    let is_json = !NO_JSON.contains(&reason);
-    let status = if is_json { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::BAD_REQUEST };
+    let status = match reason {
+        "long_line" => StatusCode::PAYLOAD_TOO_LARGE,
+        _ if NO_JSON.contains(&reason) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    };
     Problem::new(status, detail).with_reason(reason)
 }
 

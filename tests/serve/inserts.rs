@@ -679,6 +679,44 @@ fn rows_that_are_too_large_are_told() {
     assert!(server.stop().success());
 }
 
+/// The fields of a row were sorted on their way to the inbox, and a row that its date made longer
+/// than a line of a run was no body that is too large. It is kept byte for byte, or refused by 413.
+#[test]
+fn a_row_of_the_inbox_is_as_it_came() {
+    let bench = bench(0, &format!("[read.limits]\nline_bytes_max = 1000\n{INBOX}"));
+    let server = Server::start(&bench, &[]);
+    let sent = |url: &str, text: &str| {
+        let page =
+            format!(r#""url": "http://{url}.example/", "text": "{text}", "date": 1600000000"#);
+        format!(r#"{{"z": 1.0, {page}, "id": 12345678901234567890, "a\u0062": 1, "ab": [1e2]}}"#)
+    };
+    let (one, two) = (sent("one", &unlike(1)), sent("two", &unlike(2)));
+    let taken = server.send("POST", "/insert", "application/json", one.as_bytes());
+    assert_eq!(taken.json()["inserted"], true, "{taken:?}");
+    let in_lines = two.replace(", ", ",\n ");
+    let taken = server.send("POST", "/insert", "application/json", in_lines.as_bytes());
+    assert_eq!(taken.json()["inserted"], true, "{taken:?}");
+    // With its date it would have more bytes than a run reads.
+    let long = row("http://long.example/", "");
+    let text = "x".repeat(1000 - long.to_string().len());
+    let long = row("http://long.example/", &text);
+    assert_eq!(problem(&server.post("/insert", &long), 413)["reason"], "long_line");
+    let plain = server.send("POST", "/insert?url=http://q.example/", "text/plain", &[b'"'; 600]);
+    assert_eq!(problem(&plain, 413)["reason"], "long_line");
+    let batch = server.send("POST", "/insert", super::NDJSON, long.to_string().as_bytes());
+    assert_eq!(batch.lines()[0]["reason"], "long_line", "{batch:?}");
+    assert!(server.stop().success());
+    let files = std::fs::read_dir(bench.at("inbox")).expect("there");
+    let files = files.map(|entry| entry.expect("an entry").path());
+    let kept: String = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .map(|path| std::fs::read_to_string(path).expect("UTF-8"))
+        .collect();
+    assert_eq!(kept, format!("{one}\n{}\n", two.replace(", ", ",  ")));
+    bench.run_well(&[]);
+    assert_eq!(members(&bench).len(), 2);
+}
+
 /// The lines in answers of `pagefold send` began anew with each batch. They are those of the file,
 /// blank ones counted.
 #[test]

@@ -1,19 +1,19 @@
 //! The rows of the inbox: JSON lines as a run reads them.
 //!
-//! What a client sends is kept as it is, all fields and their order aside, on one line. A row
-//! without a date gets that of its arrival: of two undated records of one URL an epoch could not
-//! tell which came last.
+//! What a client sends is kept byte for byte, but on one line. A row without a date gets that of
+//! its arrival: of two undated records of one URL an epoch could not tell which came last.
 
 use crate::job;
 use crate::read::fields::{Fields, Use, Wanted};
 use crate::read::json;
 use crate::read::record::{Item, Record};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// A row, and the record that a run reads from it.
 pub struct InboxRow {
-    fields: BTreeMap<String, Box<RawValue>>,
+    json: Vec<u8>,
     /// The record; its date is none if the row has none.
     pub record: Record,
 }
@@ -47,21 +47,17 @@ impl Rows {
 
     /// The row that a client sent as JSON.
     pub fn parse(&self, json: &[u8]) -> Result<InboxRow, Item> {
-        self.checked(self.record(json)?, json)
+        let record = self.record(json)?;
+        Ok(InboxRow { json: json.trim_ascii().to_vec(), record })
     }
 
     /// The row that a client sent as JSON, which says that its page is gone.
     pub fn parse_removal(&self, json: &[u8]) -> Result<InboxRow, Item> {
-        // What is no JSON, or says nothing of a page, is told by the reader of rows.
-        let Ok(mut fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(json) else {
-            return Err(self
-                .record(json)
-                .err()
-                .unwrap_or_else(|| Item::reject("bad_json", "no object")));
-        };
-        fields.insert(self.fields.deleted.clone(), raw(&true));
-        let json = bytes(&fields);
-        self.checked(self.record(&json)?, &json)
+        match with(json.trim_ascii(), &self.fields.deleted, "true") {
+            Some(removal) => self.parse(&removal),
+            // What is wrong with it is told by the reader of rows.
+            None => Err(self.record(json).err().unwrap_or_else(no_object)),
+        }
     }
 
     /// The row of a page at `url`, with its date, if it has one, in seconds since 1970.
@@ -81,14 +77,13 @@ impl Rows {
             return Err(Item::reject("no_url", why));
         };
         let (field, value) = match says {
-            Says::Text(text) => (&self.fields.text, raw(&text)),
-            Says::Html(html) => (&self.fields.html, raw(&html)),
-            Says::Removed => (&self.fields.deleted, raw(&true)),
+            Says::Text(text) => (&self.fields.text, json!(text)),
+            Says::Html(html) => (&self.fields.html, json!(html)),
+            Says::Removed => (&self.fields.deleted, json!(true)),
         };
-        let mut fields = BTreeMap::from([(name.to_owned(), raw(&url)), (field.clone(), value)]);
-        fields.extend(date.map(|date| (self.fields.date.clone(), raw(&date))));
-        let json = bytes(&fields);
-        self.checked(self.record(&json)?, &json)
+        let mut fields = BTreeMap::from([(name, json!(url)), (field.as_str(), value)]);
+        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(date))));
+        self.parse(&serde_json::to_vec(&fields).unwrap_or_default())
     }
 
     /// The line of `row`, with this date if it has none. It ends with a newline.
@@ -97,19 +92,16 @@ impl Rows {
     ///
     /// A reject if a run would not read it.
     pub fn line(&self, row: &InboxRow, date: i64) -> Result<Vec<u8>, Item> {
-        let mut line = match row.record.date {
-            Some(_) => bytes(&row.fields),
-            None => {
-                let mut fields = row.fields.clone();
-                fields.insert(self.fields.date.clone(), raw(&date));
-                bytes(&fields)
-            }
+        let dated = match row.record.date {
+            Some(_) => Some(row.json.clone()),
+            None => with(&row.json, &self.fields.date, &date.to_string()),
         };
+        let mut line = dated.ok_or_else(no_object)?;
         // Between tokens a line may end, within them it may not.
         line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
         if line.len() > self.line_bytes_max {
-            let why =
-                format!("more than {} bytes, [read.limits] line_bytes_max", self.line_bytes_max);
+            let most = self.line_bytes_max;
+            let why = format!("more than {most} bytes with its date, [read.limits] line_bytes_max");
             return Err(Item::reject("long_line", why));
         }
         line.push(b'\n');
@@ -123,21 +115,30 @@ impl Rows {
             item => Err(item),
         }
     }
-
-    fn checked(&self, record: Record, json: &[u8]) -> Result<InboxRow, Item> {
-        let fields =
-            serde_json::from_slice(json).map_err(|e| Item::reject("bad_json", e.to_string()))?;
-        Ok(InboxRow { fields, record })
-    }
 }
 
-fn raw(value: &impl serde::Serialize) -> Box<RawValue> {
-    // Texts, numbers and switches are always JSON.
-    to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+fn no_object() -> Item {
+    Item::reject("bad_json", "no object")
 }
 
-fn bytes(fields: &BTreeMap<String, Box<RawValue>>) -> Vec<u8> {
-    serde_json::to_vec(fields).unwrap_or_default()
+/// An object whose field `name` has this value, and that is else as it was byte for byte; none if
+/// `json` is no object.
+fn with(json: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
+    let text = str::from_utf8(json).ok()?;
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let changed = match fields.get(name) {
+        Some(old) => {
+            // A raw value is a part of the text that it was read from.
+            let start = old.get().as_ptr().addr() - text.as_ptr().addr();
+            [&text[..start], value, &text[start + old.get().len()..]].concat()
+        }
+        None => {
+            let (rest, end) = text.split_at(text.rfind('}')?);
+            let comma = if fields.is_empty() { "" } else { "," };
+            format!("{rest}{comma}{}:{value}{end}", Value::from(name))
+        }
+    };
+    Some(changed.into_bytes())
 }
 
 #[cfg(test)]
@@ -151,31 +152,48 @@ mod tests {
         Rows::new(&job)
     }
 
-    /// A row goes to the inbox on one line, with all its fields and their bytes, and with the date
-    /// of its arrival if it has none; a run reads from it the record that was sent.
+    /// A row goes to the inbox on one line, byte for byte, with the date of its arrival if it has
+    /// none; a run reads from it the record that was sent. Fields were sorted, of two of one name
+    /// the first was dropped, and names lost their escapes.
     #[test]
     fn a_row_is_kept() {
         let rows = rows("");
-        let sent = "{ \"url\": \"http://a/\",\n\"text\": \"x \\u00e9\", \r\n\"big\": 12345678901234567890123, \"in\": {\n\"a\": [1.10]} }";
-        let row = rows.parse(sent.as_bytes()).expect("a row");
-        let line = rows.line(&row, 1_700_000_000).expect("a line");
-        let text = String::from_utf8(line).expect("UTF-8");
-        assert_eq!(text.matches('\n').count(), 1);
-        for part in ["12345678901234567890123", "[1.10]", "\\u00e9", "\"date\":1700000000"] {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-        let read = rows.record(text.as_bytes()).expect("a record");
-        assert_eq!(read, Record { date: Some(1_700_000_000), ..row.record.clone() });
-        let dated = rows
-            .parse(b"{\"url\":\"http://a/\",\"text\":\"x\",\"date\":\"2026-05-01\"}")
-            .expect("a row");
-        let line = rows.line(&dated, 5).expect("a line");
-        assert_eq!(rows.record(&line).expect("a record").date, dated.record.date);
-        for none in ["null", "\"soon\"", "\"\""] {
-            let sent = format!("{{\"url\":\"http://a/\",\"text\":\"x\",\"date\":{none}}}");
+        let line = |sent: &str| {
             let row = rows.parse(sent.as_bytes()).expect("a row");
             let line = rows.line(&row, 1_700_000_000).expect("a line");
-            assert_eq!(rows.record(&line).expect("a record").date, Some(1_700_000_000), "{none}");
+            let date = row.record.date.or(Some(1_700_000_000));
+            let read = rows.record(&line).expect("a record");
+            assert_eq!(read, Record { date, bad_date: false, ..row.record }, "{sent}");
+            String::from_utf8(line).expect("UTF-8")
+        };
+        let page = r#""url":"http:\/\/a/","text":"x \u00e9""#;
+        let all = format!(
+            r#"{{ "z\u0041" : 1.0, {page}, "big":12345678901234567890123, "b":[1.10,1e2 ], "b" : 2"#
+        );
+        assert_eq!(line(&format!("{all} }} ")), format!("{all} ,\"date\":1700000000}}\n"));
+        let dated = format!(r#"{all},"date":"2026-05-01"}}"#);
+        assert_eq!(line(&dated), format!("{dated}\n"));
+        assert_eq!(line(&dated.replace(", ", ",\r\n ")), dated.replace(", ", ",   ") + "\n");
+        // A date that is none is no date, and the field may stand once.
+        for none in ["null", "\"soon\"", "\"\""] {
+            let undated = dated.replace("\"2026-05-01\"", none);
+            assert_eq!(line(&undated), format!("{all},\"date\":1700000000}}\n"));
+        }
+        let removal = rows.parse_removal(format!("{all}}}").as_bytes()).expect("a row");
+        let line = rows.line(&removal, 1_700_000_000).expect("a line");
+        let expected = format!("{all},\"deleted\":true,\"date\":1700000000}}\n");
+        assert_eq!(String::from_utf8(line).expect("UTF-8"), expected);
+    }
+
+    /// A line that a run would not read is refused, by the limit of the run.
+    #[test]
+    fn lines_have_the_limit_of_a_run() {
+        let sent = br#"{"url":"http://a/","text":"x"}"#;
+        let dated = sent.len() + r#","date":1700000000"#.len();
+        for (most, is_taken) in [(dated, true), (dated - 1, false)] {
+            let rows = rows(&format!(", \"limits\": {{\"line_bytes_max\": {most}}}"));
+            let row = rows.parse(sent).expect("a row");
+            assert_eq!(rows.line(&row, 1_700_000_000).is_ok(), is_taken, "{most}");
         }
     }
 
