@@ -25,11 +25,17 @@ fn exposed(mode: u32, owner: u32, me: u32) -> Option<String> {
 ///
 /// # Errors
 ///
-/// `of_exposed` if others can read the file.
+/// `of_exposed` if others can read the file, `Config` if it is none or holds no secret.
 pub fn read(path: &Path, of_exposed: Kind) -> Result<Vec<u8>> {
     let failed = |e| Error::input("read", path, e);
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Error::config(
+            path,
+            "a folder; the path of the file with the secret is wanted",
+        ));
+    }
     let me = rustix::process::geteuid().as_raw();
     if let Some(why) = exposed(metadata.mode(), metadata.uid(), me) {
         return Err(Error::new(of_exposed, format!("{}: {why}", path.display())));
@@ -56,5 +62,20 @@ mod tests {
         assert!(!is_private(0o100_444, 0, 1000) && !is_private(0o100_600, 7, 1000));
         assert!(exposed(0o100_600, 7, 1000).is_some_and(|why| why.contains("chown 1000")));
         assert!(exposed(0o100_644, 7, 7).is_some_and(|why| why.contains("chmod 600")));
+    }
+
+    /// Of a folder it was said to need the mode 600, with which nobody enters it.
+    #[test]
+    fn a_folder_is_no_secret() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        for mode in [0o755, 0o700] {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder.path(), mode).expect("set");
+            let error = read(folder.path(), Kind::Permission).expect_err("a folder");
+            let said = error.to_string();
+            assert!(said.contains("a folder") && !said.contains("chmod"), "{said}");
+            assert_eq!(error.kind(), Kind::Config);
+        }
     }
 }

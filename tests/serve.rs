@@ -560,6 +560,53 @@ fn metrics_are_counted() {
     }
 }
 
+/// A record that came alone and was not taken was not counted; only those of batches were.
+#[test]
+fn each_rejected_record_is_counted() {
+    let bench = bench(8, "[serve]\ninbox = \"inbox\"\n[read.limits]\nline_bytes_max = 10000\n");
+    let server = Server::start(&bench, &[]);
+    let json = "application/json";
+    let late = "{\"url\":\"http://a.example/\",\"text\":\"x\",\"date\":\"2999-01-01\"}";
+    let long = "x".repeat(10_001);
+    for (target, form, body, status) in [
+        ("/check", json, "{", 400),
+        ("/check", json, "{\"url\":\"http://a.example/\"}", 422),
+        ("/insert", json, late, 422),
+        ("/insert", "text/plain", "x", 422),
+        ("/insert?url=", "text/plain", "x", 422),
+        ("/remove", json, "[]", 400),
+        ("/check", json, long.as_str(), 413),
+    ] {
+        let said = problem(&server.send("POST", target, form, body.as_bytes()), status);
+        assert!(said["reason"].is_string(), "{said}");
+    }
+    assert_eq!(server.batch("/insert", &[json!({}), asked(1)[0].clone(), json!(1)]).len(), 3);
+    let rejected = || server.figure("pagefold_serve_records_total{became=\"rejected\"}");
+    assert_eq!(rejected(), 7.0 + 2.0);
+    // These are no records.
+    problem(&server.send("POST", "/check", "text/css", b"x"), 415);
+    problem(&server.send("POST", "/check", NDJSON, long.as_bytes()), 413);
+    assert_eq!(rejected(), 9.0);
+    assert!(server.stop().success());
+}
+
+/// Another method than `/healthz` and `/readyz` take was refused without a word.
+#[test]
+fn other_methods_are_problems() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let described = server.get("/openapi.json").json();
+    let paths = described["paths"].as_object().expect("paths");
+    for (path, methods) in paths.iter().chain([(&"/openapi.json".into(), &json!({ "get": {} }))]) {
+        let refused = server.send("DELETE", path, "", b"");
+        problem(&refused, 405);
+        let allow = refused.head.lines().find_map(|line| line.strip_prefix("allow: "));
+        let wanted = if methods["get"].is_object() { "get,head" } else { "post" };
+        assert_eq!(allow, Some(wanted), "{path}: {refused:?}");
+    }
+    assert!(server.stop().success());
+}
+
 /// systemd listens and hands the socket over: the server answers on it.
 #[test]
 fn a_socket_is_handed_over() {

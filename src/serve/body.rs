@@ -147,7 +147,9 @@ impl AsRef<[u8]> for Sent {
 fn too_large(bytes_max: usize, is_batch: bool) -> Problem {
     let advice = if is_batch { "; send the batch in parts" } else { "" };
     let detail = format!("a body of more than {bytes_max} bytes{advice}");
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    let problem = Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail);
+    // A body that is no batch is a record.
+    if is_batch { problem } else { problem.with_reason("long_line") }
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ const OTHER: &str = "other";
 const CLASSES: usize = 5;
 /// What becomes of a record.
 const BECAME: [&str; 5] = ["new", "identical", "near", "removed", "rejected"];
+/// The place of those that were not taken.
+const REJECTED: usize = 4;
 /// Upper bounds of the buckets of times, in microseconds.
 const BUCKETS_US: [u64; 10] =
     [500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 2_500_000, 10_000_000];
@@ -67,9 +69,14 @@ impl Metrics {
                 }
             }
             Line::Removed(_) => 3,
-            Line::Rejected(_) => 4,
+            Line::Rejected(_) => REJECTED,
         };
         add(&self.records[at], 1);
+    }
+
+    /// Counts a record that came alone and was not taken.
+    pub fn rejected(&self) {
+        add(&self.records[REJECTED], 1);
     }
 
     /// All figures. `waiting` requests are under way, and `is_behind` if the newest head is not

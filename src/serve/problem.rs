@@ -9,6 +9,9 @@ use workers::error::{Error, Kind};
 /// Seconds after which a client that was refused for want of room should ask again.
 const RETRY_SECONDS: u64 = 1;
 
+/// The reason of a server that inserts nothing.
+pub const NO_INBOX_REASON: &str = "no_inbox";
+
 /// What went wrong with a request.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
@@ -60,6 +63,11 @@ impl Problem {
             retry: Some(RETRY_SECONDS),
             ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
         }
+    }
+
+    /// Whether it is about a record that was not taken, and not about the server.
+    pub fn is_of_record(&self) -> bool {
+        self.reason.as_ref().is_some_and(|reason| reason != NO_INBOX_REASON)
     }
 
     /// Names the reason of a rejected record.

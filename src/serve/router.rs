@@ -29,7 +29,10 @@ pub fn router(server: Arc<Server>) -> Router {
         .method_not_allowed_fallback(no_method)
         .layer(middleware::from_fn_with_state(server.clone(), access));
     // Programs that watch the server need no token.
-    let open = Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz));
+    let open = Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .method_not_allowed_fallback(no_method);
     open.merge(guarded)
         .layer(middleware::from_fn_with_state(server.clone(), counted))
         .layer(middleware::from_fn(unread::answer))

@@ -4,7 +4,7 @@ use crate::serve::Server;
 use crate::serve::api::{Line, Ready, Rejected, Removed};
 use crate::serve::body::{self, Held};
 use crate::serve::places::Place;
-use crate::serve::problem::{Outcome, Problem};
+use crate::serve::problem::{self, Outcome, Problem};
 use crate::serve::queue::Work;
 use crate::serve::record::{self, Form, Named, Query};
 use axum::body::Body;
@@ -156,7 +156,25 @@ fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<St
     })
 }
 
+/// Answers a request, and counts a record that came alone and is not taken. Those of a batch are
+/// counted with their lines.
 async fn posted(
+    server: Arc<Server>,
+    from: From_,
+    action: Action,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Body,
+) -> Outcome<Response> {
+    let answered = answered(server.clone(), from, action, uri, headers, body).await;
+    answered.inspect_err(|problem| {
+        if problem.is_of_record() {
+            server.metrics.rejected();
+        }
+    })
+}
+
+async fn answered(
     server: Arc<Server>,
     Extension(place): From_,
     action: Action,
@@ -318,7 +336,7 @@ fn line_of(refused: Refused, line: u64) -> Result<Line, Error> {
     let (reason, detail) = match refused {
         Refused::Row(item) => record::reason(&item),
         Refused::Full => ("inbox_full", FULL.to_owned()),
-        Refused::NoInbox => ("no_inbox", NO_INBOX.to_owned()),
+        Refused::NoInbox => (problem::NO_INBOX_REASON, NO_INBOX.to_owned()),
         Refused::Failed(error) => return Err(error),
     };
     Ok(Line::Rejected(Rejected { line, verdict: "rejected", reason, detail }))
@@ -335,7 +353,7 @@ impl From<Refused> for Problem {
             Refused::Row(item) => record::rejected(&item),
             Refused::Full => Problem::unavailable(FULL).with_reason("inbox_full"),
             Refused::NoInbox => {
-                Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason("no_inbox")
+                Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason(problem::NO_INBOX_REASON)
             }
             Refused::Failed(error) => Problem::from(error),
         }
