@@ -1,9 +1,9 @@
 //! `pagefold send`: sends JSON lines to a server and prints what it answers.
 //!
 //! Rows go in batches. A batch that the server has no room for now is sent again, whole: what was
-//! inserted before is then found, and nothing is inserted twice. A batch that is too large for the
-//! server goes in parts. Rows that the server did not take for want of memory, or as they are too
-//! long, are told like rejected ones.
+//! inserted before is then found, and nothing is inserted twice. Rows for which the inbox has no
+//! room are sent again until a run has taken it, for a bounded time. A batch that is too large for
+//! the server goes in parts. Rows that the server did not take are told like rejected ones.
 
 use super::send_rows::{Batch, Row, Rows};
 use crate::cli;
@@ -29,6 +29,12 @@ const BYTES_MAX: u64 = 64 << 20;
 const TRIES: u32 = 60;
 /// How long a server may be silent before the command gives up.
 const SILENT_MAX: Duration = Duration::from_secs(60);
+/// Seconds for which rows are sent again that a full inbox does not take, none of them.
+const FULL_SECONDS_MAX: u64 = 7_200;
+/// The longest pause before they are sent again.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Why a full inbox does not take a row.
+const FULL: &str = "inbox_full";
 /// How long a batch may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -44,8 +50,14 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
     let input = opened(file, &arguments.url)?;
     let agent = ureq::Agent::config_builder().http_status_as_error(false).build();
     let agent = ureq::Agent::new_with_config(agent);
-    let mut sender =
-        Sender { agent, url: &arguments.url, token, batch_bytes: BATCH_BYTES, rejected: 0 };
+    let mut sender = Sender {
+        agent,
+        url: &arguments.url,
+        token,
+        batch_bytes: BATCH_BYTES,
+        rejected: 0,
+        waits: true,
+    };
     let (mut rows, mut batch) = (Rows::new(input, name.clone(), BODY_BYTES_MAX), Batch::default());
     while let Some(row) = rows.next()? {
         match row {
@@ -116,6 +128,15 @@ struct Sender<'a> {
     batch_bytes: usize,
     /// The rows that were not taken.
     rejected: u64,
+    /// Whether it waits for a full inbox. It does so until it has waited in vain.
+    waits: bool,
+}
+
+/// An answer, as it is printed.
+struct Told {
+    line: String,
+    /// Why the row was not taken.
+    reason: Option<String>,
 }
 
 impl Sender<'_> {
@@ -131,9 +152,11 @@ impl Sender<'_> {
         let body = &bytes[first.start..last.end];
         match self.post(body)? {
             Some(answers) => {
-                let shown: String =
-                    answers.lines().map(|answer| self.answer(answer, rows)).collect();
-                show(&shown)
+                let mut told: Vec<Told> =
+                    answers.lines().map(|answer| Told::of(answer, rows)).collect();
+                self.wait_for_room(bytes, rows, &mut told)?;
+                self.rejected += told.iter().filter(|told| told.reason.is_some()).count() as u64;
+                show(&told.into_iter().map(|told| told.line + "\n").collect::<String>())
             }
             None if rows.len() == 1 => {
                 self.reject(*line, format!("the server takes no row of {} bytes", body.len()))
@@ -147,16 +170,47 @@ impl Sender<'_> {
         }
     }
 
-    /// The answer to one of `rows`, as it is printed. The server counts the lines of the batch, and
-    /// people those of the file.
-    fn answer(&mut self, answer: &str, rows: &[(u64, Range<usize>)]) -> String {
-        let Ok(mut rejected) = serde_json::from_str::<Rejected>(answer) else {
-            return format!("{answer}\n");
-        };
-        self.rejected += 1;
-        let row = usize::try_from(rejected.line).ok().and_then(|n| rows.get(n.checked_sub(1)?));
-        rejected.line = row.map_or(rejected.line, |(line, _)| *line);
-        serde_json::to_string(&rejected).unwrap_or_default() + "\n"
+    /// Sends those of `rows` again for which the inbox has no room, until it has taken all of them,
+    /// or none for too long.
+    fn wait_for_room(
+        &mut self,
+        bytes: &[u8],
+        rows: &[(u64, Range<usize>)],
+        told: &mut [Told],
+    ) -> Result<()> {
+        let (mut since, mut pause) = (Instant::now(), Duration::from_secs(1));
+        let mut left = usize::MAX;
+        while self.waits {
+            let is_full = |(_, told): &(_, &mut Told)| told.reason.as_deref() == Some(FULL);
+            let full: Vec<_> = rows.iter().zip(&mut *told).filter(is_full).collect();
+            let url = self.url;
+            if full.is_empty() {
+                break;
+            }
+            if full.len() < left {
+                if left == usize::MAX {
+                    let hours = FULL_SECONDS_MAX / 3600;
+                    tracing::warn!(
+                        "{url}: the inbox is full; tries again for {hours} hours, until \
+                         `pagefold run JOB` has taken it"
+                    );
+                }
+                (left, since, pause) = (full.len(), Instant::now(), Duration::from_secs(1));
+            } else if since.elapsed() >= Duration::from_secs(FULL_SECONDS_MAX) {
+                tracing::warn!("{url}: no run has taken the inbox; rows that it refuses are told");
+                self.waits = false;
+                break;
+            }
+            sleep(pause);
+            pause = PAUSE_MAX.min(2 * pause);
+            let mut again = Batch::default();
+            full.iter().for_each(|((line, row), _)| again.push(*line, &bytes[row.clone()]));
+            let Some(answers) = self.post(&again.bytes)? else { break };
+            for ((_, told), answer) in full.into_iter().zip(answers.lines()) {
+                *told = Told::of(answer, &again.rows);
+            }
+        }
+        Ok(())
     }
 
     /// Prints that the row of a line is too long.
@@ -234,6 +288,20 @@ impl Sender<'_> {
         let status = response.status();
         let body = response.body_mut().with_config().limit(BYTES_MAX).read_to_string()?;
         Ok(Answered { status, retry_after, body })
+    }
+}
+
+impl Told {
+    /// The answer to one of `rows`. The server counts the lines of the batch, and people those of
+    /// the file.
+    fn of(answer: &str, rows: &[(u64, Range<usize>)]) -> Told {
+        let Ok(mut rejected) = serde_json::from_str::<Rejected>(answer) else {
+            return Told { line: answer.to_owned(), reason: None };
+        };
+        let row = usize::try_from(rejected.line).ok().and_then(|n| rows.get(n.checked_sub(1)?));
+        rejected.line = row.map_or(rejected.line, |(line, _)| *line);
+        let line = serde_json::to_string(&rejected).unwrap_or_default();
+        Told { line, reason: Some(rejected.reason) }
     }
 }
 

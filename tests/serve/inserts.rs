@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
+use std::time::Duration;
 
 const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 
@@ -575,6 +576,46 @@ fn memory_is_bounded() {
     server.wait("the sealed file", || has_sealed(&bench));
     bench.run_well(&[]);
     server.wait("room", || server.post("/insert", rows.last().expect("a row")).status == 200);
+    assert!(server.stop().success());
+}
+
+/// `pagefold send` told rows as rejected at once that a full inbox did not take, and the file had
+/// to be sent again. It waits until a run has taken the inbox, says so, and answers stay in order.
+#[test]
+fn a_full_inbox_is_waited_for() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &["--inbox-mib", "1", "--seal-seconds", "1"]);
+    let rows: Vec<Value> =
+        (0..1200).map(|n| row(&format!("http://many.example/{n}"), &unlike(n))).collect();
+    std::fs::write(bench.at("rows.jsonl"), super::lines(&rows)).expect("written");
+    let child = Command::new(crate::workbench::pagefold())
+        .args(["send", &format!("http://{}/insert", server.at), "rows.jsonl"])
+        .current_dir(bench.at(""))
+        .env_remove("RUST_LOG")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let ended = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::SeqCst) {
+                bench.run_well(&[]);
+                thread::sleep(Duration::from_millis(500));
+            }
+        });
+        let output = child.wait_with_output();
+        ended.store(true, Ordering::SeqCst);
+        output.expect("ended")
+    });
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("the inbox is full; tries again"), "{said}");
+    let answers = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(answers.lines().count(), rows.len());
+    for (answer, row) in answers.lines().zip(&rows) {
+        let answer: Value = serde_json::from_str(answer).expect("JSON");
+        assert_eq!((&answer["url"], &answer["inserted"]), (&row["url"], &json!(true)), "{answer}");
+    }
     assert!(server.stop().success());
 }
 
