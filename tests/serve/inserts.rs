@@ -419,6 +419,52 @@ fn what_expires_is_inserted() {
     assert!(contents(&bench).is_subset(&stored));
 }
 
+/// A text whose pages expired before a run could see the file of the inbox was answered as one that
+/// stays, and not inserted, so it was lost. It is inserted when it is sent, also if the inbox
+/// removes the page that would have stayed. Dates of records do not count.
+#[test]
+fn what_expires_before_a_run_can_see_it_is_inserted() {
+    let bench = Bench::new(Path::new("in"), &format!("[pages]\nretain_days = 1\n{INBOX}"));
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let page = |name: &str, number: u64| row(&format!("http://{name}.example/"), &unlike(number));
+    let write = |file: &str, rows: &[Value]| {
+        std::fs::write(bench.at(file), super::lines(rows)).expect("written");
+    };
+    let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    // The pages of this epoch expire in five minutes, those of the next one in a day.
+    write("in/1.jsonl", &[page("a", 1), page("b", 2), page("c", 3)]);
+    bench.run_well(&["--now", &(now - 86_400 + 300).to_string()]);
+    write("in/2.jsonl", &[page("stays", 3)]);
+    bench.run_well(&["--now", &now.to_string()]);
+    let insert = |server: &Server, row: Value| {
+        let answer = server.post("/insert", &row).json();
+        let why = answer["because"].as_array().expect("words");
+        let expires = why.contains(&json!("expires"));
+        (told(&answer, "verdict"), expires, answer["inserted"] == true)
+    };
+    // A run can see at once what this one takes.
+    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    assert_eq!(insert(&server, page("copy", 1)), ("identical".into(), false, false));
+    assert!(server.stop().success());
+    let server = Server::start(&bench, &["--seal-seconds", "3600"]);
+    let checked = server.post("/check", &page("copy", 1)).json();
+    assert!(checked["because"].as_array().expect("words").contains(&json!("expires")));
+    assert_eq!(insert(&server, page("copy", 1)), ("identical".into(), true, true));
+    assert_eq!(insert(&server, page("b", 2)), ("identical".into(), true, true), "seen again");
+    assert!(!insert(&server, page("late", 3)).2, "it has a page that stays");
+    let removal = json!({ "url": "http://stays.example/" });
+    assert_eq!(server.post("/remove", &removal).json()["removed"], true);
+    assert_eq!(insert(&server, page("late", 3)), ("identical".into(), true, true));
+    let mut old = page("old", 4);
+    old["date"] = json!("2001-01-01");
+    assert_eq!(insert(&server, old), ("new".into(), false, true));
+    assert!(server.stop().success());
+    bench.run_well(&["--now", &(now + 600).to_string()]);
+    let urls: Vec<String> = members(&bench).into_keys().collect();
+    let expected = ["b", "copy", "late", "old"].map(|name| format!("http://{name}.example/"));
+    assert_eq!(urls, expected);
+}
+
 /// A text that extraction had only gathered from whole pages is compared once a page has it as its
 /// main text, so an answer about it is provisional.
 #[test]

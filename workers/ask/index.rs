@@ -15,7 +15,7 @@ use crate::job::{Job, clusters};
 use crate::plan::time::now;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
-use crate::store::manifest::Head;
+use crate::store::manifest::{Head, Retention};
 use crate::store::open::OpenSegments;
 use crate::tables::evidence::{damaged, unpack_text};
 use crate::tables::pages::has_expired;
@@ -53,6 +53,8 @@ pub struct Index {
     reading: Vec<u64>,
     /// The time of the head's plan, seconds since 1970.
     logical_time: i64,
+    /// Seconds until a run can read what is inserted now.
+    lead_seconds: i64,
 }
 
 /// What becomes of a text.
@@ -222,7 +224,13 @@ impl Index {
             texts,
             reading: head.manifest.reading().chain([head.manifest.epoch + 1]).collect(),
             logical_time: head.manifest.logical_time,
+            lead_seconds: 0,
         })
+    }
+
+    /// The same for a server that hands to a run so many seconds later what is inserted.
+    pub fn with_lead(self, lead_seconds: i64) -> Index {
+        Index { lead_seconds, ..self }
     }
 
     /// Reads and checks what questions may read and has not been read yet, but for kept texts,
@@ -407,22 +415,35 @@ impl Index {
         Ok(())
     }
 
-    /// Says whether pages that `answer` is about expire with the next epoch, as if it ran now.
+    /// Says whether pages that `answer` is about expire with the next epoch.
     fn lapse(&self, contents: &[Id], answer: &mut Answer) {
-        let pages = &self.job.pages;
-        if contents.is_empty() || pages.retain_days.is_none() && pages.retain_epochs.is_none() {
-            return;
-        }
-        let retention = pages.retention(&self.reading, now().max(self.logical_time));
-        let expires =
-            |doc: &Id| self.tables.page(*doc).is_none_or(|page| has_expired(&page, retention));
-        let all_expire =
-            |content: &Id| self.tables.first_pages(*content, URLS_MAX).iter().all(expires);
-        answer.outlives = contents.iter().all(all_expire);
+        let Some(retention) = self.retention().filter(|_| !contents.is_empty()) else { return };
+        let none = BTreeSet::new();
+        answer.outlives = contents.iter().all(|content| self.expires(*content, &none));
         let representative = self.tables.cluster_of(contents[0]).representative_doc;
-        answer
-            .because
-            .extend((answer.outlives || expires(&representative)).then_some(because::EXPIRES));
+        let expires = self.has_expired(representative, retention);
+        answer.because.extend((answer.outlives || expires).then_some(because::EXPIRES));
+    }
+
+    /// Whether all pages of a content, besides those in `gone`, expire with the next epoch.
+    pub fn expires(&self, content: Id, gone: &BTreeSet<Id>) -> bool {
+        let Some(retention) = self.retention() else { return false };
+        let docs = self.tables.first_pages(content, gone.len() + URLS_MAX);
+        let mut stay = docs.into_iter().filter(|doc| !gone.contains(doc));
+        stay.all(|doc| self.has_expired(doc, retention))
+    }
+
+    /// Which pages the next epoch keeps, if it runs as soon as it can read what is inserted now;
+    /// none if it keeps all.
+    fn retention(&self) -> Option<Retention> {
+        let pages = &self.job.pages;
+        let time = now().saturating_add(self.lead_seconds).max(self.logical_time);
+        let keeps_all = pages.retain_days.is_none() && pages.retain_epochs.is_none();
+        (!keeps_all).then(|| pages.retention(&self.reading, time))
+    }
+
+    fn has_expired(&self, doc: Id, retention: Retention) -> bool {
+        self.tables.page(doc).is_none_or(|page| has_expired(&page, retention))
     }
 
     fn matched(

@@ -39,13 +39,15 @@ pub struct Heads {
     texts: Arc<Texts>,
     /// The segments that are mapped. A head has most of them from the one before.
     open: OpenSegments,
+    /// Seconds until a run can read what is inserted.
+    lead_seconds: i64,
 }
 
 impl Heads {
-    /// For a job.
-    pub fn new(job: Job) -> Result<Heads> {
+    /// For a job, where a run can read after so many seconds what is inserted.
+    pub fn new(job: Job, lead_seconds: i64) -> Result<Heads> {
         let (identity, texts) = (job.identity()?, Arc::new(Texts::new(&job)));
-        Ok(Heads { identity, texts, job, open: OpenSegments::default() })
+        Ok(Heads { identity, texts, job, open: OpenSegments::default(), lead_seconds })
     }
 
     /// The job.
@@ -77,7 +79,7 @@ impl Heads {
         let index = damage::caught(|| {
             Index::open_with(&self.job, &store, &head, self.texts.clone(), &self.open)
         })?;
-        Ok(Opened { store, head, index, place })
+        Ok(Opened { store, head, index: index.with_lead(self.lead_seconds), place })
     }
 
     /// Opens the head after `now` if there is one. Without one it costs three look-ups of names.

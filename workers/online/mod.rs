@@ -149,7 +149,10 @@ impl Online {
     /// can be inserted: what no epoch has taken yet is read again.
     pub fn open(job: Job, inserts: Option<Inserts>) -> Result<Online> {
         let (rows, folder) = (Rows::new(&job.read), job.serve.inbox.clone());
-        let heads = Heads::new(job)?;
+        // One more, as a file is sealed a little later than that.
+        let lead =
+            inserts.filter(|_| folder.is_some()).map(|of| of.seal_after.as_secs() as i64 + 1);
+        let heads = Heads::new(job, lead.unwrap_or(0))?;
         if folder.is_some() && inserts.is_some() {
             heads.make()?;
         }

@@ -199,10 +199,19 @@ impl Overlay {
                 answer.settle(&self.clusters);
             }
         }
-        // The next epoch sees what the inbox has.
-        let is_here = |id: &Id| self.contents.contains_key(id);
-        if is_here(&content) || answer.matches.iter().any(|found| is_here(&found.id)) {
+        // The next epoch sees what the inbox has, and lacks the pages that left.
+        let contents: Vec<Id> = match answer.verdict {
+            Found::Identical => vec![content],
+            _ => answer.matches.iter().map(|found| found.id).collect(),
+        };
+        if contents.iter().any(|id| self.contents.contains_key(id)) {
             answer.outlives = false;
+        } else if !answer.outlives && contents.iter().any(|id| self.left.contains_key(id)) {
+            let none = BTreeSet::new();
+            let left = |id: &Id| self.left.get(id).unwrap_or(&none);
+            answer.outlives = contents.iter().all(|id| index.expires(*id, left(id)));
+            let told = answer.because.contains(&because::EXPIRES);
+            answer.because.extend((answer.outlives && !told).then_some(because::EXPIRES));
         }
         if let Some(page) = self.pages.get(&text.visit.doc).filter(|_| text.url.is_some()) {
             // Whether the record is inserted depends on what its page has now.
