@@ -188,8 +188,9 @@ impl Wanted {
         add(text, Use::Text, *text == default.text, &OTHER_TEXTS);
         add(html, Use::Html, *html == default.html, &[]);
         add(date, Use::Date, *date == default.date, &OTHER_DATES);
-        add(deleted, Use::Deleted, *deleted == default.deleted, &[]);
-        add(op, Use::Op, *op == default.op, &[]);
+        // What may say that pages are gone is not passed by.
+        add(deleted, Use::Deleted, false, &[]);
+        add(op, Use::Op, false, &[]);
         if !score.is_empty() {
             add(score, Use::Score, false, &[]);
         }
