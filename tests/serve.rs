@@ -11,12 +11,16 @@ use std::path::Path;
 
 /// A server and a client.
 mod client;
+/// Dates of what is inserted, and windows in which pages expire.
+mod dates;
 /// Answers that are not provisional are what the next epoch says.
 mod firm;
 /// What is inserted is decided in one order, durable, and taken by the next epoch.
 mod inserts;
 /// Trials of load.
 mod load;
+/// `pagefold send` sends all rows, waits for the server, and tells what was not taken.
+mod sending;
 
 const NDJSON: &str = "application/x-ndjson";
 

@@ -7,24 +7,20 @@ use crate::texts::text;
 use crate::workbench::{Bench, failure, number};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt as _;
+use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
-use std::time::Duration;
 
-const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
+pub(super) const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 
-fn told(value: &Value, key: &str) -> String {
+pub(super) fn told(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
 /// A text that has no word in common with others.
-fn unlike(number: u64) -> String {
+pub(super) fn unlike(number: u64) -> String {
     let mut random = Random::of(number, 7);
     (0..40).map(|_| format!("{:x} ", random.next() >> 24)).collect()
 }
@@ -40,7 +36,7 @@ fn has_sealed(bench: &Bench) -> bool {
 }
 
 /// The exported pages by URL.
-fn members(bench: &Bench) -> BTreeMap<String, Value> {
+pub(super) fn members(bench: &Bench) -> BTreeMap<String, Value> {
     bench.lines("members").into_iter().map(|row| (told(&row, "url"), row)).collect()
 }
 
@@ -353,118 +349,6 @@ fn answers_name_pages_that_are_there() {
     assert!(server.stop().success());
 }
 
-/// A date in the future would be cut by the epoch, so that an older record could hold and a newer
-/// one would be lost. Such a record is not taken.
-#[test]
-fn a_date_in_the_future_is_refused() {
-    let bench = bench(4, INBOX);
-    let server = Server::start(&bench, &[]);
-    let url = "http://future.example/";
-    let late = json!({ "url": url, "text": text(810, 0), "date": "2100-01-01" });
-    assert_eq!(problem(&server.post("/insert", &late), 422)["reason"], "future_date");
-    assert_eq!(problem(&server.post("/remove", &late), 422)["reason"], "future_date");
-    assert_eq!(server.post("/insert", &row(url, &text(811, 0))).json()["inserted"], true);
-    assert!(server.stop().success());
-    bench.run_well(&[]);
-    assert!(members(&bench).contains_key(url));
-}
-
-/// A date that is not understood was dropped without a word, where a run notes it.
-#[test]
-fn a_date_that_is_not_understood_is_noted() {
-    let bench = bench(4, INBOX);
-    let server = Server::start(&bench, &[]);
-    for (number, date, expected) in [
-        (815, "18.05.2024", json!(["bad_date"])),
-        (816, "2024-05-18", json!([])),
-        (817, "", json!([])),
-    ] {
-        let url = format!("http://dated.example/{number}");
-        let row = json!({ "url": url, "text": text(number, 0), "date": date });
-        assert_eq!(server.post("/check", &row).json()["notes"], expected, "{date}");
-        assert_eq!(server.batch("/insert", &[row])[0]["notes"], expected, "{date}");
-    }
-    assert!(server.stop().success());
-}
-
-/// A text whose pages expire with the next epoch is answered as what it is now, says so, and is
-/// inserted: with its last page the text would be gone. A page that is sent again stays.
-#[test]
-fn what_expires_is_inserted() {
-    let bench = bench(8, &format!("[pages]\nretain_epochs = 1\n{INBOX}"));
-    let contents = |bench: &Bench| {
-        members(bench).into_values().map(|row| told(&row, "content")).collect::<BTreeSet<_>>()
-    };
-    let stored = contents(&bench);
-    let server = Server::start(&bench, &[]);
-    let expires = |answer: &Value| {
-        answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")))
-    };
-    let copy = server.post("/insert", &row("http://copy.example/", &text(0, 0))).json();
-    assert_eq!((told(&copy, "verdict"), expires(&copy)), ("identical".into(), true), "{copy}");
-    assert_eq!((&copy["provisional"], &copy["inserted"]), (&json!(true), &json!(true)));
-    // Now the text has a page that stays.
-    let second = server.post("/insert", &row("http://second.example/", &text(0, 0))).json();
-    assert_eq!(
-        (told(&second, "verdict"), &second["inserted"]),
-        ("identical".into(), &json!(false)),
-        "{second}"
-    );
-    let again = server.post("/insert", &row("http://h4.example/4", &text(1, 0))).json();
-    assert_eq!(again["inserted"], true, "{again}");
-    assert!(server.stop().success());
-    bench.run_well(&[]);
-    let left = members(&bench);
-    assert_eq!(left.keys().collect::<Vec<_>>(), ["http://copy.example/", "http://h4.example/4"]);
-    assert!(contents(&bench).is_subset(&stored));
-}
-
-/// A text whose pages expired before a run could see the file of the inbox was answered as one that
-/// stays, and not inserted, so it was lost. It is inserted when it is sent, also if the inbox
-/// removes the page that would have stayed. Dates of records do not count.
-#[test]
-fn what_expires_before_a_run_can_see_it_is_inserted() {
-    let bench = Bench::new(Path::new("in"), &format!("[pages]\nretain_days = 1\n{INBOX}"));
-    std::fs::create_dir_all(bench.at("in")).expect("made");
-    let page = |name: &str, number: u64| row(&format!("http://{name}.example/"), &unlike(number));
-    let write = |file: &str, rows: &[Value]| {
-        std::fs::write(bench.at(file), super::lines(rows)).expect("written");
-    };
-    let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-    // The pages of this epoch expire in five minutes, those of the next one in a day.
-    write("in/1.jsonl", &[page("a", 1), page("b", 2), page("c", 3)]);
-    bench.run_well(&["--now", &(now - 86_400 + 300).to_string()]);
-    write("in/2.jsonl", &[page("stays", 3)]);
-    bench.run_well(&["--now", &now.to_string()]);
-    let insert = |server: &Server, row: Value| {
-        let answer = server.post("/insert", &row).json();
-        let why = answer["because"].as_array().expect("words");
-        let expires = why.contains(&json!("expires"));
-        (told(&answer, "verdict"), expires, answer["inserted"] == true)
-    };
-    // A run can see at once what this one takes.
-    let server = Server::start(&bench, &["--seal-seconds", "1"]);
-    assert_eq!(insert(&server, page("copy", 1)), ("identical".into(), false, false));
-    assert!(server.stop().success());
-    let server = Server::start(&bench, &["--seal-seconds", "3600"]);
-    let checked = server.post("/check", &page("copy", 1)).json();
-    assert!(checked["because"].as_array().expect("words").contains(&json!("expires")));
-    assert_eq!(insert(&server, page("copy", 1)), ("identical".into(), true, true));
-    assert_eq!(insert(&server, page("b", 2)), ("identical".into(), true, true), "seen again");
-    assert!(!insert(&server, page("late", 3)).2, "it has a page that stays");
-    let removal = json!({ "url": "http://stays.example/" });
-    assert_eq!(server.post("/remove", &removal).json()["removed"], true);
-    assert_eq!(insert(&server, page("late", 3)), ("identical".into(), true, true));
-    let mut old = page("old", 4);
-    old["date"] = json!("2001-01-01");
-    assert_eq!(insert(&server, old), ("new".into(), false, true));
-    assert!(server.stop().success());
-    bench.run_well(&["--now", &(now + 600).to_string()]);
-    let urls: Vec<String> = members(&bench).into_keys().collect();
-    let expected = ["b", "copy", "late", "old"].map(|name| format!("http://{name}.example/"));
-    assert_eq!(urls, expected);
-}
-
 /// A text that extraction had only gathered from whole pages is compared once a page has it as its
 /// main text, so an answer about it is provisional.
 #[test]
@@ -625,46 +509,6 @@ fn memory_is_bounded() {
     assert!(server.stop().success());
 }
 
-/// `pagefold send` told rows as rejected at once that a full inbox did not take, and the file had
-/// to be sent again. It waits until a run has taken the inbox, says so, and answers stay in order.
-#[test]
-fn a_full_inbox_is_waited_for() {
-    let bench = bench(8, INBOX);
-    let server = Server::start(&bench, &["--inbox-mib", "1", "--seal-seconds", "1"]);
-    let rows: Vec<Value> =
-        (0..1200).map(|n| row(&format!("http://many.example/{n}"), &unlike(n))).collect();
-    std::fs::write(bench.at("rows.jsonl"), super::lines(&rows)).expect("written");
-    let child = Command::new(crate::workbench::pagefold())
-        .args(["send", &format!("http://{}/insert", server.at), "rows.jsonl"])
-        .current_dir(bench.at(""))
-        .env_remove("RUST_LOG")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("started");
-    let ended = AtomicBool::new(false);
-    let output = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !ended.load(Ordering::SeqCst) {
-                bench.run_well(&[]);
-                thread::sleep(Duration::from_millis(500));
-            }
-        });
-        let output = child.wait_with_output();
-        ended.store(true, Ordering::SeqCst);
-        output.expect("ended")
-    });
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("the inbox is full; tries again"), "{said}");
-    let answers = String::from_utf8(output.stdout).expect("UTF-8");
-    assert_eq!(answers.lines().count(), rows.len());
-    for (answer, row) in answers.lines().zip(&rows) {
-        let answer: Value = serde_json::from_str(answer).expect("JSON");
-        assert_eq!((&answer["url"], &answer["inserted"]), (&row["url"], &json!(true)), "{answer}");
-    }
-    assert!(server.stop().success());
-}
-
 /// One server has the inbox. Another one answers questions only if it is asked to.
 #[test]
 fn one_server_has_the_inbox() {
@@ -706,66 +550,6 @@ fn a_store_begins_with_a_server() {
     assert_eq!(members(&bench).len(), 20);
 }
 
-/// What `pagefold send` with these arguments prints, and its exit code.
-fn sent(bench: &Bench, arguments: &[&str]) -> (Option<i32>, Vec<Value>, String) {
-    let mut command = Command::new(crate::workbench::pagefold());
-    let output =
-        command.arg("send").args(arguments).current_dir(bench.at("")).output().expect("started");
-    let lines = String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
-    (output.status.code(), lines, failure(&output.stderr))
-}
-
-/// A row over the limit of a body ended `pagefold send` after a minute, and the rows around it were
-/// lost. It is told as rejected by its line, in its place, and all others are sent, also where the
-/// server takes less than a batch has.
-#[test]
-fn rows_that_are_too_large_are_told() {
-    let bench = bench(8, &format!("[read.limits]\nline_bytes_max = 100000\n{INBOX}"));
-    let server = Server::start(&bench, &[]);
-    let long = |number: u64, bytes: usize| {
-        let words = unlike(number);
-        words.repeat(bytes / words.len() + 1)
-    };
-    let rows: Vec<Value> = (0..40)
-        .map(|n| {
-            let text = match n {
-                11 => long(n, 120_000),
-                23 => long(n, 17 << 20),
-                30..35 => long(n, 30_000),
-                _ => unlike(n),
-            };
-            row(&format!("http://large.example/{n}"), &text)
-        })
-        .collect();
-    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-    std::fs::write(bench.at("rows.jsonl"), text).expect("written");
-    let (code, lines, said) =
-        sent(&bench, &[&format!("http://{}/insert", server.at), "rows.jsonl"]);
-    assert_eq!((code, lines.len()), (Some(65), rows.len()), "{said}");
-    assert!(said.contains("rows.jsonl: 2 rows not taken"), "{said}");
-    for (at, (line, row)) in lines.iter().zip(&rows).enumerate() {
-        if at == 11 || at == 23 {
-            assert_eq!(
-                (&line["verdict"], &line["reason"], &line["line"]),
-                (&json!("rejected"), &json!("long_line"), &json!(at + 1)),
-                "{line}"
-            );
-        } else {
-            assert_eq!((&line["url"], &line["inserted"]), (&row["url"], &json!(true)), "{line}");
-        }
-    }
-    // Only a batch has parts.
-    let body = rows[11].to_string();
-    for (form, in_parts) in [("application/json", false), ("application/x-ndjson", true)] {
-        let said = problem(&server.send("POST", "/check", form, body.as_bytes()), 413);
-        assert_eq!(told(&said, "detail").contains("in parts"), in_parts, "{said}");
-    }
-    assert!(server.stop().success());
-}
-
 /// The fields of a row were sorted on their way to the inbox, and a row that its date made longer
 /// than a line of a run was no body that is too large. It is kept byte for byte, or refused by 413.
 #[test]
@@ -802,147 +586,4 @@ fn a_row_of_the_inbox_is_as_it_came() {
     assert_eq!(kept, format!("{one}\n{}\n", two.replace(", ", ",  ")));
     bench.run_well(&[]);
     assert_eq!(members(&bench).len(), 2);
-}
-
-/// The lines in answers of `pagefold send` began anew with each batch. They are those of the file,
-/// blank ones counted.
-#[test]
-fn lines_are_those_of_the_file() {
-    let bench = bench(8, INBOX);
-    let server = Server::start(&bench, &[]);
-    let wrong = [3, 501, 502, 777, 1203];
-    let text: String = (1..=1203)
-        .map(|line| match line {
-            line if wrong.contains(&line) => "no json\n".to_owned(),
-            line if line % 10 == 0 => "\n".to_owned(),
-            line => format!("{}\n", row(&format!("http://lines.example/{line}"), &text(line, 0))),
-        })
-        .collect();
-    std::fs::write(bench.at("rows.jsonl"), text).expect("written");
-    let (code, lines, said) = sent(&bench, &[&format!("http://{}/check", server.at), "rows.jsonl"]);
-    assert_eq!((code, lines.len()), (Some(65), 1203 - 120), "{said}");
-    assert!(said.contains("5 rows not taken"), "{said}");
-    let rejected = lines.iter().filter_map(|line| line["line"].as_u64());
-    assert_eq!(rejected.collect::<Vec<_>>(), wrong);
-    assert!(server.stop().success());
-}
-
-/// `pagefold send` was silent for a minute where no server answered, so nobody knew why it took so
-/// long. It says at once what it waits for.
-#[test]
-fn waiting_is_told() {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("free");
-    let mut child = Command::new(crate::workbench::pagefold())
-        .args(["send", &format!("http://{free}/check")])
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("started");
-    child.stdin.take().expect("piped").write_all(b"{}\n").expect("written");
-    let mut line = String::new();
-    let mut said = BufReader::new(child.stderr.take().expect("piped"));
-    said.read_line(&mut line).expect("readable");
-    // Only the error at the end has an exit code.
-    assert!(failure(&line).is_empty() && line.contains("tries again for a minute"), "{line}");
-    assert!(line.contains(&format!("http://{free}/check: Connection refused;")), "{line}");
-    child.kill().expect("killed");
-    child.wait().expect("ended");
-}
-
-/// `-` was taken for a file of that name. It is stdin, for `send` and for `query`.
-#[test]
-fn a_dash_is_stdin() {
-    let bench = bench(8, "");
-    let server = Server::start(&bench, &[]);
-    let url = format!("http://{}/check", server.at);
-    for arguments in [&["send", &url, "-"][..], &["query", "job.toml", "-", "--json"]] {
-        let mut child = Command::new(crate::workbench::pagefold())
-            .args(arguments)
-            .current_dir(bench.at(""))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("started");
-        // One that reads a file of that name has ended.
-        let _ = child.stdin.take().expect("piped").write_all(asked(1)[0].to_string().as_bytes());
-        let output = child.wait_with_output().expect("ended");
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(told(&answer, "verdict"), "identical", "{arguments:?}");
-    }
-    assert!(server.stop().success());
-}
-
-/// A compressed file was sent as it is, and hundreds of rows of it were rejected. Nothing is sent,
-/// and the message has the command that unpacks it, which works.
-#[test]
-fn a_compressed_file_is_told() {
-    let bench = bench(8, "");
-    let server = Server::start(&bench, &[]);
-    let rows: String = asked(12).iter().map(|row| format!("{row}\n")).collect();
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(rows.as_bytes()).expect("in memory");
-    std::fs::write(bench.at("my rows.gz"), encoder.finish().expect("in memory")).expect("written");
-    let packed = zstd::encode_all(rows.as_bytes(), 1).expect("in memory");
-    std::fs::write(bench.at("rows.zst"), packed).expect("written");
-    let url = format!("http://{}/check", server.at);
-    for (file, wanted) in [
-        ("my rows.gz", format!("`gzip -dc < 'my rows.gz' | pagefold send {url}`")),
-        ("rows.zst", format!("`zstd -dc < rows.zst | pagefold send {url}`")),
-    ] {
-        let (code, lines, said) = sent(&bench, &[&url, file]);
-        assert_eq!((code, lines.len()), (Some(65), 0), "{said}");
-        assert!(said.contains(&wanted), "{said}");
-        if file.ends_with("gz") {
-            let advised = said.split('`').nth(1).expect("a command");
-            let advised = advised.replace("pagefold", "\"$0\"");
-            let output = Command::new("sh")
-                .args(["-ec", &advised, &crate::workbench::pagefold()])
-                .current_dir(bench.at(""))
-                .output()
-                .expect("started");
-            assert_eq!(output.stdout.split(|byte| *byte == b'\n').count(), 13, "{output:?}");
-        }
-    }
-    assert!(server.stop().success());
-}
-
-/// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
-/// told by the exit code. To send all again inserts nothing twice.
-#[test]
-fn rows_are_sent_from_a_file() {
-    let bench = bench(8, INBOX);
-    std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
-    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600))
-        .expect("set");
-    let server = Server::start(&bench, &["--token-file", "token"]);
-    let rows: Vec<Value> =
-        (0..1200).map(|n| row(&format!("http://sent.example/{n}"), &unlike(n))).collect();
-    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-    std::fs::write(bench.at("rows.jsonl"), text.trim_end()).expect("written");
-    std::fs::write(bench.at("bad.jsonl"), format!("{}\n\nno json\n", rows[0])).expect("written");
-    let url = |path: &str| format!("http://{}{path}", server.at);
-    let send = |arguments: &[&str]| {
-        let (code, lines, _) = sent(&bench, arguments);
-        (code, lines)
-    };
-    for expected in ["new", "identical"] {
-        let (code, lines) = send(&[&url("/insert"), "rows.jsonl", "--token-file", "token"]);
-        assert_eq!((code, lines.len()), (Some(0), rows.len()));
-        for (line, row) in lines.iter().zip(&rows) {
-            assert_eq!(
-                (&line["url"], told(line, "verdict").as_str()),
-                (&row["url"], expected),
-                "{line}"
-            );
-        }
-    }
-    let (code, lines) = send(&[&url("/check"), "bad.jsonl", "--token-file", "token"]);
-    assert_eq!((code, lines.len(), told(&lines[1], "verdict")), (Some(65), 2, "rejected".into()));
-    assert_eq!(send(&[&url("/check"), "rows.jsonl"]).0, Some(77));
-    assert_eq!(send(&[&url("/else"), "rows.jsonl", "--token-file", "token"]).0, Some(64));
-    assert!(server.stop().success());
-    bench.run_well(&[]);
-    assert_eq!(members(&bench).len(), 8 + rows.len());
 }
