@@ -6,6 +6,7 @@
 use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::differences::{Difference, of_numbers, of_words, settle};
 use crate::confirm::edits::Span;
+use crate::confirm::numbers::of_other_signs;
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
 use serde::Serialize;
@@ -102,7 +103,14 @@ impl<'t> Kinds<'t> {
         };
         let kinds: Vec<PartKind> =
             found.iter().enumerate().map(|(at, span)| kind(at, span)).collect();
-        Some(Kinds { texts, lengths, spans: found.into_iter().zip(kinds).collect() })
+        let signs = match options.facts >= Facts::Numbers {
+            true => of_other_signs(a, b, &found),
+            false => Vec::new(),
+        };
+        let mut spans: Vec<_> = found.into_iter().zip(kinds).collect();
+        spans.extend(signs.into_iter().map(|span| (span, PartKind::Number)));
+        spans.sort_by_key(|(span, _)| (span.a.start, span.b.start));
+        Some(Kinds { texts, lengths, spans })
     }
 
     /// Makes furniture a fact if hardly anything stands beside what is left out of each text: of a

@@ -688,6 +688,27 @@ mod tests {
         assert!(verdict(&advert("会计"), &advert("厨师"), &names).0);
     }
 
+    /// Another currency, unit, share, year or half of a day is another fact, though one character or
+    /// mark differs; a sign that is left out is none.
+    #[test]
+    fn facts_of_one_mark() {
+        let options = Options::default();
+        let rest = "据介绍，相关部门表示将继续做好各项工作，切实保障群众利益不受任何影响。";
+        for (a, b, reason) in [
+            ("公司售价¥49起", "公司售价$49起", Reason::Numerals),
+            ("利率上升了5%左右", "利率上升了5‰左右", Reason::Numerals),
+            ("the fine is $900 000 now", "the fine is €900 000 now", Reason::Numerals),
+            ("全长约5公里左右", "全长约5公斤左右", Reason::Words),
+            ("计划今年完成建设", "计划明年完成建设", Reason::Words),
+            ("the shop opens at 3 pm there", "the shop opens at 3 am there", Reason::Words),
+        ] {
+            let of = |fact: &str| format!("{rest}{fact}。{rest}");
+            assert_eq!(verdict(&of(a), &of(b), &options), (false, reason), "{a}");
+        }
+        let of = |price: &str| format!("{rest}公司售价{price}起。{rest}");
+        assert!(verdict(&of("¥49"), &of("49"), &options).0);
+    }
+
     /// A headline or a date line alone is a text of its own: words in front of it make another one,
     /// and its date is a fact. Both cost nothing around a longer text.
     #[test]

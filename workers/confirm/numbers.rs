@@ -5,6 +5,7 @@
 //! compared by value. The rule that refuses a pair for them is in the table of `confirm/mod.rs`.
 
 use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens};
+use crate::confirm::edits::Span;
 use crate::confirm::words;
 use crate::text::characters::is_han;
 use std::ops::Range;
@@ -199,6 +200,44 @@ const UNITS: [&str; 28] = [
     "kg", "g", "mg", "t", "km", "m", "cm", "mm", "l", "ml", "w", "kw", "mw", "kwh", "v", "a", "gb",
     "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
 ];
+
+/// Signs of money, which stand before a number, and of shares, which stand behind it.
+const MONEY: [char; 7] = ['$', '€', '£', '¥', '₩', '₹', '₽'];
+const SHARES: [char; 2] = ['%', '‰'];
+
+/// The sign of money before the token at `at`, and the sign of a share behind it.
+fn signs(tokens: &Tokens<'_>, at: usize) -> [Option<char>; 2] {
+    let before = tokens.gap(at).trim_end().chars().next_back();
+    let behind = tokens.gap(at + 1).chars().next();
+    [before.filter(|c| MONEY.contains(c)), behind.filter(|c| SHARES.contains(c))]
+}
+
+/// The numbers between `spans` that both texts have, but of another currency or share: `$5` and
+/// `€5`. A sign that one text lacks changes nothing. Marks are no tokens, so no span has them.
+pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+    let has = |tokens: &Tokens<'_>| tokens.text.contains(MONEY) || tokens.text.contains(SHARES);
+    if !has(a) || !has(b) {
+        return Vec::new();
+    }
+    let is_other = |i: usize, j: usize| {
+        let pairs = signs(a, i).into_iter().zip(signs(b, j));
+        is_digit(a.token(i)) && pairs.into_iter().any(|(x, y)| x.is_some() && y.is_some() && x != y)
+    };
+    let ends = spans.iter().map(|span| (span.a.clone(), span.b.clone()));
+    let (mut found, mut from) = (Vec::new(), (0, 0));
+    for (x, y) in ends.chain([(a.len()..a.len(), b.len()..b.len())]) {
+        let equal = (from.0..x.start).zip(from.1..y.start).filter(|(i, j)| is_other(*i, *j));
+        found.extend(equal.map(|(i, j)| Span { a: i..i + 1, b: j..j + 1 }));
+        from = (x.end, y.end);
+    }
+    found
+}
+
+/// The number at `at` with its signs.
+pub fn with_signs(tokens: &Tokens<'_>, at: usize) -> String {
+    let [before, behind] = signs(tokens, at).map(|sign| sign.map(String::from).unwrap_or_default());
+    format!("{before}{}{behind}", tokens.token(at))
+}
 
 /// Words before a number with a point that is no version.
 const QUANTITIES: [&str; 22] = [

@@ -5,6 +5,7 @@ use crate::confirm::Options;
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
+use crate::confirm::numbers::with_signs;
 use serde::Serialize;
 
 /// A place where two texts differ, with some of what stands around it in the first.
@@ -81,7 +82,11 @@ fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
         Some((end, _)) => format!("{}…", &tail[..end]),
         None => tail.to_owned(),
     };
-    let [a, b] = [a.passage(&span.a), b.passage(&span.b)].map(shortened);
+    let [x, y] = [a.passage(&span.a), b.passage(&span.b)];
+    let [a, b] = match x == y {
+        true => [with_signs(a, span.a.start), with_signs(b, span.b.start)],
+        false => [shortened(x), shortened(y)],
+    };
     Part { kind, before, a, b, after }
 }
 
@@ -130,6 +135,7 @@ mod tests {
         let read = |times: u32| format!("{body} 阅读 {times}");
         assert_eq!(kinds(&read(1234), &read(98)), own(PartKind::Furniture, "1234", "98"));
         assert_eq!(kinds("阅读 1234", "阅读 98"), own(PartKind::Number, "1234", "98"));
+        assert_eq!(kinds("定价¥49起售", "定价 $49 起售"), own(PartKind::Number, "¥49", "$49"));
         let long = "很".repeat(900);
         let cut = parts(&format!("{body} {long} 7"), &format!("{body} 7"), &Options::default())
             .expect("aligned");

@@ -88,13 +88,14 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
     })
 }
 
-/// Whether two tokens of one or two Latin letters name two things, as `c` and `d` behind `vitamin`.
-/// One letter in place of another is no article.
+/// Whether two tokens of one or two Latin letters name two things, as `c` and `d` behind `vitamin`
+/// and the halves of a day. One letter in place of another is no article.
 pub fn are_short_names(a: &str, b: &str) -> bool {
     let is_short =
         |token: &str| token.len() <= 2 && token.bytes().all(|byte| byte.is_ascii_alphabetic());
     let letters = a.len() == 1 && b.len() == 1;
-    is_short(a) && is_short(b) && (letters || !holds_together(a) && !holds_together(b))
+    let of_day = matches!((a, b), ("am", "pm") | ("pm", "am"));
+    is_short(a) && is_short(b) && (letters || of_day || !holds_together(a) && !holds_together(b))
 }
 
 #[cfg(test)]
