@@ -51,9 +51,13 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
             return Err(unread("is new, or changed since the store read it"));
         };
         if !history.holds(&input) {
-            let why = "was read by an epoch that a rollback undid, so the store has none of its pages; name other \
-                       [read] inputs, or let `pagefold rollback JOB EPOCH --forget-inputs` and a run read it again";
-            return Err(Error::new(Kind::NoInput, format!("{}: {why}", input.shown())));
+            let line = format!(
+                "{}: was read by an epoch that a rollback undid, so the store has none of its pages; \
+                 name other [read] inputs, or let `pagefold rollback JOB EPOCH --forget-inputs`, with \
+                 the epoch before it was read, and a run read it again",
+                input.shown()
+            );
+            return Err(Error::new(Kind::NoInput, line));
         }
         if history.is_read_otherwise(last, &input)? {
             let why = "was read with other [read.fields] or [read.limits]";

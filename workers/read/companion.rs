@@ -164,6 +164,10 @@ impl Companion {
         let what = format!("{} is {}", path.display(), self.what());
         match self.remedy(path) {
             Some(remedy) => format!("{what}, which is not read as it is: run {remedy}"),
+            None if path.extension().is_some_and(|of| of.eq_ignore_ascii_case("html")) => format!(
+                "{what}: HTML is read from WARC, or from rows of JSON lines and Parquet with the \
+                 fields `url` and `html`"
+            ),
             None => format!("{what}: name the files of the crawl, or their folder"),
         }
     }

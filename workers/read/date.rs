@@ -74,6 +74,22 @@ pub fn since_1970(count: i64) -> Option<i64> {
         .find_map(|unit| seconds(count.div_euclid(unit)))
 }
 
+/// A whole number as a date: digits that are a date of the years 1900 to 2199, as databases write
+/// days, are that date. All others count since 1970, see [`since_1970`].
+///
+/// ```
+/// use workers::read::date::{number, parse};
+///
+/// assert_eq!(number(20_240_518), parse("2024-05-18"));
+/// assert_eq!(number(1_209_588_505), Some(1_209_588_505));
+/// ```
+pub fn number(count: i64) -> Option<i64> {
+    let text = count.to_string();
+    let may_be_date = matches!(text.len(), 4 | 6 | 8 | 12 | 14..=18)
+        && text[..4].parse().is_ok_and(|year| YEARS.contains(&year));
+    digits(&text).filter(|_| may_be_date).or_else(|| since_1970(count))
+}
+
 /// `YYYYMMDDhhmmss`, which may be cut short or have a fraction.
 fn digits(text: &str) -> Option<i64> {
     let part = |from: usize, none: i8| match text.get(from..from + 2) {
@@ -165,6 +181,18 @@ mod tests {
         ] {
             assert_eq!(parse(text), parse(full), "{text}");
             assert!(parse(text).is_some(), "{text}");
+        }
+    }
+
+    /// A number is read as its digits are as a text; a day was taken for seconds of 1970, and an
+    /// older record held.
+    #[test]
+    fn numbers() {
+        for digits in ["2024", "202405", "20240518", "202405181030", "20240518103000"] {
+            assert_eq!(number(digits.parse().unwrap()), parse(digits), "{digits}");
+        }
+        for count in [0, -1, 20_241_399, 99_991_231, 1_700_000_000, 1_700_000_000_123, i64::MAX] {
+            assert_eq!(number(count), since_1970(count), "{count}");
         }
     }
 

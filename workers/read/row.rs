@@ -72,9 +72,9 @@ impl<'a> FieldRow<'a> {
         let url = self.key(place)?;
         let (value, _) = self.take(Use::Date);
         let date = match &value {
-            Value::Integer(count) => date::since_1970(*count),
+            Value::Integer(count) => date::number(*count),
             Value::Float(count) if count.abs() < i64::MAX as f64 => {
-                date::since_1970(count.floor() as i64)
+                date::number(count.floor() as i64)
             }
             Value::Seconds(seconds) => date::seconds(*seconds),
             Value::Text(text) => date::parse(text),
@@ -154,7 +154,10 @@ impl<'a> FieldRow<'a> {
                     };
                     return Err(Item::reject(missing, why));
                 }
-                (_, name) => return Err(bad_field(name)),
+                (_, name) => {
+                    let why = format!("`{name}` is no text and no whole number of 64 bits");
+                    return Err(Item::reject("bad_field", why));
+                }
             }
         }
         if self.wanted.key == PageKey::Url { url(whole.as_bytes()) } else { key(whole) }
