@@ -49,6 +49,22 @@ fn files_of_others_stay() {
     }
 }
 
+/// Metrics in a folder of inputs were refused, and written all the same: the next run read them as
+/// crawl.
+#[test]
+fn refused_metrics_are_not_written() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), CRAWL).expect("written");
+    for more in [[].as_slice(), &["--profile=in/1.jsonl"]] {
+        let metrics = ["--metrics=in/m.prom"];
+        let output = bench.run(&[metrics.as_slice(), more].concat());
+        assert_eq!(output.status.code(), Some(64), "{output:?}");
+        assert!(failure(&output.stderr).contains("in/m.prom"), "{output:?}");
+        assert!(!bench.at("in/m.prom").exists());
+    }
+}
+
 /// A run that would replace somebody else's `summary.json` says so before it works.
 #[test]
 fn files_beside_the_tables_stay() {

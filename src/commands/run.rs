@@ -86,11 +86,10 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let started = Instant::now();
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
-    watch.read_job(&job);
+    watch.read_job(&job)?;
     let inputs_max = unattended.inputs_max(&job)?;
     clock(arguments)?;
     trace::check_place(arguments, &job)?;
-    watch.check_place(&job)?;
     if let Some(path) = &arguments.cluster {
         cluster_file::read(path)?;
     }

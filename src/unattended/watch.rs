@@ -45,21 +45,23 @@ impl Watch {
     }
 
     /// Takes the metrics file and the URL from the job file, unless the command line sets them.
-    pub fn read_job(&mut self, job: &Job) {
+    ///
+    /// # Errors
+    ///
+    /// `Usage` or `Output` if the metrics would replace a file of others, or be read as crawl. They
+    /// are then written nowhere.
+    pub fn read_job(&mut self, job: &Job) -> Result<()> {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
         let mut ping = lock(&self.ping);
         *ping = ping.take().or_else(|| job.output.ping.clone().map(Ping::new));
         drop(ping);
         self.job = Some(job.clone());
-    }
-
-    /// Checks before the run of `job` that the metrics replace no file of others.
-    pub fn check_place(&self, job: &Job) -> Result<()> {
         let Some(path) = &self.metrics else { return Ok(()) };
-        match job.output.metrics.as_ref() == Some(path) {
+        let checked = match job.output.metrics.as_ref() == Some(path) {
             true => ours::check(path, metrics::MARK, "or name another file as [output] metrics"),
             false => ours::check_named("--metrics", path, metrics::MARK, job),
-        }
+        };
+        checked.inspect_err(|_| self.metrics = None)
     }
 
     /// The run holds the store's lock.
