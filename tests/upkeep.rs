@@ -107,6 +107,20 @@ fn a_snapshot_that_lacks_much_is_refused() {
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
 }
 
+/// A write that failed left a complete snapshot of one file without a byte, and all pages went.
+#[test]
+fn a_snapshot_without_a_byte_is_refused() {
+    let bench = bench("");
+    let complete = ["--set", "read.complete=true"];
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 9)).expect("written");
+    assert_eq!(run(&bench, NOW, &complete).0, Some(0));
+    std::fs::write(bench.at("in/1.jsonl"), "").expect("written");
+    let (code, _, err) = run(&bench, NOW + DAY, &complete);
+    assert_eq!(code, Some(66), "{err}");
+    assert!(err.contains("not one byte") && err.contains("all its pages would go"), "{err}");
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (1, 9));
+}
+
 /// Half of the pages are lacking, half of these have expired besides. The guard saw a quarter.
 #[test]
 fn the_guard_sees_expired_pages_that_a_snapshot_lacks() {

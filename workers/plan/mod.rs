@@ -351,9 +351,11 @@ fn snapshot(
 ) -> Result<Found> {
     let all = all.into_iter().filter_map(|input| examiner.digested(input).transpose());
     let all: Vec<Input> = all.collect::<Result<_>>()?;
-    if all.is_empty() {
+    // A write that failed leaves a file without a byte.
+    if all.iter().all(|input| input.bytes == 0) {
+        let what = if all.is_empty() { "no input" } else { "not one byte in the inputs" };
         let line = format!(
-            "no input of the complete snapshot of `{}`: all its pages would go",
+            "{what} of the complete snapshot of `{}`: all its pages would go",
             job.read.source
         );
         return Err(Error::new(Kind::NoInput, line));
