@@ -267,8 +267,8 @@ impl Online {
         Ok(self.read()?.overlay.is_stored(&opened.index, content))
     }
 
-    /// What becomes of a record, which is inserted if its text is new, or new to its page, or all
-    /// pages that have it expire with the next epoch, or `always`.
+    /// What becomes of a record, which is inserted if its text is new, new to its page or folds with
+    /// none, or all pages that have it expire with the next epoch, or `always`.
     pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
@@ -288,7 +288,7 @@ impl Online {
                 }
                 let (answer, after) =
                     state.overlay.decide(&opened.index, &text, of_head.clone())?;
-                if answer.is_known() && !state.overlay.changes(&opened.index, &text.visit) {
+                if answer.is_known() && !state.overlay.is_own(&opened.index, &text) {
                     return Ok(self.decision(answer, false, after));
                 }
             }
@@ -300,8 +300,8 @@ impl Online {
                 continue;
             }
             let (mut answer, after) = state.overlay.decide(&opened.index, &text, of_head)?;
-            let changes = state.overlay.changes(&opened.index, &text.visit);
-            if answer.is_known() && !changes && !always {
+            let is_own = state.overlay.is_own(&opened.index, &text);
+            if answer.is_known() && !is_own && !always {
                 return Ok(self.decision(answer, false, after));
             }
             if !state.overlay.holds(&opened.index, &text.visit)

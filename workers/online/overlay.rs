@@ -277,10 +277,13 @@ impl Overlay {
         }
     }
 
-    /// Whether a record gives the live page of its URL another text.
-    pub fn changes(&self, index: &Index, visit: &Visit) -> bool {
-        let content = self.content_of(index, visit.doc);
-        content.is_some_and(|content| content != visit.content) && self.holds(index, visit)
+    /// Whether a record of a known text is to be inserted: it gives the live page of its URL another
+    /// text, or its text folds with none, so that each page of it stands alone.
+    pub fn is_own(&self, index: &Index, text: &Text) -> bool {
+        let content = self.content_of(index, text.visit.doc);
+        (content.is_some() || text.says_little)
+            && content != Some(text.visit.content)
+            && self.holds(index, &text.visit)
     }
 
     /// The content that the page of `doc` has now; none if there is no such page.
