@@ -406,6 +406,21 @@ fn another_page_changes_who_leads() {
     }
 }
 
+/// Files beside the crawl that a run passes by waited for ever.
+#[test]
+fn what_a_run_passes_by_does_not_wait() {
+    let bench = bench("");
+    deliver(&bench, "1.jsonl", &[("http://a.example/x".into(), text(1, 0))]);
+    std::fs::write(bench.at("in/index.cdxj"), "org,example)/ 20240101000000 {}\n")
+        .expect("written");
+    std::fs::write(bench.at("in/readme.txt"), "a crawl of 2024\n").expect("written");
+    let state = || json(&bench.pagefold("status", &["--json"]))["state"]["inputs"].clone();
+    bench.run_well(&[]);
+    assert_eq!((state()["files"].as_u64(), state()["waiting"].as_u64()), (Some(1), Some(0)));
+    deliver(&bench, "2.jsonl", &[("http://a.example/y".into(), text(2, 0))]);
+    assert_eq!((state()["files"].as_u64(), state()["waiting"].as_u64()), (Some(2), Some(1)));
+}
+
 /// Asking leaves no trace: neither `explain`, `query`, `status` nor `run --dry-run` changes a file
 /// of the store or of the results, nor makes one.
 #[test]

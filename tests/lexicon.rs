@@ -167,13 +167,16 @@ fn mistakes() {
     };
     let lexicon = "`pagefold lexicon JOB --out FILE` makes one";
     fails("run", &["--set", "signatures=[{kind=\"i_match\"}]"], 78, &["i_match: lexicon", lexicon]);
-    fails(
-        "run",
-        &["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"],
-        66,
-        &["gone.tsv", lexicon],
-    );
-    fails("run", &["--set", "features.idf=\"gone.tsv\""], 66, &["gone.tsv", lexicon]);
+    // The advice led to a file of another kind, which was taken and meant nothing.
+    for (set, kind) in [
+        ("signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]", "i-match"),
+        ("features.idf=\"gone.tsv\"", "idf"),
+        ("features.stop_words=\"gone.tsv\"", "stop-words"),
+        ("extract.furniture=\"gone.tsv\"", "furniture"),
+    ] {
+        let advice = format!("`pagefold lexicon JOB --kind {kind} --out FILE` makes one");
+        fails("run", &["--set", set], 66, &["gone.tsv", &advice]);
+    }
     fails("lexicon", &[], 64, &["--out"]);
     fails("lexicon", &["--out", "x.tsv", "--sample", "0"], 64, &["--sample"]);
     fails("lexicon", &["--out", "in"], 64, &["--out in", "folder"]);

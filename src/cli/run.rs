@@ -24,7 +24,8 @@ pub struct Start {
     #[arg(long, value_name = "DIR", value_parser = values::place())]
     pub to: Option<PathBuf>,
     /// A sample: read at most N records of each input. The store is of the sample for good; a run
-    /// of all is refused on it, and `pagefold rebuild` makes it whole.
+    /// of all is refused on it, and `pagefold rebuild` makes it whole. With --to the job in DIR has
+    /// the limit: take `records_max` out of it first.
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub limit: Option<u32>,
 }

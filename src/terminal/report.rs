@@ -20,7 +20,7 @@ use workers::job::Job;
 use workers::plan::Plan;
 use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::examine;
-use workers::plan::inputs::Input;
+use workers::plan::inputs::{self, Input};
 use workers::read::PageKey;
 use workers::store::durable;
 use workers::store::manifest::Head;
@@ -471,6 +471,9 @@ pub fn nothing_due(
     let read_otherwise = read_otherwise.as_deref();
     idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
         let mut inputs = match not_consumed {
+            [] if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
+                "no file is where [read] inputs names them".to_owned()
+            }
             [] => "every input is consumed".to_owned(),
             paths => format!("{}, until they or [read] change", barren(paths)),
         };

@@ -88,6 +88,11 @@ const CHANGES: [(&str, Change); 4] = [
     }),
 ];
 
+/// Whether other spellings of a canonical URL are tried. A key of a job's own has none.
+pub fn has_spellings(canonical: &str) -> bool {
+    Url::parse(canonical).is_ok_and(|url| url.has_host())
+}
+
 /// `url` itself, then the other spellings, those with the fewest changes first.
 fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
     let own = canonical_url(url);

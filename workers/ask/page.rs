@@ -5,7 +5,7 @@
 use crate::ask::history::{self, Step};
 use crate::ask::index::Index;
 use crate::ask::keep::{Kept, kept};
-use crate::ask::nearest::{Nearest, nearest};
+use crate::ask::nearest::{Nearest, has_spellings, nearest};
 use crate::ask::tables::{Cluster, time};
 use crate::document::{Id, canonical_url, hex};
 use crate::error::{Error, Kind, Result};
@@ -101,9 +101,11 @@ pub struct Gone {
 pub fn find(index: &Index, url: &str) -> Result<Nearest> {
     nearest(&index.tables, url).ok_or_else(|| {
         let asked = canonical_url(url).canonical;
-        let tried =
-            "http and https, with and without www., a slash at the end and the query were tried";
-        Error::new(Kind::NoInput, format!("{asked}: the store has no such page; {tried}"))
+        let tried = match has_spellings(&asked) {
+            true => "; http and https, with and without www., a slash at the end and the query were tried",
+            false => ", and other spellings are tried of URLs with a scheme and a host alone",
+        };
+        Error::new(Kind::NoInput, format!("{asked}: the store has no such page{tried}"))
     })
 }
 

@@ -9,6 +9,7 @@ use crate::job::Job;
 use crate::plan;
 use crate::plan::consumed::History;
 use crate::plan::inputs::{self, Input};
+use crate::read;
 use crate::store::manifest::{Head, Op};
 use crate::store::table::Row;
 use crate::store::{Store, entries};
@@ -74,7 +75,7 @@ pub struct Last {
 /// The inputs of the job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Waiting {
-    /// The files that the job names.
+    /// The files that the job names and a run does not pass by.
     pub files: u64,
     /// Those that are not as they were when they were consumed. A run reads them, unless their
     /// bytes are known.
@@ -153,15 +154,20 @@ fn last(head: &Head) -> Last {
     }
 }
 
-/// The inputs that are not consumed as they are, by their size, times and inode.
+/// The inputs that are not consumed as they are, by their size, times and inode. Files that a run
+/// passes by, such as indexes of a crawl, are none.
 fn waiting(job: &Job, store: &Store, head: &Head) -> Result<Waiting> {
     let history = History::read(job, store, Some(head))?;
     let mut waiting = Waiting::default();
     for path in inputs::find(&job.read.inputs)? {
         // A file that goes while the folder is listed is none.
         let Ok(input) = Input::stat(&path) else { continue };
+        let is_consumed = history.is_as_it_was(&input);
+        if !is_consumed && matches!(read::companion(&path, input.bytes), Ok(Some(_))) {
+            continue;
+        }
         waiting.files += 1;
-        if !history.is_as_it_was(&input) {
+        if !is_consumed {
             waiting.waiting += 1;
             waiting.waiting_bytes += input.bytes;
         }

@@ -49,10 +49,10 @@ pub struct Labels {
 /// The fields of a line.
 #[derive(Deserialize)]
 struct LabelLine {
-    url: Option<String>,
+    url: Option<Value>,
     label: Option<Value>,
-    a: Option<String>,
-    b: Option<String>,
+    a: Option<Value>,
+    b: Option<Value>,
     same: Option<bool>,
     kind: Option<String>,
 }
@@ -91,6 +91,15 @@ struct Reading {
     rows: u64,
     /// Whether URLs are keys, which are taken as they are.
     are_keys: bool,
+}
+
+/// A value as a text. A corpus has ids that are numbers, and a run reads them as well.
+fn named(what: &str, value: Value) -> std::result::Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(format!("a {what} that is neither a text nor a number")),
+    }
 }
 
 impl Reading {
@@ -149,22 +158,19 @@ impl Reading {
         if self.rows > ROWS_MAX as u64 {
             return Err(format!("more than {ROWS_MAX} rows"));
         }
-        if let (Some(url), Some(label)) = (&row.url, row.label) {
-            let label = match label {
-                Value::String(label) => label,
-                Value::Number(label) => label.to_string(),
-                _ => return Err("a label that is neither text nor a number".into()),
-            };
+        if let (Some(url), Some(label)) = (row.url, row.label) {
+            let (url, label) = (named("URL", url)?, named("label", label)?);
             let next = self.label_numbers.len() as u32;
             let label = *self.label_numbers.entry(label).or_insert(next);
-            let place = self.place(url)? as usize;
+            let place = self.place(&url)? as usize;
             match self.labels.get(place) {
                 None => self.labels.push(label),
                 Some(before) if *before == label => {}
                 Some(_) => return Err(format!("another label for {url}")),
             }
-        } else if let (Some(a), Some(b)) = (&row.a, &row.b) {
-            let (x, y) = (self.place(a)?, self.place(b)?);
+        } else if let (Some(a), Some(b)) = (row.a, row.b) {
+            let (a, b) = (named("URL", a)?, named("URL", b)?);
+            let (x, y) = (self.place(&a)?, self.place(&b)?);
             if x == y {
                 return Err(format!("a page and itself: {a}"));
             }
@@ -280,6 +286,20 @@ mod tests {
         for bytes in [gzip.finish().expect("written"), zstd, [BOM, ROWS.as_bytes()].concat()] {
             assert_eq!(of(&bytes).expect("sound"), plain);
         }
+    }
+
+    /// Ids that are numbers, with which a run is content, were no labels.
+    #[test]
+    fn ids_that_are_numbers() {
+        let rows =
+            |id: &str| format!("{{\"url\":{id},\"label\":1}}\n{{\"url\":\"x\",\"label\":1}}");
+        for id in ["7", "-7", "18446744073709551615"] {
+            let labels = of(rows(id).as_bytes()).expect("sound");
+            assert_eq!(labels, of(rows(&format!("\"{id}\"")).as_bytes()).expect("sound"), "{id}");
+        }
+        let pair = of(b"{\"a\":7,\"b\":8}").expect("sound");
+        assert_eq!(pair.truth, Truth::Listed(vec![(0, 1)]));
+        assert!(of(rows("[]").as_bytes()).is_err());
     }
 
     /// A pair is the same in either order and counts once.

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 impl Job {
     /// The identity configuration, which is fixed for a store.
     pub fn identity(&self) -> Result<Value> {
-        let digest = |path: &Option<PathBuf>| -> Result<Option<String>> {
+        let digest = |path: &Option<PathBuf>, kind: &str| -> Result<Option<String>> {
             let Some(path) = path else { return Ok(None) };
-            Ok(Some(blake3::hash(&features::frozen(path)?).to_hex().to_string()))
+            Ok(Some(blake3::hash(&features::frozen(path, kind)?).to_hex().to_string()))
         };
         // An explicit default is the same configuration as an absent key.
         let bands = self.simhash.bands.filter(|bands| *bands != self.simhash.k as usize + 1);
@@ -28,8 +28,8 @@ impl Job {
             "unit": self.features.unit,
             "characters": self.features.characters,
             "weight": self.features.weight,
-            "idf": digest(&self.features.idf)?,
-            "stop_words": digest(&self.features.stop_words)?,
+            "idf": digest(&self.features.idf, "idf")?,
+            "stop_words": digest(&self.features.stop_words, "stop-words")?,
             "features_min": self.features.features_min,
         });
         // Stores that were built before there was such a file lack the key.
@@ -40,7 +40,7 @@ impl Job {
         let extracted = json!({ "main_text": main_text, "html_bytes_max": html_bytes_max });
         let mut identity = json!({
             "canonical_url": document::CANONICAL_URL_VERSION,
-            "extract": { "version": extract::VERSION, "options": extracted, "furniture": digest(furniture)?, "lines": furniture::VERSION },
+            "extract": { "version": extract::VERSION, "options": extracted, "furniture": digest(furniture, "furniture")?, "lines": furniture::VERSION },
             "normalize": { "version": normalize::VERSION, "options": self.normalize },
             "features": features,
             "little": little::VERSION,

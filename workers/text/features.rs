@@ -136,7 +136,7 @@ impl Featurizer {
             options.idf.as_deref().map(|path| Idf::read(path, normal)).transpose()?.map(Arc::new);
         let stop_words = match &options.stop_words {
             Some(path) => {
-                let text = read(path)?;
+                let text = read(path, "stop-words")?;
                 let words = text.lines().filter(|line| !line.starts_with('#'));
                 words.map(|word| word_key(word, normal)).collect()
             }
@@ -279,7 +279,7 @@ pub(crate) struct Idf {
 impl Idf {
     /// Reads the file at `path`, whose words are normalised as texts.
     pub(crate) fn read(path: &Path, normal: &normalize::Options) -> Result<Idf> {
-        let text = read(path)?;
+        let text = read(path, "idf")?;
         let mut lines = text.lines().zip(1..).skip_while(|(line, _)| line.starts_with('#'));
         let counted = |line: &str| {
             let (word, count) = line.split_once('\t')?;
@@ -322,12 +322,14 @@ fn word_key(word: &str, normal: &normalize::Options) -> u64 {
     word_hash(&out)
 }
 
-/// The bytes of a frozen file that a job names. If it is missing, the error says how to make one.
-pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
+/// The bytes of a frozen file that a job names. If it is missing, the error says how to make one of
+/// this `kind`: the file of another kind may be read, too, and means nothing then.
+pub(crate) fn frozen(path: &Path, kind: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
             let line = format!(
-                "{}: no such file; `pagefold lexicon JOB --out FILE` makes one",
+                "{}: no such file; `pagefold lexicon JOB --kind {kind} --out FILE` makes one, of a job \
+                 that does not name it yet",
                 path.display()
             );
             Error::new(Kind::NoInput, line)
@@ -337,8 +339,8 @@ pub(crate) fn frozen(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The same as text.
-pub(crate) fn read(path: &Path) -> Result<String> {
-    String::from_utf8(frozen(path)?)
+pub(crate) fn read(path: &Path, kind: &str) -> Result<String> {
+    String::from_utf8(frozen(path, kind)?)
         .map_err(|_| Error::new(Kind::Config, format!("{}: not UTF-8", path.display())))
 }
 

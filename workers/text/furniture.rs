@@ -75,7 +75,7 @@ impl Furniture {
     /// If it cannot be read, or a line is not `host<TAB>number<TAB>line`.
     pub fn read(path: &Path, options: &normalize::Options) -> Result<Furniture> {
         let (mut known, mut normal) = (Known::default(), String::new());
-        let text = features::read(path)?;
+        let text = features::read(path, "furniture")?;
         for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.starts_with('#')) {
             let mut parts = line.splitn(3, '\t');
             let (Some(host), Some(Ok(_)), Some(line)) =

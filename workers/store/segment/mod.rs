@@ -487,7 +487,10 @@ mod tests {
                         Ok(())
                     });
                     if let Err(error) = read {
-                        assert!(error.to_string().contains("run `pagefold verify`"), "{error}");
+                        assert!(
+                            error.to_string().contains("run `pagefold verify --full`"),
+                            "{error}"
+                        );
                         ended += 1;
                     } else {
                         same += 1;

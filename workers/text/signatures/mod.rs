@@ -179,7 +179,7 @@ impl Options {
                 json!({ "version": sentences::VERSION, "options": options })
             }
             Options::IMatch(options) => {
-                let bytes = frozen(&options.lexicon)?;
+                let bytes = frozen(&options.lexicon, "i-match")?;
                 // The file's content is the identity, not its path.
                 let digest = PathBuf::from(blake3::hash(&bytes).to_hex().to_string());
                 json!({ "version": i_match::VERSION, "options": i_match::Options { lexicon: digest, ..options.clone() } })
