@@ -9,6 +9,7 @@
 //! bounds of 5-gram sketches >= similarity_min, and
 //!   replaced facts do not matter                           accepted   sketch
 //!   both long: by facts alone, as below, else              accepted   sketch
+//!   (unless the texts repeat few symbols: see [`repetitive`])
 //! else, if both texts are kept (only now are they read):
 //!   5-grams below every rule's minimum                     refused    coverage_refused, or
 //!                                                                     shingles_refused
@@ -37,6 +38,7 @@ pub mod lcs;
 pub mod numbers;
 pub mod parts;
 pub mod prepared;
+pub mod repetitive;
 pub mod template;
 pub mod texts;
 pub mod words;
@@ -379,6 +381,7 @@ fn by_sketches(
         return Ok(Verdict::refuse(0, Reason::SketchRefused));
     };
     let (_, all_long, facts_matter) = lengths(a, b, options);
+    let repetitive = repeat_themselves(a, b);
     let long_floor = if all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
     let hopeless =
         |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
@@ -390,6 +393,7 @@ fn by_sketches(
     if let Some(long) = long
         && long.band(options.similarity_min) == Band::Clear
         && !facts_matter
+        && !repetitive
     {
         return Ok(Verdict::accept(long.similarity, Reason::Sketch));
     }
@@ -407,13 +411,20 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     if let Some(x) = a.prepared()
         && let Some(y) = b.prepared()
     {
-        let is_clear =
-            |alike: &Alike| all_long && alike.band(options.similarity_min) == Band::Clear;
-        if let Some(alike) = long.filter(is_clear) {
-            return by_facts(&x, &y, alike.similarity, options);
-        }
         let floor = if by_long_alone { long_floor } else { 0 };
-        return by_whole_text(&x, &y, (all_long, facts_matter), floor, options);
+        let verdict = match long.filter(|alike| alike.band(options.similarity_min) == Band::Clear) {
+            Some(alike) if !facts_matter => Verdict::accept(alike.similarity, Reason::Sketch),
+            Some(alike) if all_long => by_facts(&x, &y, alike.similarity, options),
+            _ => by_whole_text(&x, &y, (all_long, facts_matter), floor, options),
+        };
+        if verdict.accepted
+            && repeat_themselves(a, b)
+            && let Some(similarity) = repetitive::unlike(x.passages(), y.passages())
+        {
+            let reason = if all_long { Reason::ShinglesRefused } else { Reason::CoverageRefused };
+            return Verdict::refuse(similarity, reason);
+        }
+        return verdict;
     }
     let reaches = |alike: Option<Alike>, min| alike.filter(|alike| alike.similarity >= min);
     match reaches(long, options.similarity_min).or(reaches(short, options.short_similarity_min)) {
@@ -423,6 +434,12 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
         Some(alike) => Verdict::accept(alike.similarity, Reason::Sketch),
         None => Verdict::refuse(estimate.similarity, Reason::SketchRefused),
     }
+}
+
+/// Whether the 5-grams of one of them say too little.
+fn repeat_themselves(a: &impl Evidence, b: &impl Evidence) -> bool {
+    repetitive::repeats_itself(a.chars(), &a.sketches())
+        || repetitive::repeats_itself(b.chars(), &b.sketches())
 }
 
 /// The characters of the longer text, whether both are long, and whether replaced facts matter.
@@ -707,6 +724,36 @@ mod tests {
         }
         let of = |price: &str| format!("{rest}公司售价{price}起。{rest}");
         assert!(verdict(&of("¥49"), &of("49"), &options).0);
+    }
+
+    /// Any two long texts of few symbols have the same 5-grams, and passed for copies whatever their
+    /// lengths. Copies of such texts share passages, too, with some letters replaced.
+    #[test]
+    fn texts_of_few_symbols() {
+        let mut state = 7u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for symbols in ["acgt", "01", "wdl", "0123456789 "] {
+            let symbols: Vec<char> = symbols.chars().collect();
+            let mut of = |length: usize| -> String {
+                (0..length).map(|_| symbols[random(symbols.len() as u64) as usize]).collect()
+            };
+            let (a, b, longer) = (of(9_000), of(9_000), of(60_000));
+            let options = Options { facts: Facts::Off, ..Options::default() };
+            assert!(!verdict(&a, &b, &options).0, "{symbols:?}");
+            assert!(!verdict(&a, &longer, &options).0, "{symbols:?}");
+            let mut edited: Vec<char> = a.chars().collect();
+            edited.iter_mut().step_by(200).for_each(|letter| *letter = symbols[0]);
+            let edited: String = edited.into_iter().collect();
+            assert!(verdict(&a, &edited, &options).0, "{symbols:?}");
+        }
+        let line = "to be or not to be that is the question whether it is nobler in the mind to \
+            suffer the slings and arrows of outrageous fortune or to take arms. ";
+        let play = line.repeat(200);
+        let copy = play.replacen("question", "matter", 3);
+        assert!(verdict(&play, &copy, &Options::default()).0);
     }
 
     /// A headline or a date line alone is a text of its own: words in front of it make another one,

@@ -205,10 +205,10 @@ const UNITS: [&str; 28] = [
 const MONEY: [char; 7] = ['$', '€', '£', '¥', '₩', '₹', '₽'];
 const SHARES: [char; 2] = ['%', '‰'];
 
-/// The sign of money before the token at `at`, and the sign of a share behind it.
-fn signs(tokens: &Tokens<'_>, at: usize) -> [Option<char>; 2] {
-    let before = tokens.gap(at).trim_end().chars().next_back();
-    let behind = tokens.gap(at + 1).chars().next();
+/// The sign of money before the tokens of `range`, and the sign of a share behind them.
+fn signs(tokens: &Tokens<'_>, range: &Range<usize>) -> [Option<char>; 2] {
+    let before = tokens.gap(range.start).trim_end().chars().next_back();
+    let behind = tokens.gap(range.end).chars().next();
     [before.filter(|c| MONEY.contains(c)), behind.filter(|c| SHARES.contains(c))]
 }
 
@@ -219,24 +219,32 @@ pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Spa
     if !has(a) || !has(b) {
         return Vec::new();
     }
-    let is_other = |i: usize, j: usize| {
-        let pairs = signs(a, i).into_iter().zip(signs(b, j));
-        is_digit(a.token(i)) && pairs.into_iter().any(|(x, y)| x.is_some() && y.is_some() && x != y)
+    let other = |i: usize, j: usize| {
+        // At the first digit of a number.
+        if !is_digit(a.token(i)) || joins(a, i) {
+            return None;
+        }
+        let digits = (i + 1..a.len()).take_while(|at| joins(a, *at)).count() + 1;
+        let span = Span { a: i..i + digits, b: j..(j + digits).min(b.len()) };
+        let pairs = signs(a, &span.a).into_iter().zip(signs(b, &span.b));
+        let is_other = |(x, y): (Option<char>, Option<char>)| x.zip(y).is_some_and(|(x, y)| x != y);
+        pairs.into_iter().any(is_other).then_some(span)
     };
     let ends = spans.iter().map(|span| (span.a.clone(), span.b.clone()));
     let (mut found, mut from) = (Vec::new(), (0, 0));
     for (x, y) in ends.chain([(a.len()..a.len(), b.len()..b.len())]) {
-        let equal = (from.0..x.start).zip(from.1..y.start).filter(|(i, j)| is_other(*i, *j));
-        found.extend(equal.map(|(i, j)| Span { a: i..i + 1, b: j..j + 1 }));
+        let equal = (from.0..x.start).zip(from.1..y.start);
+        found.extend(equal.filter_map(|(i, j)| other(i, j)));
         from = (x.end, y.end);
     }
     found
 }
 
-/// The number at `at` with its signs.
-pub fn with_signs(tokens: &Tokens<'_>, at: usize) -> String {
-    let [before, behind] = signs(tokens, at).map(|sign| sign.map(String::from).unwrap_or_default());
-    format!("{before}{}{behind}", tokens.token(at))
+/// The number in the tokens of `range` with its signs.
+pub fn with_signs(tokens: &Tokens<'_>, range: &Range<usize>) -> String {
+    let [before, behind] =
+        signs(tokens, range).map(|sign| sign.map(String::from).unwrap_or_default());
+    format!("{before}{}{behind}", tokens.passage(range))
 }
 
 /// Words before a number with a point that is no version.

@@ -84,7 +84,7 @@ fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
     };
     let [x, y] = [a.passage(&span.a), b.passage(&span.b)];
     let [a, b] = match x == y {
-        true => [with_signs(a, span.a.start), with_signs(b, span.b.start)],
+        true => [with_signs(a, &span.a), with_signs(b, &span.b)],
         false => [shortened(x), shortened(y)],
     };
     Part { kind, before, a, b, after }

@@ -7,6 +7,7 @@
 //! What is kept changes no verdict.
 
 use crate::confirm::alignment::{TOKENS_MAX, Tokens};
+use crate::confirm::repetitive;
 use crate::document::Id;
 use crate::text::hash::BuildAsIs;
 use crate::text::letters::Letters;
@@ -23,6 +24,8 @@ pub const PREPARED_BYTES_MAX: usize = 1 << 26;
 pub struct Prepared {
     /// The shingles by which long texts are compared, once they are asked for.
     shingles: OnceCell<Vec<u64>>,
+    /// The passages by which texts of few symbols are compared, once they are asked for.
+    passages: OnceCell<Vec<u64>>,
     /// The tokens; none if there are too many to be aligned.
     pub tokens: Option<Tokens<'static>>,
 }
@@ -30,12 +33,13 @@ pub struct Prepared {
 impl Prepared {
     /// Prepares a normalised text.
     pub fn of(text: String) -> Prepared {
-        let shingles = OnceCell::new();
+        let (shingles, passages) = (OnceCell::new(), OnceCell::new());
         // A text of fewer bytes is kept with its tokens, and shingled when it has to be.
         if text.len() > TOKENS_MAX {
             shingles.get_or_init(|| shingles_of(&text));
+            passages.get_or_init(|| repetitive::passages(&Letters::of(&text)));
         }
-        Prepared { shingles, tokens: Tokens::of(text) }
+        Prepared { shingles, passages, tokens: Tokens::of(text) }
     }
 
     /// The shingles by which long texts are compared.
@@ -44,11 +48,18 @@ impl Prepared {
         self.shingles.get_or_init(|| shingles_of(text()))
     }
 
+    /// The passages by which texts of few symbols are compared.
+    pub fn passages(&self) -> &[u64] {
+        let text = || self.tokens.as_ref().map_or("", |tokens| &*tokens.text);
+        self.passages.get_or_init(|| repetitive::passages(&Letters::of(text())))
+    }
+
     fn bytes(&self) -> usize {
         let chars = self.tokens.as_ref().map_or(0, |tokens| tokens.chars(0..tokens.len()));
         // There are at most as many as characters.
         let shingles = self.shingles.get().map_or(chars, Vec::len) * size_of::<u64>();
-        shingles + self.tokens.as_ref().map_or(0, Tokens::bytes)
+        let passages = self.passages.get().map_or(0, Vec::len) * size_of::<u64>();
+        shingles + passages + self.tokens.as_ref().map_or(0, Tokens::bytes)
     }
 }
 
