@@ -12,8 +12,8 @@ mod random;
 use std::time::Instant;
 
 use crate::random::Random;
-use workers::candidates::bands::{Bands, all_pairs, new_against_stored};
-use workers::candidates::hamming::{Kernel, Scratch, within_plain};
+use workers::candidates::bands::Bands;
+use workers::candidates::hamming::{Kernel, Scratch, within};
 use workers::document::Id;
 use workers::fold::buckets::near;
 use workers::fold::groups::{GroupTouch, Touched};
@@ -67,10 +67,10 @@ impl Found {
     }
 }
 
-/// The baseline: sorts by band and compares all pairs of a bucket with a scalar popcount.
-fn plain_buckets(values: &[u64]) -> Found {
+/// Calls `visit` with each bucket of each band of 16 bits, sorted by radix, and with the bands
+/// before it.
+fn for_each_bucket(values: &[u64], mut visit: impl FnMut(&[u64], u64, &[u64])) {
     let masks: Vec<u64> = (0..4).map(|band| 0xffff << (16 * band)).collect();
-    let mut found = Found::default();
     let (mut from, mut to) = (values.to_vec(), vec![0; values.len()]);
     for band in 0..4 {
         for shift in [16 * band, 16 * band + 8] {
@@ -84,18 +84,48 @@ fn plain_buckets(values: &[u64]) -> Found {
             }
             std::mem::swap(&mut from, &mut to);
         }
-        for bucket in from.chunk_by(|a, b| (a ^ b) >> (16 * band) & 0xffff == 0) {
-            within_plain(bucket, 3, 0xffff << (16 * band), &masks[..band], &mut |a, b| {
-                found.add(a, b)
-            });
+        for bucket in from.chunk_by(|a, b| (a ^ b) & masks[band] == 0) {
+            visit(bucket, masks[band], &masks[..band]);
         }
     }
+}
+
+/// The baseline compares all pairs of a bucket with a scalar popcount.
+#[allow(unsafe_code, reason = "a form for processors with popcount")]
+fn plain_buckets(values: &[u64]) -> Found {
+    #[inline(always)]
+    fn compare(bucket: &[u64], earlier: &[u64], found: &mut Found) {
+        for (at, &a) in bucket.iter().enumerate() {
+            for &b in &bucket[at + 1..] {
+                let differs = |mask: &u64| (a ^ b) & mask != 0;
+                if (a ^ b).count_ones() <= 3 && earlier.iter().all(differs) {
+                    found.add(a, b);
+                }
+            }
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "popcnt")]
+    fn compare_popcnt(bucket: &[u64], earlier: &[u64], found: &mut Found) {
+        compare(bucket, earlier, found);
+    }
+    let mut found = Found::default();
+    for_each_bucket(values, |bucket, _, earlier| {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("popcnt") {
+            // SAFETY: the feature was detected.
+            return unsafe { compare_popcnt(bucket, earlier, &mut found) };
+        }
+        compare(bucket, earlier, &mut found);
+    });
     found
 }
 
-fn ours(values: &[u64], bands: &Bands, kernel: Kernel) -> Found {
-    let mut found = Found::default();
-    all_pairs(values, bands, &mut Scratch::with_kernel(kernel), &mut |a, b| found.add(a, b));
+fn ours(values: &[u64], kernel: Kernel) -> Found {
+    let (mut found, scratch) = (Found::default(), &mut Scratch::with_kernel(kernel));
+    for_each_bucket(values, |bucket, band, earlier| {
+        within(bucket, 3, band, earlier, scratch, &mut |a, b| found.add(a, b));
+    });
     found
 }
 
@@ -116,12 +146,11 @@ fn seconds<T>(run: impl FnOnce() -> T) -> (f64, T) {
 }
 
 fn compare(name: &str, values: &[u64], rounds: usize, with_plain: bool) {
-    let bands = Bands::new(3, None).expect("k = 3 is supported");
     let mut least = vec![f64::INFINITY; Kernel::available().len() + 1];
     let mut found = Vec::new();
     for _ in 0..rounds {
         for (kernel, least) in Kernel::available().into_iter().zip(&mut least) {
-            let (time, pairs) = seconds(|| ours(values, &bands, kernel));
+            let (time, pairs) = seconds(|| ours(values, kernel));
             *least = least.min(time);
             found.push(pairs);
         }
@@ -322,8 +351,8 @@ fn scan(new: &[u64], stored: &[u64]) -> Found {
 }
 
 /// Compares new fingerprints with stored ones: as the stage `buckets` does it over mapped segments
-/// of so many runs, opened anew in each round, including pairs among the new ones; against sorted
-/// slices in memory; and, if asked for, by a scan of the stored ones.
+/// of so many runs, opened anew in each round, including pairs among the new ones; and, if asked
+/// for, by a scan of the stored ones.
 fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_scan: bool) {
     let bands = Bands::new(3, None).expect("k = 3 is supported");
     let mut stored = fingerprints(new + stored, 0);
@@ -339,10 +368,9 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
     touched.sort_unstable();
     let tables = Stored::write(&stored, runs, &bands);
     stored.retain(|&value| history(value, runs).1.is_none());
-    let mut within = Found::default();
-    all_pairs(&new, &bands, &mut Scratch::new(), &mut |a, b| within.add(a, b));
+    let among_new = ours(&new, Kernel::fastest());
 
-    let mut least = [f64::INFINITY; 3];
+    let mut least = [f64::INFINITY; 2];
     let mut found = Vec::new();
     let mut keep = |form: usize, (time, pairs): (f64, Found)| {
         least[form] = least[form].min(time);
@@ -351,33 +379,18 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
     for _ in 0..rounds {
         keep(0, seconds(|| tables.near(&touched, &bands)));
         if with_scan {
-            keep(2, seconds(|| scan(&new, &stored).plus(within)));
+            keep(1, seconds(|| scan(&new, &stored).plus(among_new)));
         }
     }
-    drop(tables);
-    let sorted_keys = |band| {
-        let mut keys: Vec<u64> = stored.iter().map(|&value| bands.key(band, value)).collect();
-        keys.sort_unstable();
-        keys
-    };
-    let slices: Vec<Vec<u64>> = (0..bands.count()).map(sorted_keys).collect();
-    for _ in 0..rounds {
-        let mut pairs = within;
-        let scratch = &mut Scratch::new();
-        let run =
-            || new_against_stored(&new, &slices, &bands, scratch, &mut |a, b| pairs.add(a, b));
-        let time = seconds(run).0;
-        keep(1, (time, pairs));
-    }
     assert!(found.iter().all(|pairs| *pairs == found[0]), "forms differ: {found:?}");
-    let [mapped, slices, scan] = least;
+    let [mapped, scan] = least;
     print!(
         "{} new against {} stored in {runs} runs, {} pairs: ",
         new.len(),
         stored.len(),
         found[0].0
     );
-    print!("mapped {mapped:.4} s, slices {slices:.4} s");
+    print!("mapped {mapped:.4} s");
     println!(
         "{}",
         if with_scan {

@@ -10,19 +10,26 @@
 //! `Options`). Where the paper permutes k groups of bits in front of a table,
 //! we put one band in front and divide large buckets once more: see [`crate::candidates::hamming`].
 
-use crate::candidates::hamming::{self, Digit, Scratch};
-use crate::gallop::gallop;
 use crate::text::hash::GOLDEN_RATIO;
 
 /// The largest supported distance k: nine bands of 7 or 8 bits.
 pub const K_MAX: u32 = 8;
 
-/// Bits of a bucket number that one step of partitioning uses. 256 streams of writes at a time fit
-/// the first-level cache and its TLB.
-const STEP_BITS: u32 = 8;
-
 /// A division of 64 bits into contiguous bands, from the lowest bit up, whose widths differ by at
 /// most one bit.
+///
+/// ```
+/// use workers::candidates::bands::Bands;
+///
+/// // Four bands of 16 bits find all pairs within 3 bits.
+/// let bands = Bands::new(3, None)?;
+/// assert_eq!((bands.count(), bands.width(0)), (4, 16));
+/// // These two differ in the second band alone, so they share the bucket of the first.
+/// let [a, b] = [0x0123_4567_89ab_cdef, 0x0123_4567_89ab_cdef ^ 0b111 << 20];
+/// assert_eq!(bands.bucket(0, bands.key(0, a)), bands.bucket(0, bands.key(0, b)));
+/// assert_ne!(bands.bucket(1, bands.key(1, a)), bands.bucket(1, bands.key(1, b)));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bands {
     k: u32,
@@ -106,7 +113,7 @@ impl Bands {
         key & self.key_fixed(b)
     }
 
-    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of [`hamming::within`]
+    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of [`crate::candidates::hamming::within`]
     /// on keys.
     ///
     /// Two keys of one bucket differ in as many bits as their fingerprints, so a bucket is searched
@@ -115,7 +122,7 @@ impl Bands {
         self.bands[b].top()
     }
 
-    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of [`hamming::within`]
+    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of [`crate::candidates::hamming::within`]
     /// on keys.
     pub fn key_earlier(&self, b: usize) -> Vec<u64> {
         let rotation = self.bands[b].rotation();
@@ -168,130 +175,11 @@ impl Band {
     }
 }
 
-/// Emits every pair of distinct `fingerprints` within `bands.k()` bits, each once, in no particular
-/// order.
-///
-/// Needs 8 bytes for each fingerprint and the scratch memory of the largest bucket.
-///
-/// ```
-/// use workers::candidates::bands::{Bands, all_pairs};
-/// use workers::candidates::hamming::Scratch;
-///
-/// // Four bands of 16 bits find all pairs within 3 bits.
-/// let bands = Bands::new(3, None)?;
-/// assert_eq!((bands.count(), bands.width(0)), (4, 16));
-/// let (a, b, far) = (0x0123_4567_89ab_cdef, 0x0123_4567_89ab_cdef ^ 0b111 << 30, 0xffff_0000);
-/// let mut pairs = Vec::new();
-/// all_pairs(&[a, b, far], &bands, &mut Scratch::new(), &mut |x, y| pairs.push((x, y)));
-/// assert!(pairs == [(a, b)] || pairs == [(b, a)]);
-/// # Ok::<(), String>(())
-/// ```
-pub fn all_pairs<F: FnMut(u64, u64)>(
-    fingerprints: &[u64],
-    bands: &Bands,
-    scratch: &mut Scratch,
-    emit: &mut F,
-) {
-    let mut parts = Parts::default();
-    for (b, &band) in bands.bands.iter().enumerate() {
-        let (fixed, earlier) = (bands.key_fixed(b), bands.key_earlier(b));
-        let mut emit = |a, b| emit(band.unkey(a), band.unkey(b));
-        parts.for_each_bucket(fingerprints, band, |_, bucket| {
-            hamming::within(bucket, bands.k, fixed, &earlier, scratch, &mut emit);
-        });
-    }
-}
-
-/// Emits every pair (new, stored) within `bands.k()` bits, each once, in no particular order.
-///
-/// `stored` has for each band the sorted keys of the stored fingerprints. The new ones are divided
-/// into buckets and merged with them by galloping. Panics if there are not as many sets of keys as
-/// bands.
-pub fn new_against_stored<F: FnMut(u64, u64)>(
-    new: &[u64],
-    stored: &[impl AsRef<[u64]>],
-    bands: &Bands,
-    scratch: &mut Scratch,
-    emit: &mut F,
-) {
-    assert_eq!(stored.len(), bands.count(), "one sorted set of keys for each band");
-    let mut parts = Parts::default();
-    for (b, (&band, stored)) in bands.bands.iter().zip(stored).enumerate() {
-        let (fixed, earlier) = (bands.key_fixed(b), bands.key_earlier(b));
-        let mut emit = |new, old| emit(band.unkey(new), band.unkey(old));
-        let mut rest = stored.as_ref();
-        parts.for_each_bucket(new, band, |range, bucket| {
-            rest = &rest[gallop(rest.len(), 0, |at| rest[at] < *range.start())..];
-            let (old, after) = rest.split_at(gallop(rest.len(), 0, |at| rest[at] <= *range.end()));
-            rest = after;
-            hamming::between(bucket, old, bands.k, fixed, &earlier, scratch, &mut emit);
-        });
-    }
-}
-
-/// Keys partitioned by bucket, in two steps of [`STEP_BITS`]: all keys by the high bits, then one
-/// part after another by the low bits, while the part is in the second-level cache.
-#[derive(Default)]
-struct Parts {
-    high: Vec<u64>,
-    low: Vec<u64>,
-    high_ends: Vec<usize>,
-    low_ends: Vec<usize>,
-}
-
-impl Parts {
-    /// Calls `visit` with the keys of each non-empty bucket and their range, in ascending order.
-    ///
-    /// In a band wider than two steps, buckets with the same top bits are visited together.
-    fn for_each_bucket(
-        &mut self,
-        fingerprints: &[u64],
-        band: Band,
-        mut visit: impl FnMut(std::ops::RangeInclusive<u64>, &[u64]),
-    ) {
-        let high_bits = band.width.min(STEP_BITS);
-        let low_bits = (band.width - high_bits).min(STEP_BITS);
-        let high = top_digit(0, high_bits);
-        let keys = fingerprints.iter().map(|&fingerprint| band.key(fingerprint));
-        self.high_ends.clear();
-        hamming::count(keys.clone(), &high, &mut self.high_ends);
-        hamming::scatter(keys, &high, &mut self.high_ends, &mut self.high);
-        let span = u64::MAX >> (high_bits + low_bits);
-        let mut start = 0;
-        for &end in &self.high_ends {
-            let part = &self.high[start..end];
-            start = end;
-            if low_bits == 0 {
-                if let Some(key) = part.first() {
-                    visit(key & !span..=key | span, part);
-                }
-                continue;
-            }
-            let low = top_digit(high_bits, low_bits);
-            self.low_ends.clear();
-            hamming::count(part.iter().copied(), &low, &mut self.low_ends);
-            hamming::scatter(part.iter().copied(), &low, &mut self.low_ends, &mut self.low);
-            let mut start = 0;
-            for &end in &self.low_ends {
-                let bucket = &self.low[start..end];
-                start = end;
-                if let Some(key) = bucket.first() {
-                    visit(key & !span..=key | span, bucket);
-                }
-            }
-        }
-    }
-}
-
-/// The `bits` bits that follow the top `above` bits.
-fn top_digit(above: u32, bits: u32) -> Digit {
-    Digit::new((u64::MAX << (u64::BITS - bits)) >> above, bits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::hamming::tests::{samples, sorted};
+    use crate::candidates::hamming::tests::{brute_force, ordered, samples, sorted};
+    use crate::candidates::hamming::{Scratch, between, within};
     use crate::random::Random;
 
     fn some_bands() -> Vec<Bands> {
@@ -373,47 +261,55 @@ mod tests {
         }
     }
 
-    /// Every pair within k bits is found once, for every k, number of bands and skew, among new
-    /// fingerprints and between new and stored ones.
-    #[test]
-    fn all_pairs_are_those_of_brute_force() {
-        for (seed, count) in [(51, 1), (52, 60), (53, 1200)] {
-            println!("seed {seed}");
-            for (name, values) in samples(count, seed) {
-                for bands in some_bands() {
-                    let mut expected = Vec::new();
-                    hamming::within_plain(&values, bands.k(), 0, &[], &mut |a, b| {
-                        expected.push((a.min(b), a.max(b)))
-                    });
-                    let mut found = Vec::new();
-                    let scratch = &mut Scratch::new();
-                    all_pairs(&values, &bands, scratch, &mut |a, b| {
-                        found.push((a.min(b), a.max(b)))
-                    });
-                    assert!(sorted(found) == sorted(expected), "{name}, {bands:?}");
-
-                    let (new, old) = values.split_at(values.len() / 4);
-                    let stored = |b| sorted_keys(&bands, b, old);
-                    let stored: Vec<Vec<u64>> = (0..bands.count()).map(stored).collect();
-                    let mut expected: Vec<(u64, u64)> = Vec::new();
-                    for &a in new {
-                        let near = old.iter().filter(|&&b| (a ^ b).count_ones() <= bands.k());
-                        expected.extend(near.map(|&b| (a, b)));
-                    }
-                    let mut found = Vec::new();
-                    new_against_stored(new, &stored, &bands, scratch, &mut |new, old| {
-                        found.push((new, old))
-                    });
-                    assert!(sorted(found) == sorted(expected), "against stored: {name}, {bands:?}");
-                }
-            }
-        }
-    }
-
+    /// The sorted keys of band `b`.
     fn sorted_keys(bands: &Bands, b: usize, fingerprints: &[u64]) -> Vec<u64> {
         let mut keys: Vec<u64> = fingerprints.iter().map(|&value| bands.key(b, value)).collect();
         keys.sort_unstable();
         keys
+    }
+
+    /// The pairs that the buckets of all bands own, among `new` and of `new` with `old`.
+    fn owned(bands: &Bands, new: &[u64], old: &[u64]) -> [Vec<(u64, u64)>; 2] {
+        let (mut among, mut across) = (Vec::new(), Vec::new());
+        let scratch = &mut Scratch::new();
+        for b in 0..bands.count() {
+            let (k, fixed, earlier) = (bands.k(), bands.key_fixed(b), bands.key_earlier(b));
+            let old = sorted_keys(bands, b, old);
+            let is_of = |key: &u64, bucket: &[u64]| (key ^ bucket[0]) & fixed == 0;
+            for bucket in sorted_keys(bands, b, new).chunk_by(|x, y| (x ^ y) & fixed == 0) {
+                let unkeyed = |x, y| (bands.unkey(b, x), bands.unkey(b, y));
+                let old: Vec<u64> = old.iter().copied().filter(|key| is_of(key, bucket)).collect();
+                within(bucket, k, fixed, &earlier, scratch, &mut |x, y| {
+                    among.push(ordered(unkeyed(x, y)))
+                });
+                between(bucket, &old, k, fixed, &earlier, scratch, &mut |x, y| {
+                    across.push(unkeyed(x, y))
+                });
+            }
+        }
+        [sorted(among), sorted(across)]
+    }
+
+    /// Every pair within k bits is owned by one bucket, for every k, number of bands and skew,
+    /// among new fingerprints and between new and stored ones.
+    #[test]
+    fn buckets_own_the_pairs_of_brute_force() {
+        for (seed, count) in [(51, 1), (52, 60), (53, 1200)] {
+            println!("seed {seed}");
+            for (name, values) in samples(count, seed) {
+                for bands in some_bands() {
+                    let (new, old) = values.split_at(values.len() / 4);
+                    let is_near = |a: &u64, b: &u64| (a ^ b).count_ones() <= bands.k();
+                    let mut among = Vec::new();
+                    brute_force(new, bands.k(), 0, &[], |a, b| among.push(ordered((a, b))));
+                    let near =
+                        |&a| old.iter().filter(move |b| is_near(&a, b)).map(move |&b| (a, b));
+                    let across = new.iter().flat_map(near).collect();
+                    let expected = [sorted(among), sorted(across)];
+                    assert!(owned(&bands, new, old) == expected, "{name}, {bands:?}");
+                }
+            }
+        }
     }
 
     /// A new fingerprint that is stored already is found once, at distance 0, also with k = 0.
@@ -421,13 +317,8 @@ mod tests {
     fn a_stored_fingerprint_is_its_own_pair() {
         for bands in some_bands() {
             let values = [0, u64::MAX >> 32, u64::MAX];
-            let stored: Vec<Vec<u64>> =
-                (0..bands.count()).map(|b| sorted_keys(&bands, b, &values)).collect();
-            let mut found = Vec::new();
-            new_against_stored(&values[1..], &stored, &bands, &mut Scratch::new(), &mut |a, b| {
-                found.push((a, b))
-            });
-            assert_eq!(sorted(found), [(values[1], values[1]), (values[2], values[2])]);
+            let [_, across] = owned(&bands, &values[1..], &values);
+            assert_eq!(across, [(values[1], values[1]), (values[2], values[2])]);
         }
     }
 }

@@ -124,32 +124,6 @@ pub fn between<F: FnMut(u64, u64)>(
     search(new, Some(old), Rule { k, fixed, earlier }, scratch, emit);
 }
 
-/// The plain form of [`within`]: compares all pairs, one after another.
-///
-/// It is the oracle of tests and the reference of benchmarks, and fast enough for small buckets
-/// only. It uses the popcount instruction where the processor has one.
-#[allow(unsafe_code, reason = "a form for processors with popcount")]
-pub fn within_plain<F: FnMut(u64, u64)>(
-    bucket: &[u64],
-    k: u32,
-    fixed: u64,
-    earlier: &[u64],
-    emit: &mut F,
-) {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "popcnt")]
-    fn compare_popcnt<F: FnMut(u64, u64)>(bucket: &[u64], rule: Rule<'_>, emit: &mut F) {
-        compare_direct(bucket, None, rule, emit);
-    }
-    let rule = Rule { k, fixed, earlier };
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("popcnt") {
-        // SAFETY: the feature was detected.
-        return unsafe { compare_popcnt(bucket, rule, emit) };
-    }
-    compare_direct(bucket, None, rule, emit);
-}
-
 /// The rule by which a bucket owns a pair.
 #[derive(Clone, Copy)]
 struct Rule<'a> {
@@ -407,7 +381,7 @@ fn take_lowest(pool: &mut u64, count: u32) -> u64 {
 /// digit is their value. Otherwise it is a hash of them, and different values may have the same
 /// digit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Digit {
+struct Digit {
     mask: u64,
     shift: u32,
     factor: u64,
@@ -416,7 +390,7 @@ pub(crate) struct Digit {
 
 impl Digit {
     /// `mask` is not 0 and `bits` is 1 to 63.
-    pub(crate) fn new(mask: u64, bits: u32) -> Digit {
+    fn new(mask: u64, bits: u32) -> Digit {
         let shift = mask.trailing_zeros();
         let contiguous = mask >> shift == (1 << bits) - 1;
         // The multiples of the golden ratio are uniform in the top bits. A power of two moves a
@@ -426,7 +400,7 @@ impl Digit {
     }
 
     /// The number of values of the digit.
-    pub(crate) fn values(&self) -> usize {
+    fn values(&self) -> usize {
         1 << self.bits
     }
 
@@ -439,7 +413,7 @@ impl Digit {
 
 /// Appends the number of occurrences of each value of the digit to `counts` and returns the new
 /// part.
-pub(crate) fn count<'a>(
+fn count<'a>(
     values: impl Iterator<Item = u64>,
     digit: &Digit,
     counts: &'a mut Vec<usize>,
@@ -455,7 +429,7 @@ pub(crate) fn count<'a>(
 /// parts.
 ///
 /// `parts` only grows. Values after the last part are stale.
-pub(crate) fn scatter(
+fn scatter(
     values: impl Iterator<Item = u64>,
     digit: &Digit,
     counts: &mut [usize],
@@ -542,8 +516,26 @@ pub(crate) mod tests {
         pairs
     }
 
-    fn ordered((a, b): (u64, u64)) -> (u64, u64) {
+    pub(crate) fn ordered((a, b): (u64, u64)) -> (u64, u64) {
         (a.min(b), a.max(b))
+    }
+
+    /// [`within`] by its definition.
+    pub(crate) fn brute_force(
+        values: &[u64],
+        k: u32,
+        fixed: u64,
+        earlier: &[u64],
+        mut emit: impl FnMut(u64, u64),
+    ) {
+        for (at, &a) in values.iter().enumerate() {
+            for &b in &values[at + 1..] {
+                let differs = |mask: &u64| (a ^ b) & mask != 0;
+                if (a ^ b).count_ones() <= k && !differs(&fixed) && earlier.iter().all(differs) {
+                    emit(a, b);
+                }
+            }
+        }
     }
 
     fn found(values: &[u64], rule: Rule<'_>, kernel: Kernel) -> Vec<(u64, u64)> {
@@ -567,9 +559,7 @@ pub(crate) mod tests {
                     (0..=8).map(|k| (k, masks[k as usize % 4], &masks[1..][..k as usize % 3]))
                 {
                     let mut expected = Vec::new();
-                    within_plain(&values, k, fixed, earlier, &mut |a, b| {
-                        expected.push(ordered((a, b)))
-                    });
+                    brute_force(&values, k, fixed, earlier, |a, b| expected.push(ordered((a, b))));
                     let expected = sorted(expected);
                     for kernel in Kernel::available() {
                         let found = found(&values, Rule { k, fixed, earlier }, kernel);
@@ -594,7 +584,7 @@ pub(crate) mod tests {
                 for (part, k) in [(1, 3), (2, 0), (2, 3), (9, 8), (30, 5)] {
                     let (new, old) = values.split_at(values.len() / part);
                     let mut expected = Vec::new();
-                    within_plain(&values, k, 0, &[0xffff], &mut |a, b| expected.push((a, b)));
+                    brute_force(&values, k, 0, &[0xffff], |a, b| expected.push((a, b)));
                     expected.retain(|(a, b)| new.contains(a) && old.contains(b));
                     let expected = sorted(expected);
                     for kernel in Kernel::available() {
