@@ -45,6 +45,7 @@
 //                                                       inputs.rs::what_is_found
 // a file that is no crawl                               files::unfit_files, named_files
 // Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows,
+//                                                       files::a_table_that_does_not_fit,
 //                                                       read/parquet/tests.rs::no_footer,
 //                                                       absurd_groups, damaged_group
 // control characters, over-long URLs                    lines, archives,

@@ -211,6 +211,34 @@ fn a_damaged_old_manifest_stops_nothing_else() {
     assert!(code == Some(74) && err.contains("nothing is deleted"), "{err}");
 }
 
+/// Who rolled back because the head was damaged could export nothing: `changes` read the damaged
+/// epoch, and the message advised to roll back.
+#[test]
+fn a_damaged_epoch_that_was_undone_ends_no_export() {
+    let bench = bench("");
+    for epoch in 0..2 {
+        let lines = pages(epoch * 5, 5);
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), lines).expect("written");
+        bench.run_well(&[]);
+    }
+    let table = &bench.head().manifest.tables["pages"];
+    let newest = table.runs.last().expect("a run").segments[0].clone();
+    let path = newest.path(&bench.at("store/data/pages"));
+    let sound = std::fs::read(&path).expect("readable");
+    let damaged: Vec<u8> = sound.iter().map(|byte| byte ^ 1).collect();
+    std::fs::write(&path, damaged).expect("written");
+    let output = bench.pagefold("rollback", &["1"]);
+    assert!(output.status.success(), "{output:?}");
+    let output = bench.pagefold("export", &[]);
+    let err = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(output.status.success() && err.contains("take all of `members` once"), "{err}");
+    assert_eq!((bench.lines("members").len(), bench.lines("changes").len()), (5, 0));
+    // With sound bytes it tells what went.
+    std::fs::write(&path, sound).expect("written");
+    assert!(bench.pagefold("export", &[]).status.success());
+    assert_eq!(bench.lines("changes").len(), 5);
+}
+
 /// `verify --full` did not read the list of rejected records of an earlier epoch, for which a
 /// rollback refused. It names the list, and the rollback does without it.
 #[test]

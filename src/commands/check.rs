@@ -23,6 +23,7 @@ use workers::error::{Error, Result};
 use workers::job::Job;
 use workers::plan::inputs::{self, Input, Listing};
 use workers::plan::listing::LeftOut;
+use workers::read::{self, Split};
 use workers::store::{Store, random_hex};
 
 /// A finding and its host.
@@ -113,16 +114,25 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
         return Err(inputs::none_found(&job.read.inputs));
     }
     let mut looked_at = Vec::new();
+    let mut refused = String::new();
     for path in found.iter().take(INPUTS_EXAMINED_MAX) {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
-        looked_at.push((path.clone(), Input::stat(path)?.bytes));
+        let bytes = Input::stat(path)?.bytes;
+        looked_at.push((path.clone(), bytes));
+        let split = Split { path: path.clone(), start: 0, end: bytes };
+        if refused.is_empty()
+            && read::companion(path, bytes)?.is_none()
+            && let Some(why) = read::refusal(&split, &job.read.options(""))?
+        {
+            refused = format!("; nothing can be read of {}: {why}", path.display());
+        }
     }
     let left_out = if left_out == LeftOut::default() {
         String::new()
     } else {
         format!("; left out: {left_out}")
     };
-    Ok((looked_at, format!("{}{left_out}", counted(found.len() as u64, "file"))))
+    Ok((looked_at, format!("{}{left_out}{refused}", counted(found.len() as u64, "file"))))
 }
 
 /// Whether the job's own files exist, and the store, if there is one, belongs to this job.

@@ -8,15 +8,18 @@ use crate::commands::estimate::time;
 use crate::commands::run::{clock, topology, with_job};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
+use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size};
 use crate::terminal::report::undivided;
 use serde_json::json;
 use std::fmt::Write as _;
 use workers::commit::guards::check_space;
 use workers::error::Result;
+use workers::job::Job;
 use workers::plan::division::divide;
 use workers::plan::examine;
 use workers::plan::{self, Plan};
+use workers::read::{self, Split};
 use workers::store::Store;
 
 /// The inputs that are named; `--json` names all.
@@ -57,6 +60,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     };
     let bytes: u64 = plan.inputs.iter().map(|input| input.bytes).sum();
     let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
+    let refused = refused(&job, &plan)?;
     // A store that is not there yet will lie on the disk of the folder above it.
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
@@ -78,6 +82,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "same_bytes": plan.same_bytes.len(),
             "renamed": plan.renamed.len(),
             "passed_by": plan.passed,
+            "refused": refused.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect::<Vec<_>>(),
             "complete": plan.complete,
             "read_again": plan.again,
             "decision_changed": plan.decision_changed,
@@ -90,9 +95,34 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
     let mut out =
         text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
+    out.extend(told(&refused));
     out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
     out.extend(forecast.map(|forecast| costs(&forecast)));
     show(&out)
+}
+
+/// The inputs that a reader refuses as a whole, each with the reason: their first bytes are looked
+/// at, and the columns of Parquet.
+fn refused(job: &Job, plan: &Plan) -> Result<Vec<(String, String)>> {
+    let mut refused = Vec::new();
+    for input in &plan.inputs {
+        let split = Split { path: input.file(), start: 0, end: input.bytes };
+        let why = read::refusal(&split, &job.read.options(&input.digest))?;
+        refused.extend(why.map(|why| (input.shown(), why)));
+    }
+    Ok(refused)
+}
+
+/// The lines about them.
+fn told(refused: &[(String, String)]) -> Vec<String> {
+    let files = counted(refused.len() as u64, "file");
+    let first = format!("{:<11}{files} of which nothing can be read:\n", "refused");
+    let more = refused.len().saturating_sub(INPUTS_SHOWN);
+    let named = refused.iter().take(INPUTS_SHOWN);
+    let named = named.map(|(path, why)| format!("{:<11}{}: {why}\n", "", plain(path)));
+    let more = (more > 0).then(|| format!("{:<11}and {} more\n", "", grouped(more as u64)));
+    let lines = std::iter::once(first).chain(named).chain(more);
+    lines.filter(|_| !refused.is_empty()).collect()
 }
 
 /// The line about what a first build of the inputs costs.

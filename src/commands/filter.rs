@@ -63,7 +63,7 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "epoch": outcome.epoch,
         "files": outcome.files,
         "files_before": outcome.files_before,
-        "files_whole": outcome.whole,
+        "files_whole": outcome.whole.iter().map(|(path, _)| path).collect::<Vec<_>>(),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
         "revisits": totals.revisits,
@@ -127,11 +127,9 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             "anew       {files} compressed anew, as records share a stream or a row group"
         );
     }
-    for path in &outcome.whole {
-        let _ = writeln!(
-            text,
-            "whole      {path}: damaged, or of no known format; copied with all that folds"
-        );
+    for (path, why) in &outcome.whole {
+        let why = if why.is_empty() { "damaged, or of no known format" } else { why };
+        let _ = writeln!(text, "whole      {path} is copied with all that folds: {why}");
     }
     if outcome.pages_elsewhere > 0 {
         let pages = counted(outcome.pages_elsewhere, "page");

@@ -197,8 +197,10 @@ pub fn epoch(
     let (missing_kept, superseded) =
         (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
     let history = History::read(job, store, Some(&head))?;
+    let barren = history.barren();
+    report::warn_of_barren(job, plan, &barren);
     let outcome = Outcome {
-        barren: history.barren(),
+        barren,
         read_otherwise: history.read_otherwise(job)?,
         missing_kept,
         job,

@@ -4,7 +4,7 @@ use crate::cli;
 use crate::jobs::{committed, open};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show, size};
-use crate::terminal::report::unexamined;
+use crate::terminal::report::{barren, unexamined};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,6 +12,8 @@ use std::path::Path;
 use workers::ask::state::{self, Expiry, State};
 use workers::candidates::pivots::BySignature;
 use workers::error::{Error, Kind, Result};
+use workers::plan::consumed::History;
+use workers::plan::inputs::Input;
 use workers::plan::time::AHEAD_SECONDS_MAX;
 use workers::plan::time::now;
 use workers::store::Store;
@@ -38,10 +40,13 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     let left = read.unwrap_or_else(|| head.manifest.unexamined.clone());
     let age = now().saturating_sub(head.manifest.logical_time);
     let state = state::state(&job, &store, &head, now())?;
+    // Where the list cannot be read, `waiting` says so.
+    let not_consumed =
+        History::read(&job, &store, Some(&head)).map_or(Vec::new(), |history| history.barren());
     if arguments.of.json {
-        as_json(&state, &head.manifest, age, &left, &largest)?;
+        as_json(&state, &head.manifest, age, &left, &largest, &not_consumed)?;
     } else {
-        let mut text = as_text(&state, age);
+        let mut text = as_text(&state, age, &barren(&job, &not_consumed));
         if arguments.tables {
             text += &tables(&head.manifest);
         }
@@ -90,6 +95,7 @@ fn as_json(
     age: i64,
     left: &BySignature,
     largest: &Option<BTreeMap<String, Largest>>,
+    not_consumed: &[Input],
 ) -> Result<()> {
     let row = |table: &TableState| json!({ "rows": table.rows, "bytes": table.bytes(), "runs": table.runs.len() });
     let tables: serde_json::Map<String, serde_json::Value> =
@@ -102,6 +108,7 @@ fn as_json(
         "age_s": age,
         "attempts_unfinished": state.attempts.unfinished,
         "tables": tables,
+        "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
         "unexamined": left,
         "largest_buckets": largest,
     }))
@@ -118,7 +125,7 @@ fn tables(manifest: &Manifest) -> String {
 }
 
 /// The state for people.
-fn as_text(state: &State, age: i64) -> String {
+fn as_text(state: &State, age: i64, not_consumed: &[String]) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
     let kept = state.pages.saturating_sub(state.folded);
@@ -178,6 +185,9 @@ fn as_text(state: &State, age: i64) -> String {
         (None, why) => {
             line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default()))
         }
+    }
+    for (at, text) in not_consumed.iter().enumerate() {
+        line(if at == 0 { "due" } else { "" }, text.clone());
     }
     let free = state.gc_bytes.filter(|bytes| *bytes > 0);
     let free =

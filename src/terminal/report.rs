@@ -9,12 +9,13 @@ use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::trace;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
 use workers::export::{Exported, LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
 use workers::fold::epoch::Receipt;
+use workers::fold::ingest;
 use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::plan::Plan;
@@ -45,7 +46,7 @@ pub struct Outcome<'a> {
     /// What became of the records.
     pub counts: &'a Counts,
     /// The inputs that gave no record and are not consumed.
-    pub barren: Vec<String>,
+    pub barren: Vec<Input>,
     /// An input that the job reads otherwise than it was read.
     pub read_otherwise: Option<String>,
     /// Pages that a complete snapshot lacks and that were kept.
@@ -90,7 +91,7 @@ impl Outcome<'_> {
             "splits_resumed": self.processes.iter().map(|process| process.splits_resumed).sum::<u64>(),
             "refused": self.processes.iter().flat_map(|process| process.refused.values()).sum::<u64>(),
             "inputs": self.plan.inputs.len(),
-            "inputs_not_consumed": self.barren,
+            "inputs_not_consumed": self.barren.iter().map(Input::shown).collect::<Vec<_>>(),
             "input_read_otherwise": self.read_otherwise,
             "inputs_left": self.left,
             "inputs_passed_by": self.plan.passed,
@@ -193,12 +194,8 @@ impl Outcome<'_> {
         for (at, passed) in examine::lines(&self.plan.passed).into_iter().enumerate() {
             line(&mut out, if at == 0 { "passed by" } else { "" }, passed);
         }
-        if !self.barren.is_empty() {
-            line(
-                &mut out,
-                "due",
-                format!("{}; they stay due until they or [read] change", barren(&self.barren)),
-            );
+        for (at, text) in barren(self.job, &self.barren).into_iter().enumerate() {
+            line(&mut out, if at == 0 { "due" } else { "" }, text);
         }
         if let Some(path) = &self.read_otherwise {
             line(&mut out, "otherwise", otherwise(path));
@@ -416,13 +413,40 @@ pub fn unexamined(left: &BySignature) -> Vec<String> {
 /// Inputs that gave no record and are named; the others are counted.
 const BARREN_NAMED_MAX: usize = 3;
 
-/// The inputs that gave no record, as a person reads it.
-fn barren(paths: &[String]) -> String {
-    let inputs = counted(paths.len() as u64, "input");
-    let named = paths[..paths.len().min(BARREN_NAMED_MAX)].join(", ");
-    let more = if paths.len() > BARREN_NAMED_MAX { ", ..." } else { "" };
-    let are = if paths.len() == 1 { "is" } else { "are" };
-    format!("{inputs} gave no record and {are} not consumed: {named}{more}")
+/// The inputs of which nothing was accepted, as a person reads it: how many, and of the first ones
+/// what is wrong with them. No line if there are none.
+pub fn barren(job: &Job, inputs: &[Input]) -> Vec<String> {
+    if inputs.is_empty() {
+        return Vec::new();
+    }
+    let (are, they) = if inputs.len() == 1 { ("is", "it") } else { ("are", "they") };
+    let first = format!(
+        "{} gave no record and {are} not consumed, until {they} or [read] change",
+        counted(inputs.len() as u64, "input")
+    );
+    let mut lines = vec![first];
+    lines.extend(inputs.iter().take(BARREN_NAMED_MAX).map(|input| {
+        let why = ingest::complaint(job, input).map_or(String::new(), |why| format!(": {why}"));
+        format!("{}{why}", plain(&input.shown()))
+    }));
+    let more = inputs.len().saturating_sub(BARREN_NAMED_MAX);
+    lines.extend((more > 0).then(|| format!("and {} more", grouped(more as u64))));
+    lines
+}
+
+/// Warns on stderr of the inputs of this epoch of which nothing was accepted: a run that a timer
+/// starts prints no report.
+pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
+    let read: BTreeSet<&str> = plan.inputs.iter().map(|input| input.path.as_str()).collect();
+    let now: Vec<&Input> =
+        inputs.iter().filter(|input| read.contains(input.path.as_str())).collect();
+    for input in now.iter().take(BARREN_NAMED_MAX) {
+        let why = ingest::complaint(job, input).unwrap_or_default();
+        tracing::warn!(input = %input.shown(), %why, "nothing was read of this input");
+    }
+    if now.len() > BARREN_NAMED_MAX {
+        tracing::warn!(more = now.len() - BARREN_NAMED_MAX, "nor of others");
+    }
 }
 
 /// That the job reads the consumed input at `path` otherwise, as a person reads it.
@@ -464,24 +488,26 @@ pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
 pub fn nothing_due(
     job: &Job,
     head: &Head,
-    not_consumed: &[String],
+    not_consumed: &[Input],
     read_otherwise: Option<String>,
     arguments: &cli::Run,
 ) -> Result<()> {
     let read_otherwise = read_otherwise.as_deref();
     idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
-        let mut inputs = match not_consumed {
-            [] if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
+        let mut barren = barren(job, not_consumed).into_iter();
+        let mut inputs = match barren.next() {
+            None if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
                 "no file is where [read] inputs names them".to_owned()
             }
-            [] => "every input is consumed".to_owned(),
-            paths => format!("{}, until they or [read] change", barren(paths)),
+            None => "every input is consumed".to_owned(),
+            Some(first) => first,
         };
         inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
         let alone = job
             .single_signature()
             .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
-        format!("{inputs}; the store is at epoch {}{alone}", head.manifest.epoch)
+        let named: String = barren.map(|line| format!("\n{:<11}{line}", "")).collect();
+        format!("{inputs}; the store is at epoch {}{alone}{named}", head.manifest.epoch)
     })
 }
 
@@ -489,7 +515,7 @@ pub fn nothing_due(
 fn idle(
     arguments: &cli::Run,
     epoch: u64,
-    not_consumed: &[String],
+    not_consumed: &[Input],
     read_otherwise: Option<&str>,
     why: impl FnOnce() -> String,
 ) -> Result<()> {
@@ -497,7 +523,7 @@ fn idle(
         return print_json(&json!({
             "epoch": epoch,
             "due": false,
-            "inputs_not_consumed": not_consumed,
+            "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
             "input_read_otherwise": read_otherwise,
         }));
     }

@@ -1,6 +1,6 @@
 use super::{TOLERANT, account, add, counts, crawl, gzip, line, page, text};
 use crate::workbench::{Bench, failure};
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -93,6 +93,47 @@ fn unfit_files() {
     // Mended, it has other bytes and is read.
     add(&bench, &[("cut.parquet", &table)]);
     assert_eq!(self::account(&bench).pages.len(), 21);
+}
+
+/// A table whose key column has another type was one bad record, however many rows it had: the run
+/// succeeded, and no command said which column it was.
+#[test]
+fn a_table_that_does_not_fit() {
+    let words = text(7);
+    let texts = vec![words.as_str(); 300];
+    let batch = RecordBatch::try_from_iter([
+        ("id", Arc::new(Float64Array::from_iter_values((0..300).map(f64::from))) as ArrayRef),
+        ("text", Arc::new(StringArray::from(texts)) as ArrayRef),
+    ]);
+    let batch = batch.expect("a batch");
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    let table = writer.into_inner().expect("in memory");
+    let lines: String =
+        (0..20).map(|n| format!("{}\n", json!({ "id": n, "text": text(n) }))).collect();
+    let bench = crawl(&[("a.jsonl", lines.as_bytes()), ("table.parquet", &table)], "");
+    let key = ["--set", "read.key=id"];
+    let names_it = |said: &str| {
+        assert!(
+            ["table.parquet", "`id`", "[read] key", "Float64"]
+                .iter()
+                .all(|part| said.contains(part)),
+            "{said}"
+        );
+    };
+
+    names_it(&fails(&bench, &key, 65));
+    let dry = bench.pagefold("run", &[&key[..], &["--dry-run"]].concat());
+    names_it(&String::from_utf8_lossy(&dry.stdout));
+    names_it(&bench.run_well(&[&key[..], &TOLERANT].concat()));
+    assert_eq!(bench.summary()["counters"]["rejected.bad_file"], 300);
+    assert_eq!(bench.lines("members").len(), 20);
+    for (command, more) in [("status", vec![]), ("check", vec![]), ("filter", vec!["--to", "kept"])]
+    {
+        let output = bench.pagefold(command, &[&key[..], &more].concat());
+        names_it(&String::from_utf8_lossy(&output.stdout));
+    }
+    assert_eq!(std::fs::read(bench.at("kept/table.parquet")).expect("copied"), table);
 }
 
 /// What lies beside a crawl was one bad record each, and enough of it stopped the run. In a folder

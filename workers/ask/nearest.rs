@@ -1,8 +1,9 @@
 //! Finds the page that a URL means if the store does not have that URL itself.
 //!
 //! The store knows URLs by their digest, so only a few other spellings can be looked up: http or
-//! https, with or without `www.`, with or without a slash at the end, without the query. Another
-//! host with the same path cannot be found without reading the table through, and is not.
+//! https, with or without `www.`, with or without a slash at the end, without the query, and with
+//! a scheme if what was typed has none. Another host with the same path cannot be found without
+//! reading the table through, and is not.
 
 use crate::ask::tables::Tables;
 use crate::document::{Id, PageUrl, canonical_url};
@@ -90,18 +91,31 @@ const CHANGES: [(&str, Change); 4] = [
 
 /// Whether other spellings of a canonical URL are tried. A key of a job's own has none.
 pub fn has_spellings(canonical: &str) -> bool {
-    Url::parse(canonical).is_ok_and(|url| url.has_host())
+    address(canonical).is_some()
+}
+
+/// What is missing of an address that people type as browsers show it.
+const SCHEME: &str = "http:// in front";
+
+/// The address, and [`SCHEME`] if it has none: what stands before the first slash must look like a
+/// host then.
+fn address(canonical: &str) -> Option<(Url, Option<&'static str>)> {
+    if let Some(url) = Url::parse(canonical).ok().filter(Url::has_host) {
+        return Some((url, None));
+    }
+    let (host, _) = canonical.split_once('/').unwrap_or((canonical, ""));
+    let looks_like_one = host.contains('.') && !host.contains(['@', ' ']);
+    let url = looks_like_one.then(|| Url::parse(&format!("http://{canonical}")).ok()).flatten()?;
+    Some((url, Some(SCHEME)))
 }
 
 /// `url` itself, then the other spellings, those with the fewest changes first.
 fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
     let own = canonical_url(url);
     let mut all = vec![(own.clone(), Vec::new())];
-    let Ok(parsed) = Url::parse(&own.canonical) else { return all };
-    if !parsed.has_host() {
-        return all;
-    }
-    let mut sets: Vec<u32> = (1..1 << CHANGES.len()).collect();
+    let Some((parsed, added)) = address(&own.canonical) else { return all };
+    let unchanged = u32::from(added.is_none());
+    let mut sets: Vec<u32> = (unchanged..1 << CHANGES.len()).collect();
     sets.sort_by_key(|set| set.count_ones());
     for set in sets {
         let chosen = || {
@@ -113,7 +127,8 @@ fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
         };
         let mut changed = parsed.clone();
         if chosen().all(|(_, change)| change(&mut changed).is_some()) {
-            all.push((canonical_url(changed.as_str()), chosen().map(|(name, _)| *name).collect()));
+            let names = added.into_iter().chain(chosen().map(|(name, _)| *name)).collect();
+            all.push((canonical_url(changed.as_str()), names));
         }
     }
     all
@@ -153,5 +168,10 @@ mod tests {
         assert!(all.contains(&"https://www.a.example/x/".to_owned()));
         assert_eq!(list("https://www.a.example/").len(), 4);
         assert_eq!(list("corpus/12"), ["corpus/12"]);
+        // An address as browsers show it was no URL, so nothing was found.
+        let typed = list("a.example/x");
+        let as_typed = ["a.example/x", "http://a.example/x", "https://a.example/x"];
+        assert_eq!(typed[..3], as_typed);
+        assert_eq!(spellings("a.example/x")[1].1, [SCHEME]);
     }
 }

@@ -28,8 +28,9 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::store::damage;
-use crate::store::digest::HashingFile;
-use crate::store::manifest::{self, Head, Op, TableState};
+use crate::store::digest::{self, HashingFile};
+use crate::store::manifest::{self, Head, Manifest, Op, TableState};
+use crate::store::segment::SegmentRef;
 use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
@@ -40,6 +41,7 @@ pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 pub use little::{LittleText, LittleTexts};
 use rows::{Change, Cluster, Member, Pair, Redirect};
 use sink::{Place, Sink, is_aside};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
@@ -237,18 +239,47 @@ fn before(store: &Store, head: &Head) -> Result<(u32, States)> {
     // A rollback adds no run, and no run follows it under the same epoch.
     if head.manifest.op == Op::Rollback {
         let version = head.manifest.version - 1;
-        if manifest::path(store.root(), version).exists() {
-            let before = manifest::read(store.root(), version)?;
+        let undone = if manifest::path(store.root(), version).exists() {
+            undone(store, head, version)
+        } else {
+            Err(Error::new(Kind::Io, "its manifest was deleted"))
+        };
+        match undone {
             // In a rebuilt store the epochs that were undone are not there.
-            return Ok((epoch_of(&before), before.manifest.tables));
+            Ok(before) => return Ok((epoch_of(&before), before.manifest.tables)),
+            // Damage is a reason to roll back, so it must not end every export after it.
+            Err(error) => tracing::warn!(
+                %error,
+                "`changes` is empty, as the epoch before the rollback cannot be read: take all of \
+                 `members` once"
+            ),
         }
-        tracing::warn!("`changes` is empty: the epoch before the rollback was deleted");
         return Ok((since, head.manifest.tables.clone()));
     }
     let before = |(name, table): (&String, &TableState)| {
         Ok((name.clone(), table.before(head.manifest.epoch)?))
     };
     Ok((since, head.manifest.tables.iter().map(before).collect::<Result<_>>()?))
+}
+
+/// The head that a rollback undid, if every byte that it alone has is sound.
+fn undone(store: &Store, head: &Head, version: u64) -> Result<Head> {
+    let undone = manifest::read(store.root(), version)?;
+    let paths = |manifest: &Manifest| {
+        let of_table = |(name, table): (&String, &TableState)| {
+            let folder = store.data().join(name);
+            let of_segment = |segment: &SegmentRef| (segment.path(&folder), segment.digest.clone());
+            table.segments().map(of_segment).collect::<Vec<_>>()
+        };
+        manifest.tables.iter().flat_map(of_table).collect::<BTreeMap<_, _>>()
+    };
+    let kept = paths(&head.manifest);
+    for (path, digest) in paths(&undone.manifest) {
+        if !kept.contains_key(&path) {
+            digest::check(&path, &digest)?;
+        }
+    }
+    Ok(undone)
 }
 
 /// Marks an error as one of writing results. Damage of the store keeps its own kind: it ends the

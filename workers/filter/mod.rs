@@ -104,8 +104,8 @@ pub struct Outcome {
     pub files: usize,
     /// Those of them that were finished before.
     pub files_before: usize,
-    /// Files that were copied whole, because they are damaged or have no known format.
-    pub whole: Vec<String>,
+    /// Files that were copied whole, each with the reason.
+    pub whole: Vec<(String, String)>,
     /// Files of which something was compressed anew.
     pub recoded: usize,
     /// The sums.
@@ -158,7 +158,9 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
         };
         outcome.files_before += usize::from(was_there);
         outcome.recoded += usize::from(note.is_recoded);
-        outcome.whole.extend(note.is_whole.then(|| original.input.shown()));
+        if note.is_whole {
+            outcome.whole.push((original.input.shown(), note.whole_because.clone()));
+        }
         outcome.totals.add(&note.totals);
     }
     outcome.whole.sort();
@@ -307,10 +309,16 @@ impl Work<'_> {
             // A damaged file is told as such in the sidecar; none of its bytes is lost.
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!(%error, "copied whole, with what folds");
-                self.copy(original, true)?
+                let path = format!("{}: ", original.input.shown());
+                let why = error.to_string();
+                let whole_because = why.strip_prefix(&path).map_or(why.clone(), str::to_owned);
+                Note { whole_because, ..self.copy(original, true)? }
             }
             copied => copied?,
         };
+        if note.is_whole && note.whole_because.is_empty() {
+            note.whole_because = self.complaint(original);
+        }
         // A table of an earlier filter stays ours.
         note.records = note.records.or(before.and_then(|before| before.records));
         note.write(&path)?;
@@ -337,6 +345,12 @@ impl Work<'_> {
         }
     }
 
+    /// What the reader says of `original`, which it refuses.
+    fn complaint(&self, original: &Original) -> String {
+        let found = ingest::complaint(self.job, &original.input);
+        found.unwrap_or_else(|| "its reader refuses it".into())
+    }
+
     /// Reads `original` and writes its files. A whole copy keeps everything.
     fn copy(&self, original: &Original, is_whole: bool) -> Result<Note> {
         let Original { input, name, .. } = original;
@@ -360,10 +374,8 @@ impl Work<'_> {
             self.judge.judge(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
                 if !is_whole && record.reason == Some(BAD_FILE) {
-                    return Err(Error::new(
-                        Kind::Data,
-                        format!("{}: its reader refuses it", input.shown()),
-                    ));
+                    let why = self.complaint(original);
+                    return Err(Error::new(Kind::Data, format!("{}: {why}", input.shown())));
                 }
                 let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
                 totals.count(record, stays, range.bytes);

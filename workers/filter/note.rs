@@ -72,6 +72,9 @@ pub struct Note {
     pub records: Option<u64>,
     /// Whether it was copied with all that folds.
     pub is_whole: bool,
+    /// Why it was, for a person. A note of an older build does not say it.
+    #[serde(default)]
+    pub whole_because: String,
     /// Whether something was compressed anew.
     pub is_recoded: bool,
     /// The blake3 of the original's decoded bytes, if these are what can be made again.
@@ -129,6 +132,7 @@ impl Note {
             digests: [None, None],
             records: None,
             is_whole,
+            whole_because: String::new(),
             is_recoded: false,
             decoded: None,
             groups: Vec::new(),

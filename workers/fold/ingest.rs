@@ -48,6 +48,30 @@ pub fn open(job: &Job, split: &Split, input: &Input) -> Result<Box<dyn Reader>> 
     }
 }
 
+/// Records that are looked at for the first bad one.
+const LOOKED_AT_MAX: usize = 1000;
+
+/// What is wrong with `input`, of which nothing was accepted: what its reader says of the whole
+/// file, or else of its first bad record; none if neither is found.
+pub fn complaint(job: &Job, input: &Input) -> Option<String> {
+    let split = Split { path: input.file(), start: 0, end: input.bytes };
+    let options = job.read.options(&input.digest);
+    if let Some(why) = read::refusal(&split, &options).ok()? {
+        return Some(why);
+    }
+    let mut reader = read::open(&split, &options).ok()?;
+    for _ in 0..LOOKED_AT_MAX {
+        if let Item::Reject { reason, detail, .. } = reader.next().ok()??.item {
+            return Some(if detail.is_empty() {
+                reason.into()
+            } else {
+                format!("{reason}, {detail}")
+            });
+        }
+    }
+    None
+}
+
 /// A split that is being read.
 struct SplitReader {
     id: usize,

@@ -244,15 +244,15 @@ impl History {
         Ok(None)
     }
 
-    /// The paths of the inputs that are there as they were when nothing of them was accepted.
-    pub fn barren(&self) -> Vec<String> {
+    /// The inputs that are there as they were when nothing of them was accepted.
+    pub fn barren(&self) -> Vec<Input> {
         let is_there =
             |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));
         let barren = self
             .by_path
             .values()
             .filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
-        barren.map(|(_, last)| last.input.shown()).collect()
+        barren.map(|(_, last)| last.input.clone()).collect()
     }
 }
 

@@ -297,12 +297,32 @@ impl Reader for Refused {
 /// `reason` of the one record of a file that a reader refuses.
 pub const BAD_FILE: &str = "bad_file";
 
+/// What is wrong with the file of `split`, without its path.
+fn why(split: &Split, error: &Error) -> String {
+    let line = error.to_string();
+    let path = format!("{}: ", split.path.display());
+    line.strip_prefix(&path).map_or(line.clone(), str::to_owned)
+}
+
+/// What the reader says of a file that it refuses as a whole; none if it reads the file. Errors
+/// come from the file system.
+pub fn refusal(split: &Split, options: &Options) -> Result<Option<String>> {
+    match open(split, options) {
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == Kind::Data => Ok(Some(why(split, &error))),
+        Err(error) => Err(error),
+    }
+}
+
 /// As [`open`], but a file of unknown format, or one that is damaged as a whole, becomes one
-/// reject, `bad_file`. For files that the job does not name one by one.
+/// reject, `bad_file`. For files that the job does not name one by one. One whose columns do not
+/// fit counts as all of its rows, so that `[read] rejects_max` sees how much is lost.
 pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     match open(split, options) {
         Err(error) if error.kind() == Kind::Data => {
-            let entry = Entry::at(0, Item::reject(BAD_FILE, error.to_string()));
+            let records = parquet::unfit_rows(split, options).unwrap_or(1).max(1);
+            let item = Item::reject(BAD_FILE, why(split, &error)).of_records(records);
+            let entry = Entry::at(0, item);
             Ok(Box::new(Refused {
                 bytes: split.end - split.start,
                 entry: (split.start == 0).then_some(entry),

@@ -83,7 +83,7 @@ pub fn selection(
     for names in wanted.uses() {
         for at in names {
             let name = &wanted.names[at];
-            match column(metadata, name)? {
+            match column(metadata, name, &wanted.key)? {
                 Ok(Some((leaf, hint))) => {
                     leaves[at] = Some(leaf);
                     chosen.insert(leaf, Chosen { hint, place: Vec::new() });
@@ -124,9 +124,11 @@ pub fn selection(
 fn column(
     metadata: &ParquetMetaData,
     name: &Name,
+    key: &PageKey,
 ) -> Decoded<std::result::Result<Option<(usize, DataType)>, String>> {
     let schema = metadata.file_metadata().schema_descr();
-    let leaf = match leaf(schema, &name.path) {
+    let told = format!("the column `{}`, which {} names,", name.path, names_it(name.is_for, key));
+    let leaf = match leaf(schema, &name.path, &told) {
         Ok(Some(leaf)) => leaf,
         Ok(None) => return Ok(Ok(None)),
         Err(why) => return Ok(Err(why)),
@@ -135,7 +137,10 @@ fn column(
     let hint = read_as(&found, schema.column(leaf).physical_type());
     Ok(match hint.filter(|hint| fits(name.is_for, hint)) {
         Some(hint) => Ok(Some((leaf, hint))),
-        None => Err(mistyped(&name.path, &found)),
+        None => Err(format!(
+            "{told} is of type {found}; wanted are {}: name another one, or write it as such",
+            wanted_type(name.is_for)
+        )),
     })
 }
 
@@ -149,7 +154,11 @@ pub fn names(metadata: &ParquetMetaData) -> Vec<String> {
 }
 
 /// The column of this path, the one with the fewest levels. The error says why it cannot be read.
-fn leaf(schema: &SchemaDescriptor, path: &str) -> std::result::Result<Option<usize>, String> {
+fn leaf(
+    schema: &SchemaDescriptor,
+    path: &str,
+    told: &str,
+) -> std::result::Result<Option<usize>, String> {
     let columns = || schema.columns().iter().enumerate();
     let levels = |leaf: usize| schema.column(leaf).path().parts().len();
     let named: Vec<usize> = columns()
@@ -161,18 +170,43 @@ fn leaf(schema: &SchemaDescriptor, path: &str) -> std::result::Result<Option<usi
             column.path().string().strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
         };
         return match columns().any(|(_, column)| is_above(column)) {
-            true => Err(nested(path)),
+            true => Err(nested(told)),
             false => Ok(None),
         };
     };
     if named.iter().filter(|leaf| levels(**leaf) == levels(found)).count() > 1 {
         return Err(format!("two columns have the name `{path}`"));
     }
-    if schema.column(found).max_rep_level() > 0 { Err(nested(path)) } else { Ok(Some(found)) }
+    if schema.column(found).max_rep_level() > 0 { Err(nested(told)) } else { Ok(Some(found)) }
 }
 
-fn nested(path: &str) -> String {
-    format!("the column `{path}`, which [read.fields] names, is nested; a plain one is needed")
+fn nested(told: &str) -> String {
+    format!("{told} is nested; a plain one is needed")
+}
+
+/// The key of the job that names the field for this use.
+fn names_it(is_for: Use, key: &PageKey) -> &'static str {
+    match is_for {
+        Use::Key(_) if *key == PageKey::Url => "[read.fields] url",
+        Use::Key(_) => "[read] key",
+        Use::Text => "[read.fields] text",
+        Use::Html => "[read.fields] html",
+        Use::Date => "[read.fields] date",
+        Use::Deleted => "[read.fields] deleted",
+        Use::Op => "[read.fields] op",
+        Use::Score => "[read.fields] score",
+    }
+}
+
+/// What [`fits`] a field for this use, in words.
+fn wanted_type(is_for: Use) -> &'static str {
+    match is_for {
+        Use::Key(_) => "texts or whole numbers",
+        Use::Text | Use::Html | Use::Op => "texts",
+        Use::Date => "texts, numbers, dates or timestamps",
+        Use::Deleted => "true and false, or whole numbers",
+        Use::Score => "numbers or texts",
+    }
 }
 
 /// The type of Arrow that the column has.
@@ -322,12 +356,6 @@ fn fits(is_for: Use, found: &DataType) -> bool {
         (_, Use::Score) => number || matches!(found, DataType::Float32 | DataType::Float64),
         _ => false,
     }
-}
-
-fn mistyped(name: &str, found: &DataType) -> String {
-    format!(
-        "the column `{name}`, which [read.fields] names, is of type {found}, which does not fit"
-    )
 }
 
 /// The value in row `at`. Dates become seconds since 1970; those without a time zone count as UTC.

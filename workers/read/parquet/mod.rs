@@ -290,6 +290,23 @@ pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     Ok(metadata(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
+/// The rows of a sound file whose columns do not fit the fields of the job, at most as many as its
+/// bytes may have; none of any other file.
+pub fn unfit_rows(split: &Split, options: &Options) -> Option<u64> {
+    let file = PagedFile::open(&split.path, split.end).ok()?;
+    let metadata = metadata(&file).ok()?.ok()?;
+    guarded(|| selection(&metadata, &options.wanted())).ok()?.err()?;
+    let most = file.size().saturating_mul(ROWS_PER_BYTE_MAX).saturating_add(ROWS_FREE);
+    Some(all_rows(&metadata).min(most))
+}
+
+/// The rows that the row groups say to have together.
+fn all_rows(metadata: &ParquetMetaData) -> u64 {
+    let of_all =
+        metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
+    of_all.fold(0, u64::saturating_add)
+}
+
 /// What the footer of `file` says, checked before the decoder allocates or recurses by it. The
 /// inner error states what is wrong with it.
 pub fn metadata(file: &PagedFile) -> Result<std::result::Result<ParquetMetaData, String>> {
@@ -336,9 +353,7 @@ fn row_groups(
     limits: &Limits,
 ) -> std::result::Result<Vec<(u64, RowGroup)>, String> {
     let columns = metadata.file_metadata().schema_descr().num_columns();
-    let of_all =
-        metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
-    let all_rows = of_all.fold(0, u64::saturating_add);
+    let all_rows = all_rows(metadata);
     let mut first_row = 0u64;
     let mut groups = Vec::with_capacity(metadata.num_row_groups());
     for (index, group) in metadata.row_groups().iter().enumerate() {
