@@ -16,14 +16,19 @@ fn files(folder: PathBuf) -> Vec<PathBuf> {
     files
 }
 
-/// Flips one bit of byte `at` of the file at `path`, does `look`, and restores the byte.
-fn flipped<T>(path: &Path, at: usize, bit: u64, look: impl FnOnce() -> T) -> T {
+/// Flips one bit of byte `at` of the file at `path`.
+fn flip(path: &Path, at: usize, bit: u64) {
     let file = File::options().read(true).write(true).open(path).expect("opened");
     let mut byte = [0];
     file.read_exact_at(&mut byte, at as u64).expect("read");
     file.write_all_at(&[byte[0] ^ 1 << bit], at as u64).expect("written");
+}
+
+/// Flips one bit, does `look`, and flips it back.
+fn flipped<T>(path: &Path, at: usize, bit: u64, look: impl FnOnce() -> T) -> T {
+    flip(path, at, bit);
     let outcome = look();
-    file.write_all_at(&byte, at as u64).expect("written");
+    flip(path, at, bit);
     outcome
 }
 
@@ -121,59 +126,80 @@ fn a_limit_of_files_is_told() {
     bench.run_well(&["--threads", "1"]);
 }
 
+/// What `verify --full` finds in a store, and an error that ends it.
+fn found(store: &Path) -> String {
+    let report = Store::open(store, None).and_then(|store| workers::verify::verify(&store, true));
+    match report {
+        Ok(report) => {
+            let lines = report.findings.iter();
+            lines.map(|found| format!("{}: {}\n", found.path.display(), found.what)).collect()
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
 /// One flipped bit anywhere in a store is found by `verify --full`, which names the file; a missing
 /// or shorter file is found by `verify` alone. A sound store passes both, and neither changes it.
 #[test]
 fn a_flipped_bit_is_found() {
     let (scene, bench) = two_epochs();
     let mut random = Random::seeded();
-    let mut flips = 0;
-    let stored = [
-        files(bench.at("store/data")),
-        files(bench.at("store/manifest")),
-        vec![bench.at("store/FORMAT")],
-    ];
-    for path in stored.concat() {
-        let name = path
-            .strip_prefix(bench.at("store"))
-            .expect("in the store")
-            .to_str()
-            .expect("UTF-8")
-            .to_owned();
-        let bytes = std::fs::read(&path).expect("readable");
-        for at in positions(bytes.len(), 100) {
+    let store = bench.at("store");
+    let name = |path: &Path| {
+        path.strip_prefix(&store).expect("in the store").to_str().expect("UTF-8").to_owned()
+    };
+    let data = files(bench.at("store/data"));
+    let others = [files(bench.at("store/manifest")), vec![bench.at("store/FORMAT")]].concat();
+    let (mut flips, mut looks) = (0, 0);
+
+    // A damaged manifest may end the look at all other files, so each is damaged alone.
+    for path in &others {
+        for at in positions(std::fs::read(path).expect("readable").len(), 100) {
             let bit = random.below(8);
-            let report = flipped(&path, at, bit, || {
-                let store = Store::open(&bench.at("store"), None);
-                store.and_then(|store| workers::verify::verify(&store, true))
-            });
-            let found = match report {
-                Ok(report) => report
-                    .findings
-                    .iter()
-                    .map(|f| format!("{}: {}", f.path.display(), f.what))
-                    .collect(),
-                Err(error) => vec![error.to_string()],
-            };
-            assert!(
-                found.iter().any(|line| line.contains(&name)),
-                "{name}: byte {at}, bit {bit}: {found:?}"
-            );
-            flips += 1;
+            let found = flipped(path, at, bit, || found(&store));
+            assert!(found.contains(&name(path)), "{}: byte {at}, bit {bit}: {found}", name(path));
+            (flips, looks) = (flips + 1, looks + 1);
         }
+    }
+    // A bit in every file of the data at once: no finding hides another one.
+    let mut rounds: Vec<_> = data
+        .iter()
+        .map(|path| positions(std::fs::read(path).expect("readable").len(), 100))
+        .collect();
+    loop {
+        let bits: Vec<(&Path, usize, u64)> = data
+            .iter()
+            .zip(&mut rounds)
+            .filter_map(|(path, round)| Some((path.as_path(), round.next()?, random.below(8))))
+            .collect();
+        if bits.is_empty() {
+            break;
+        }
+        bits.iter().for_each(|(path, at, bit)| flip(path, *at, *bit));
+        let found = found(&store);
+        for (path, at, bit) in &bits {
+            let name = name(path);
+            assert!(found.contains(&name), "{name}: byte {at}, bit {bit}: {found}");
+            flip(path, *at, *bit);
+        }
+        (flips, looks) = (flips + bits.len(), looks + 1);
+    }
+    println!("{flips} flips, {looks} looks");
+    assert!(flips > 1000, "{flips} flips");
+
+    for path in data.iter().chain(&others) {
+        let (name, bytes) = (name(path), std::fs::read(path).expect("readable"));
         let at = random.below(bytes.len() as u64) as usize;
-        let output = flipped(&path, at, random.below(8), || bench.pagefold("verify", &["--full"]));
+        let output = flipped(path, at, random.below(8), || bench.pagefold("verify", &["--full"]));
         let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), told(&output));
         assert!(
             !output.status.success() && said.contains(&name) && !said.contains("panicked"),
             "{name}: {said}"
         );
-        std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");
+        std::fs::write(path, &bytes[..bytes.len() - 1]).expect("written");
         assert!(!bench.pagefold("verify", &[]).status.success(), "{name}: cut");
-        std::fs::write(&path, &bytes).expect("written");
+        std::fs::write(path, &bytes).expect("written");
     }
-    println!("{flips} flips");
-    assert!(flips > 1000, "{flips} flips");
     scene.check_done(&bench, "all put back");
 }
 

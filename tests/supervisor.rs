@@ -23,7 +23,7 @@ struct Scene {
 
 /// Enough documents to keep a debug build busy for seconds.
 const FILES: usize = 10;
-const LINES: usize = 2500;
+const LINES: usize = 1000;
 
 impl Scene {
     fn new(more: &str) -> Scene {
