@@ -7,6 +7,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::kinds::PartKind;
+use crate::confirm::models::model;
 use crate::confirm::numbers::{any, in_code, is_numeral, joins};
 use crate::confirm::parts::classified;
 use crate::confirm::words::names_a_day;
@@ -183,7 +184,8 @@ fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     if touching(behind, &["第"]) || touching(next, &["届", "期", "st", "nd", "rd", "th"]) {
         return Detail::Ordinal;
     }
-    if in_code(tokens, from..to) {
+    let bytes = tokens.places[from].start as usize..tokens.places[to - 1].end as usize;
+    if in_code(tokens, from..to) || model(&tokens.text, bytes).is_some() {
         return Detail::Model;
     }
     if is_numeral(tokens.token(at)) { Detail::ChineseNumeral } else { Detail::Number }
@@ -223,6 +225,7 @@ mod tests {
             ("第七次会议在北京举行", "第九次会议在北京举行", Ordinal),
             ("the 3rd meeting of the council", "the 5th meeting of the council", Ordinal),
             ("型号 kx-31 的灯具已经上市", "型号 kx-77 的灯具已经上市", Model),
+            ("sales rose in q1 as hoped", "sales rose in q2 as hoped", Model),
             ("今天有三百人到场", "今天有五百人到场", ChineseNumeral),
             ("今天最高气温30度", "今天最高气温21度", Number),
             ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Name),

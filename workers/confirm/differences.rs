@@ -14,7 +14,9 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::lcs;
+use crate::confirm::models::is_other_model;
 use crate::confirm::numbers;
+use crate::confirm::units::is_other_unit;
 use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
@@ -165,6 +167,16 @@ pub fn is_small(span: &Span) -> bool {
 /// assert_eq!(of_numbers(&a, &b, &spans[0], false), Difference::Number);
 /// ```
 pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
+    match of_values(a, b, span, short) {
+        Difference::Edit if is_other_unit(a, b, span) || is_other_model(a, b, span) => {
+            Difference::Number
+        }
+        difference => difference,
+    }
+}
+
+/// What the numbers of a span are by their values.
+fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
     if x.is_empty() || y.is_empty() {
         let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
@@ -455,7 +467,7 @@ mod tests {
             ("公布上半年的业绩", "公布下半年的业绩", vec![Word]),
             ("会议在周日上午召开", "会议在周三上午召开", vec![Word]),
             ("获得男子单打冠军", "获得女子单打冠军", vec![Word]),
-            ("支付100美元的费用", "支付100欧元的费用", vec![Word]),
+            ("支付100美元的费用", "支付100欧元的费用", vec![Number]),
             ("在会上作了讲话", "在会中作了讲话", vec![Edit]),
             ("each has vitamin c in it", "each has vitamin d in it", vec![Word]),
             ("the us minister came", "the uk minister came", vec![Word]),

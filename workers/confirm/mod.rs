@@ -35,12 +35,14 @@ pub mod edits;
 pub mod furniture;
 pub mod kinds;
 pub mod lcs;
+pub mod models;
 pub mod numbers;
 pub mod parts;
 pub mod prepared;
 pub mod repetitive;
 pub mod template;
 pub mod texts;
+pub mod units;
 pub mod words;
 
 use crate::confirm::differences::Difference;
@@ -715,15 +717,22 @@ mod tests {
             ("公司售价¥49起", "公司售价$49起", Reason::Numerals),
             ("利率上升了5%左右", "利率上升了5‰左右", Reason::Numerals),
             ("the fine is $900 000 now", "the fine is €900 000 now", Reason::Numerals),
-            ("全长约5公里左右", "全长约5公斤左右", Reason::Words),
+            ("全长约5公里左右", "全长约5公斤左右", Reason::Numerals),
             ("计划今年完成建设", "计划明年完成建设", Reason::Words),
-            ("the shop opens at 3 pm there", "the shop opens at 3 am there", Reason::Words),
+            ("the shop opens at 3 pm there", "the shop opens at 3 am there", Reason::Numerals),
+            ("门票的售价为49元左右", "门票的售价为49美元左右", Reason::Numerals),
+            ("the firm will pay $5m for it", "the firm will pay $5bn for it", Reason::Numerals),
+            ("sales rose in q1 as hoped", "sales rose in q2 as hoped", Reason::Numerals),
+            ("flight ba123 was late", "flight ba456 was late", Reason::Numerals),
+            ("the line b12 is shut now", "the line c12 is shut now", Reason::Numerals),
         ] {
             let of = |fact: &str| format!("{rest}{fact}。{rest}");
             assert_eq!(verdict(&of(a), &of(b), &options), (false, reason), "{a}");
         }
         let of = |price: &str| format!("{rest}公司售价{price}起。{rest}");
         assert!(verdict(&of("¥49"), &of("49"), &options).0);
+        assert!(verdict(&of("49元"), &of("49块"), &options).0);
+        assert!(verdict(&of("3 hours"), &of("3 hrs"), &options).0);
     }
 
     /// Any two long texts of few symbols have the same 5-grams, and passed for copies whatever their

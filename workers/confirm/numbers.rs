@@ -6,6 +6,7 @@
 
 use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens};
 use crate::confirm::edits::Span;
+use crate::confirm::models;
 use crate::confirm::words;
 use crate::text::characters::is_han;
 use std::ops::Range;
@@ -248,10 +249,11 @@ pub fn with_signs(tokens: &Tokens<'_>, range: &Range<usize>) -> String {
 }
 
 /// Words before a number with a point that is no version.
-const QUANTITIES: [&str; 22] = [
+const QUANTITIES: [&str; 36] = [
     "price", "prices", "cost", "costs", "fee", "total", "sum", "balance", "amount", "rate", "tax",
     "weight", "weighs", "length", "height", "width", "depth", "score", "average", "eur", "usd",
-    "rmb",
+    "rmb", "is", "was", "are", "were", "by", "than", "about", "nearly", "almost", "over", "under",
+    "around", "only", "just",
 ];
 
 /// The most digits before the point of a version.
@@ -261,13 +263,14 @@ const VERSION_DIGITS_MAX: usize = 2;
 /// or the numbers that it is joined with, or it has a point, few digits before it, and behind a
 /// Latin word that names no quantity.
 ///
-/// A unit is none of these, nor is a flight or a model that stands between Chinese characters, nor
-/// are `Size 47` and `July 12`.
+/// A unit is none of these, nor is a flight or a model that stands between Chinese characters or is
+/// a word of a sentence, nor are `Size 47` and `July 12`.
 pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let (start, end) =
         (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
     let (left, right) = (&tokens.text[..start], &tokens.text[end..]);
-    if is_name_between_characters(left, right) {
+    if is_name_between_characters(left, right) || models::model(&tokens.text, start..end).is_some()
+    {
         return false;
     }
     let joined = |c: char| c.is_ascii_digit() || "-/.+".contains(c);
@@ -354,7 +357,7 @@ mod tests {
         for (text, number) in [
             ("已在 rust 1.55 中", "1.55"),
             ("let a = [12]", "12"),
-            ("型号 kx-31 的灯", "31"),
+            ("型号 `kx-31` 的灯", "31"),
             ("从v2升级", "2"),
             ("文件 /2024/x.html 已删", "2024"),
             ("width=30kg", "30"),
@@ -364,6 +367,8 @@ mod tests {
         for (text, number) in [
             ("今天气温30度", "30"),
             ("共有 12 人", "12"),
+            ("型号 kx-31 的灯", "31"),
+            ("sales rose in q1 as hoped", "1"),
             ("a shirt of size 47 in", "47"),
             ("size 47. price 10.9", "47. price 10.9"),
             ("the price 10.90 includes tax", "10.90"),

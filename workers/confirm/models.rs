@@ -1,0 +1,104 @@
+//! Names with digits as words of a sentence: of models, flights and quarters, such as `ba123`, `q1`
+//! and `xr-200`. What else of an English name differs is not told: a normalised text has no
+//! capitals.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
+use std::ops::Range;
+
+/// The most letters in front of the digits of a model, without a hyphen and with one, and the most
+/// characters of its name. Longer names are those of programs and their versions.
+const LETTERS_MAX: usize = 3;
+const HYPHENATED_LETTERS_MAX: usize = 5;
+const MODEL_CHARS_MAX: usize = 12;
+
+/// The name of a model, a flight or a quarter that the bytes of `range` touch, as a word of a
+/// sentence: `ba123`, `q1`, `xr-200`. Marks around it that sentences do not have are those of code.
+pub fn model(text: &str, range: Range<usize>) -> Option<&str> {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    // Of a long run of letters no more is looked at than tells that it is no name.
+    let bytes = |chars: &mut dyn Iterator<Item = char>| {
+        chars.take(MODEL_CHARS_MAX + 1).take_while(|c| inside(*c)).count()
+    };
+    let begin = range.start - bytes(&mut text[..range.start].chars().rev());
+    let end = range.end + bytes(&mut text[range.end..].chars());
+    let (before, name, after) = (&text[..begin], &text[begin..end], &text[end..]);
+    if name.len() > MODEL_CHARS_MAX || !name.bytes().all(|byte| inside(byte.into())) {
+        return None;
+    }
+    let letters_max = if name.contains('-') { HYPHENATED_LETTERS_MAX } else { LETTERS_MAX };
+    let runs = name.split(|c: char| !c.is_ascii_alphabetic()).map(str::len);
+    let longest = runs.max().unwrap_or(0);
+    let has_digit = name.bytes().any(|byte| byte.is_ascii_digit());
+    let version =
+        name.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if !has_digit || !(1..=letters_max).contains(&longest) || version {
+        return None;
+    }
+    let code = |c: char| "=<>[]{}|`\"#\\/+*_&@^~$".contains(c);
+    let opens = before.is_empty() || before.ends_with([' ', '(']);
+    let mut behind = after.chars();
+    let closes = match behind.next() {
+        None => true,
+        Some(' ') => true,
+        Some(c) if ".,;:!?)'".contains(c) => behind.next().is_none_or(|c| c == ' ' || c == 's'),
+        _ => false,
+    };
+    let plain = !before.trim_end().ends_with(code) && !after.trim_start().starts_with(code);
+    (opens && closes && plain).then_some(name)
+}
+
+/// Whether a span makes one model of another by other letters: `b12` and `c12`, `5a` and `5b`.
+/// Symmetric.
+pub fn is_other_model(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    if span.a.len().max(span.b.len()) > 2 {
+        return false;
+    }
+    let sides = [(a, &span.a), (b, &span.b)];
+    // What was put in belongs to the token before it, or to the one behind it.
+    let belongs_before = sides.iter().any(|(tokens, range)| {
+        !range.is_empty() && range.start > 0 && tokens.gap(range.start).is_empty()
+    });
+    let name = |(tokens, range): (&Tokens<'_>, &Range<usize>)| {
+        let start = |at: usize| tokens.places[at].start as usize;
+        let end = |at: usize| tokens.places[at].end as usize;
+        let bytes = if !range.is_empty() {
+            start(range.start)..end(range.end - 1)
+        } else if belongs_before && range.start > 0 {
+            end(range.start - 1)..end(range.start - 1)
+        } else if range.start < tokens.len() {
+            start(range.start)..start(range.start)
+        } else {
+            return None;
+        };
+        model(&tokens.text, bytes).map(|name| name.replace('-', ""))
+    };
+    let names = name(sides[0]).zip(name(sides[1]));
+    names.is_some_and(|(left, right)| left != right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name is a word of a sentence: no version, no long identifier, nothing among marks of code.
+    #[test]
+    fn words_of_a_sentence() {
+        for (text, expected) in [
+            ("flight ba123 was late", Some("ba123")),
+            ("in q1.", Some("q1")),
+            ("the xr-200, too", Some("xr-200")),
+            ("of v1 and", None),
+            ("x = q1 + 2", None),
+            ("see rfc2616-section14 of", None),
+            ("in `q1` of", None),
+            ("at a.q1/b", None),
+            ("no name here", None),
+        ] {
+            let at = text.find(|c: char| c.is_ascii_digit()).unwrap_or(3);
+            assert_eq!(model(text, at..at + 1), expected, "{text}");
+        }
+        let long = format!("a1{}", "b".repeat(1 << 20));
+        assert_eq!(model(&long, 1..2), None);
+    }
+}
