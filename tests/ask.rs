@@ -419,6 +419,11 @@ fn what_a_run_passes_by_does_not_wait() {
     assert_eq!((state()["files"].as_u64(), state()["waiting"].as_u64()), (Some(1), Some(0)));
     deliver(&bench, "2.jsonl", &[("http://a.example/y".into(), text(2, 0))]);
     assert_eq!((state()["files"].as_u64(), state()["waiting"].as_u64()), (Some(2), Some(1)));
+    // A run reads no file that was renamed, so it does not wait.
+    std::fs::rename(bench.at("in/1.jsonl"), bench.at("in/old.jsonl")).expect("renamed");
+    assert_eq!((state()["files"].as_u64(), state()["waiting"].as_u64()), (Some(2), Some(1)));
+    std::fs::copy(bench.at("in/old.jsonl"), bench.at("in/copy.jsonl")).expect("copied");
+    assert_eq!((state()["files"].as_u64(), state()["waiting"].as_u64()), (Some(3), Some(2)));
 }
 
 /// Asking leaves no trace: neither `explain`, `query`, `status` nor `run --dry-run` changes a file

@@ -416,6 +416,32 @@ fn inputs_of_undone_epochs() {
     assert_eq!(kept(), 2);
 }
 
+/// Files of inputs that had gone lay beside the others without a word, and a corpus that was made of
+/// the folder had their pages twice.
+#[test]
+fn files_of_inputs_that_are_gone() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let put = |name: &str, n: u64| {
+        let page = (format!("http://a.example/{n}"), "2024-01-01", Some(text(n, 0)));
+        std::fs::write(bench.at("in").join(name), line(&page)).expect("written");
+    };
+    let left_over = || filter(&bench, &["--to", "kept"])["files_left_over"].clone();
+    put("1.jsonl", 1);
+    put("2.jsonl", 2);
+    bench.run_well(&[]);
+    assert_eq!(left_over(), json!([]));
+    std::fs::rename(bench.at("in/1.jsonl"), bench.at("in/one.jsonl")).expect("renamed");
+    bench.run_well(&[]);
+    assert_eq!(left_over(), json!(["1.jsonl"]));
+    assert!(bench.at("kept/1.jsonl").exists() && bench.at("kept/one.jsonl").exists());
+    let output = bench.pagefold("filter", &["--to", "kept"]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(said.contains("left over  1 file") && said.contains("1.jsonl"), "{said}");
+    std::fs::remove_file(bench.at("kept/1.jsonl")).expect("there");
+    assert_eq!(left_over(), json!([]));
+}
+
 /// Folders that would be read as crawl, or hold the store, are refused before anything is read. So
 /// is one folder that has two names: what was removed replaced there what was kept.
 #[test]

@@ -310,6 +310,13 @@ fn mistakes() {
         "{}",
         said(&output)
     );
+    // It waited for the other ranks first.
+    let output = one(1, &["--dry-run"]);
+    assert!(
+        output.status.code() == Some(64) && failure(&output.stderr).contains("run --dry-run"),
+        "{}",
+        said(&output)
+    );
     assert!(!scene.bench.at("store").exists());
 }
 

@@ -3,6 +3,7 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
+use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes, percent, print_json, show};
 use crate::topology;
 use serde_json::json;
@@ -64,6 +65,7 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "files": outcome.files,
         "files_before": outcome.files_before,
         "files_whole": outcome.whole.iter().map(|(path, _)| path).collect::<Vec<_>>(),
+        "files_left_over": outcome.left_over.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>(),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
         "revisits": totals.revisits,
@@ -130,6 +132,15 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     for (path, why) in &outcome.whole {
         let why = if why.is_empty() { "damaged, or of no known format" } else { why };
         let _ = writeln!(text, "whole      {path} is copied with all that folds: {why}");
+    }
+    if let [first, ..] = &outcome.left_over[..] {
+        let files = counted(outcome.left_over.len() as u64, "file");
+        let and_others = if outcome.left_over.len() > 1 { " and others" } else { "" };
+        let _ = writeln!(
+            text,
+            "left over  {files} of earlier filters, whose inputs are gone: {}{and_others}",
+            plain(&first.to_string_lossy())
+        );
     }
     if outcome.pages_elsewhere > 0 {
         let pages = counted(outcome.pages_elsewhere, "page");

@@ -4,10 +4,17 @@ use crate::cli;
 use crate::cluster::ranks;
 use crate::commands::run;
 use crate::signals;
-use workers::error::Result;
+use workers::error::{Error, Kind, Result};
 
 /// `pagefold worker JOB`: rank 0 does what `run` does, and the other ranks work for it.
 pub fn command(arguments: &cli::Unattended) -> Result<()> {
+    // The others may never come, as nobody starts many processes to see what they would do.
+    if arguments.dry_run {
+        return Err(Error::new(
+            Kind::Usage,
+            "--dry-run: not of a process of a scheduler; try `pagefold run --dry-run`",
+        ));
+    }
     let outcome = ranks::run(&arguments.run, |ranks| run::run(arguments, Some(ranks)));
     signals::wait_if_stopping();
     outcome

@@ -69,12 +69,6 @@ pub fn with_job(start: &cli::Start) -> Result<cli::Unattended> {
 
 /// Runs and reports to [`Watch`]; `ranks` do the work if there are any.
 pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
-    if unattended.dry_run {
-        return Err(Error::new(
-            Kind::Usage,
-            "--dry-run: not of a process of a scheduler; try `pagefold run --dry-run`",
-        ));
-    }
     let mut watch = Watch::new(unattended);
     let outcome = damage::caught_all("the run", || due(unattended, ranks, &mut watch));
     watch.end(&outcome);

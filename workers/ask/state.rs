@@ -155,14 +155,15 @@ fn last(head: &Head) -> Last {
 }
 
 /// The inputs that are not consumed as they are, by their size, times and inode. Files that a run
-/// passes by, such as indexes of a crawl, are none.
+/// passes by, such as indexes of a crawl, are none, and renamed files do not wait.
 fn waiting(job: &Job, store: &Store, head: &Head) -> Result<Waiting> {
     let history = History::read(job, store, Some(head))?;
+    let is_renamed = history.renames();
     let mut waiting = Waiting::default();
     for path in inputs::find(&job.read.inputs)? {
         // A file that goes while the folder is listed is none.
         let Ok(input) = Input::stat(&path) else { continue };
-        let is_consumed = history.is_as_it_was(&input);
+        let is_consumed = history.is_as_it_was(&input) || is_renamed(&input);
         if !is_consumed && matches!(read::companion(&path, input.bytes), Ok(Some(_))) {
             continue;
         }

@@ -106,6 +106,8 @@ pub struct Outcome {
     pub files_before: usize,
     /// Files that were copied whole, each with the reason.
     pub whole: Vec<(String, String)>,
+    /// Files of earlier filters whose inputs are not there any more.
+    pub left_over: Vec<PathBuf>,
     /// Files of which something was compressed anew.
     pub recoded: usize,
     /// The sums.
@@ -164,11 +166,23 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
         outcome.totals.add(&note.totals);
     }
     outcome.whole.sort();
+    outcome.left_over = left_over(options, &originals)?;
     let pages = head.manifest.tables.get("pages").map_or(0, |table| table.rows);
     let totals = &outcome.totals;
     let found = totals.of(Verdict::Kept) + totals.of(Verdict::Folded);
     outcome.pages_elsewhere = pages.saturating_sub(found.saturating_sub(totals.mirrors));
     Ok(outcome)
+}
+
+/// The inputs that are not there any more and that still have files in the folders. They are named
+/// and stay: whoever takes inputs away may want what was kept of them.
+fn left_over(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
+    let mut names = note::names(&options.notes())?;
+    for original in originals {
+        names.remove(&original.name);
+    }
+    names.retain(|name| options.places(name).iter().flatten().any(|place| place.exists()));
+    Ok(names.into_iter().collect())
 }
 
 /// Does `work` on each item in some threads; what came of each, in their order. The error is that

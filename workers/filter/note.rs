@@ -9,7 +9,7 @@ use crate::job::{Job, resolved};
 use crate::read::Format;
 use crate::read::codec::Codec;
 use crate::store::manifest::Head;
-use crate::store::{Store, digest_of, durable};
+use crate::store::{Store, digest_of, durable, entries};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -94,6 +94,22 @@ pub fn path(notes: &Path, name: &Path) -> PathBuf {
     let mut file = notes.join(name).into_os_string();
     file.push(".json");
     PathBuf::from(file)
+}
+
+/// The inputs that have a note in the folder of notes.
+pub fn names(notes: &Path) -> Result<BTreeSet<PathBuf>> {
+    let (mut names, mut folders) = (BTreeSet::new(), vec![notes.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder)? {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                let name = path.with_extension("");
+                names.extend(name.strip_prefix(notes).map(Path::to_owned));
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// The folder `dir` as seen from that of the notes, so that it has one name on all hosts that share

@@ -23,7 +23,7 @@ use crate::store::manifest::{Consumed, Head};
 use crate::store::{Store, digest_of};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What became of the records of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,6 +191,22 @@ impl History {
             found = Some(consumed);
         }
         found
+    }
+
+    /// Tells, without reading it, a file that was renamed since it was consumed: a rename keeps its
+    /// size, its time and its inode.
+    pub fn renames(&self) -> impl Fn(&Input) -> bool + '_ {
+        let of = |input: &Input| (input.bytes, input.changed_ns, input.inode);
+        // Lists of earlier builds have no inodes, and what gave nothing may be read again.
+        let told = |last: &ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
+        let consumed = self.by_path.iter().filter(|(_, (_, last))| told(last));
+        let paths: HashMap<_, &str> =
+            consumed.map(|(path, (_, last))| (of(&last.input), path.as_str())).collect();
+        move |input| {
+            paths.get(&of(input)).is_some_and(|path| {
+                !Input::stat(&unspelled(path)).is_ok_and(|now| of(&now) == of(input))
+            })
+        }
     }
 
     /// Whether the pages of `input`, which has its digest, were taken by an epoch that no rollback
