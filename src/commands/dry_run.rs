@@ -95,7 +95,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
     let mut out =
         text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
-    out.extend(told(&refused));
+    out += &told(&refused);
     out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
     out.extend(forecast.map(|forecast| costs(&forecast)));
     show(&out)
@@ -113,16 +113,21 @@ fn refused(job: &Job, plan: &Plan) -> Result<Vec<(String, String)>> {
     Ok(refused)
 }
 
-/// The lines about them.
-fn told(refused: &[(String, String)]) -> Vec<String> {
+/// The lines about them; none if there are none.
+fn told(refused: &[(String, String)]) -> String {
+    if refused.is_empty() {
+        return String::new();
+    }
     let files = counted(refused.len() as u64, "file");
-    let first = format!("{:<11}{files} of which nothing can be read:\n", "refused");
-    let more = refused.len().saturating_sub(INPUTS_SHOWN);
-    let named = refused.iter().take(INPUTS_SHOWN);
-    let named = named.map(|(path, why)| format!("{:<11}{}: {why}\n", "", plain(path)));
-    let more = (more > 0).then(|| format!("{:<11}and {} more\n", "", grouped(more as u64)));
-    let lines = std::iter::once(first).chain(named).chain(more);
-    lines.filter(|_| !refused.is_empty()).collect()
+    let mut lines = format!("{:<11}{files} of which nothing can be read:\n", "refused");
+    for (path, why) in refused.iter().take(INPUTS_SHOWN) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(lines, "{:<11}{}: {why}", "", plain(path));
+    }
+    if let more @ 1.. = refused.len().saturating_sub(INPUTS_SHOWN) {
+        let _ = writeln!(lines, "{:<11}and {} more", "", grouped(more as u64));
+    }
+    lines
 }
 
 /// The line about what a first build of the inputs costs.

@@ -445,7 +445,7 @@ pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
         tracing::warn!(input = %input.shown(), %why, "nothing was read of this input");
     }
     if now.len() > BARREN_NAMED_MAX {
-        tracing::warn!(more = now.len() - BARREN_NAMED_MAX, "nor of others");
+        tracing::warn!(more = now.len() - BARREN_NAMED_MAX, "nothing was read of other inputs");
     }
 }
 
