@@ -63,7 +63,32 @@ fn labels() -> &'static [(&'static str, Kind)] {
 }
 
 /// What stands between a counter and its label, or behind its number.
-const UNITS: [&str; 10] = ["人次", "次", "人", "位", "条", "万", "亿", "千", "+", "times"];
+const UNITS: [&str; 11] = ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "times"];
+
+/// What pages alone count. In front of a text it is a line of its own, though no mark ends it:
+/// `views 1234 the council met`.
+const PAGE_COUNTS: [&str; 10] = [
+    "views",
+    "viewed",
+    "reads",
+    "likes",
+    "claps",
+    "comments",
+    "replies",
+    "hits",
+    "downloads",
+    "min read",
+];
+
+/// Those of them that are no verbs: `the index hits 4000` is a headline.
+const PAGE_NOUNS: [&str; 4] = ["views", "comments", "replies", "downloads"];
+
+/// Words with which the sentence of a count goes on: `comments 3 to 5 were struck`.
+const GOES_ON: [&str; 30] = [
+    "was", "were", "is", "are", "be", "been", "has", "have", "had", "will", "would", "can",
+    "could", "may", "might", "must", "shall", "should", "do", "does", "did", "of", "for", "from",
+    "to", "by", "per", "than", "or", "and",
+];
 
 /// What may open the clause of a counter.
 const OPENERS: [&str; 3] = ["已有", "共有", "已被"];
@@ -193,7 +218,10 @@ impl<'t> Group<'t> {
             }
             let fits = kind == Kind::Count || kind == Kind::Date && is_time;
             let lenient = label.colon || is_time || label.is_han;
-            if fits && label.is_free && is_free_after(rest, lenient) {
+            let name = before[label.start..].trim_end_matches(BETWEEN);
+            if fits && label.is_free && is_free_after(rest, lenient)
+                || kind == Kind::Count && is_line_of_page(&before[..label.start], name, rest, true)
+            {
                 return Some((of_label(kind), bytes));
             }
         }
@@ -208,7 +236,9 @@ impl<'t> Group<'t> {
             let credit = kind == Kind::Credit && is_free_before(before, false);
             let counter =
                 kind == Kind::Count && (is_last_of_counters(behind) || is_behind_counters(before));
-            if fits && (free || credit || counter) {
+            let name = &after[..after.len() - behind.len()];
+            let page = kind == Kind::Count && is_line_of_page(before, name, behind, false);
+            if fits && (free || credit || counter || page) {
                 return Some((of_label(kind), self.bytes.start..self.text.len() - behind.len()));
             }
         }
@@ -305,10 +335,12 @@ struct Label {
 /// Labels and counters, one behind the other, that are looked at.
 const CHAIN_MAX: usize = 4;
 
+/// What may stand between a label and its number.
+const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
+
 /// The longest label that ends `before`, white space and a colon left out.
 fn label_before(before: &str) -> Option<Label> {
-    let between = |c: char| c.is_whitespace() || ":|([#".contains(c);
-    let trimmed = before.trim_end_matches(between);
+    let trimmed = before.trim_end_matches(BETWEEN);
     let colon = before[trimmed.len()..].contains(':');
     let found = labels().iter().filter_map(|(label, kind)| {
         let rest = trimmed.strip_suffix(label)?;
@@ -418,6 +450,26 @@ fn is_free_after(rest: &str, lenient: bool) -> bool {
         return trimmed.len() < rest.len() || !(joins || "%°℃$‰".contains(first));
     }
     trimmed.len() < rest.len() && (lenient || !is_latin(first))
+}
+
+/// Whether a count of [`PAGE_COUNTS`] with its number is the first line of a text, or, if the label
+/// stands in front of the number, the last one: `he counted 12 hits` is a sentence.
+fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: bool) -> bool {
+    let has_words = |text: &str| text.contains(char::is_alphanumeric);
+    if !PAGE_COUNTS.iter().any(|count| label.ends_with(count)) {
+        return false;
+    }
+    if !has_words(before) {
+        let next = behind.trim_start().split(|c: char| !is_latin(c)).next();
+        return behind.starts_with(char::is_whitespace)
+            && next.is_some_and(|next| !next.is_empty() && !GOES_ON.contains(&next));
+    }
+    let last = before.trim_end().rsplit(|c: char| !is_latin(c)).next();
+    label_first
+        && PAGE_NOUNS.iter().any(|count| label.ends_with(count))
+        && !has_words(behind)
+        && before.ends_with(char::is_whitespace)
+        && last.is_some_and(|last| !last.is_empty() && !holds_together(last))
 }
 
 /// Whether nothing but counters, one or more, stands from the begin of the text to `before`.
@@ -621,6 +673,11 @@ mod tests {
             ("the text. 41012 views, 7 comments", "7 comments", Counter),
             ("the text without a mark 41012 views, 7 comments", "41012", Counter),
             ("viewed 1234 times. the text", "1234", Counter),
+            ("views 1234 the council met", "1234", Counter),
+            ("1,234 views the council met", "1,234", Counter),
+            ("1.2k views the council met", "1", Counter),
+            ("4 min read the council met", "4", Counter),
+            ("the council met by the river views 1234", "1234", Counter),
             ("访问数:12345 当前时间:10:02:33 正文", "02", Clock),
             ("10:30 2024-10-05 正文", "30", DateLine),
             ("2024-10-05 08:30 来源:本站 正文", "10", DateLine),
@@ -682,6 +739,11 @@ mod tests {
             ("the fair drew 12,000 visitors", "12,000"),
             ("parliament published 12 laws", "12"),
             ("it hits 40 degrees", "40"),
+            ("the index hits 4000", "4000"),
+            ("he counted 12 hits", "12"),
+            ("comments 3 to 5 were struck", "3"),
+            ("12 comments were struck", "12"),
+            ("1234 shares changed hands", "1234"),
             ("the train leaves at 10:30 from platform two", "10"),
             ("the vote is on 2024-10-05 at noon", "10"),
             ("it was posted on 5 march by the mayor", "5"),
