@@ -7,7 +7,7 @@
 use crate::ask::candidates::proposed;
 use crate::ask::tables::{Cluster, Tables, share};
 use crate::ask::texts::{Text, Texts};
-use crate::confirm::{self, Known, Reason, Verdict, decide};
+use crate::confirm::{self, Known, Reason, Repeated, Verdict, decide};
 use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::graph::keep_rule::{Facts, KeepRule, Rank};
@@ -381,12 +381,13 @@ impl Index {
         let sketches = Sketches::parse(&evidence.sketches)
             .ok_or_else(|| damaged(evidence.content, "is damaged"))?;
         let known = Known { chars: evidence.chars, sketches, text: text.as_deref() };
+        let asked = Repeated::new(known);
         let contents: Vec<Id> = proposed.contents.keys().copied().collect();
         let others = self.tables.evidence_of(&contents)?;
         for ((content, proposals), other) in proposed.contents.into_iter().zip(others) {
             let distance = simhash::distance(other.fingerprint, evidence.fingerprint);
             let Verdict { accepted, similarity, reason } =
-                decide(&known, &other, distance, &self.options);
+                decide(&asked, &other, distance, &self.options);
             if other.is_damaged() {
                 return Err(damaged(content, "is damaged"));
             }

@@ -20,6 +20,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Texts with more tokens are not aligned.
 pub const TOKENS_MAX: usize = 1 << 15;
 
+/// A text with as many different marks has them all, as far as is known.
+const MARKS_MAX: usize = 64;
+
 /// How official texts write 〇.
 pub const CIRCLE: char = '○';
 /// The same, larger.
@@ -41,6 +44,8 @@ pub struct Tokens<'a> {
     codes: Vec<u64>,
     /// The characters before each token, and in all.
     before: Vec<u32>,
+    /// The characters that stand between tokens, each once.
+    marks: Vec<char>,
 }
 
 impl<'a> Tokens<'a> {
@@ -70,6 +75,7 @@ impl<'a> Tokens<'a> {
             places: Vec::with_capacity(likely),
             codes: Vec::with_capacity(likely),
             before: Vec::with_capacity(likely + 1),
+            marks: Vec::new(),
         };
         let (mut word, mut chars) = (None, 0);
         for (at, c) in text.char_indices() {
@@ -86,6 +92,8 @@ impl<'a> Tokens<'a> {
                 let mark = if c.is_ascii_digit() { mark_before(text, at) } else { 0 };
                 tokens.push(text, at - mark, at + c.len_utf8(), chars);
                 chars += 1;
+            } else if !tokens.marks.contains(&c) && tokens.marks.len() < MARKS_MAX {
+                tokens.marks.push(c);
             }
             if tokens.len() > TOKENS_MAX {
                 return None;
@@ -117,6 +125,11 @@ impl<'a> Tokens<'a> {
         matches!(c, CIRCLE | LARGE_CIRCLE)
             && self.places.last().is_some_and(|last| last.end as usize == at)
             && self.codes.last().is_some_and(|code| is_digit(*code))
+    }
+
+    /// Whether `mark` may stand between tokens.
+    pub fn may_have(&self, mark: char) -> bool {
+        self.marks.contains(&mark) || self.marks.len() == MARKS_MAX
     }
 
     /// The number of tokens.

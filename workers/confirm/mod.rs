@@ -53,6 +53,7 @@ use crate::text::shingles::{jaccard_of, shared};
 use crate::text::sketch::{self, Alike, Band, Sketches};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -299,6 +300,37 @@ impl Evidence for Known<'_> {
     }
 }
 
+/// The same of a text that is compared with several others: what is computed of it is kept.
+pub struct Repeated<'a> {
+    known: Known<'a>,
+    prepared: OnceCell<Option<Rc<Prepared>>>,
+}
+
+impl<'a> Repeated<'a> {
+    /// Nothing is computed before a pair needs it.
+    pub fn new(known: Known<'a>) -> Repeated<'a> {
+        Repeated { known, prepared: OnceCell::new() }
+    }
+}
+
+impl Evidence for Repeated<'_> {
+    fn chars(&self) -> u32 {
+        self.known.chars()
+    }
+
+    fn sketches(&self) -> Sketches<'_> {
+        self.known.sketches()
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.known.text()
+    }
+
+    fn prepared(&self) -> Option<Rc<Prepared>> {
+        self.prepared.get_or_init(|| self.known.prepared()).clone()
+    }
+}
+
 /// Decides a pair of contents whose fingerprints differ in `distance` bits. Symmetric.
 ///
 /// ```
@@ -383,7 +415,7 @@ fn by_sketches(
         return Ok(Verdict::refuse(0, Reason::SketchRefused));
     };
     let (_, all_long, facts_matter) = lengths(a, b, options);
-    let repetitive = repeat_themselves(a, b);
+    let repetitive = repeat_themselves((a.chars(), &x), (b.chars(), &y));
     let long_floor = if all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
     let hopeless =
         |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
@@ -420,7 +452,7 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
             _ => by_whole_text(&x, &y, (all_long, facts_matter), floor, options),
         };
         if verdict.accepted
-            && repeat_themselves(a, b)
+            && repeat_themselves((a.chars(), &a.sketches()), (b.chars(), &b.sketches()))
             && let Some(similarity) = repetitive::unlike(x.passages(), y.passages())
         {
             let reason = if all_long { Reason::ShinglesRefused } else { Reason::CoverageRefused };
@@ -438,10 +470,10 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     }
 }
 
-/// Whether the 5-grams of one of them say too little.
-fn repeat_themselves(a: &impl Evidence, b: &impl Evidence) -> bool {
-    repetitive::repeats_itself(a.chars(), &a.sketches())
-        || repetitive::repeats_itself(b.chars(), &b.sketches())
+/// Whether the 5-grams of one of two texts, of which there are characters and sketches, say too
+/// little.
+fn repeat_themselves(a: (u32, &Sketches<'_>), b: (u32, &Sketches<'_>)) -> bool {
+    [a, b].into_iter().any(|(chars, sketches)| repetitive::repeats_itself(chars, sketches))
 }
 
 /// The characters of the longer text, whether both are long, and whether replaced facts matter.

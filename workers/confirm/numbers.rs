@@ -216,8 +216,10 @@ fn signs(tokens: &Tokens<'_>, range: &Range<usize>) -> [Option<char>; 2] {
 /// The numbers between `spans` that both texts have, but of another currency or share: `$5` and
 /// `€5`. A sign that one text lacks changes nothing. Marks are no tokens, so no span has them.
 pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
-    let has = |tokens: &Tokens<'_>| tokens.text.contains(MONEY) || tokens.text.contains(SHARES);
-    if !has(a) || !has(b) {
+    let kinds = |signs: &[char]| {
+        signs.iter().filter(|sign| a.may_have(**sign) || b.may_have(**sign)).count()
+    };
+    if kinds(&MONEY) < 2 && kinds(&SHARES) < 2 {
         return Vec::new();
     }
     let other = |i: usize, j: usize| {

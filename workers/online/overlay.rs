@@ -11,7 +11,7 @@ use crate::ask::index::{Answer, Found, Index, Match, because};
 use crate::ask::tables::share;
 use crate::ask::texts::Text;
 use crate::candidates::bands::Bands;
-use crate::confirm::{self, Known, Reason, decide};
+use crate::confirm::{self, Known, Reason, Repeated, decide};
 use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::job::clusters;
@@ -238,7 +238,7 @@ impl Overlay {
             return Ok(None);
         }
         let (mut after, own) = (0, unpacked(evidence));
-        let own = known(evidence, &own)?;
+        let own = Repeated::new(known(evidence, &own)?);
         for (id, proposals) in proposed.contents {
             let Some(content) = self.contents.get(&id) else { continue };
             let Some(other) = content.evidence() else { continue };

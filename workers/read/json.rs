@@ -294,6 +294,11 @@ impl Visitor<'_> for Key<'_, '_, '_> {
         let Object { wanted, path, .. } = self.0;
         let mut member = Member { place: None, is_path: false };
         for (place, name) in wanted.names.iter().enumerate() {
+            // Most names are out by their first byte.
+            let first = name.path.as_bytes().get(path.len());
+            if first != key.as_bytes().first() && !key.is_empty() {
+                continue;
+            }
             let Some(rest) =
                 name.path.strip_prefix(path.as_str()).and_then(|rest| rest.strip_prefix(key))
             else {
