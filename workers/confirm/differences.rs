@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +178,9 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
 /// What the numbers of a span are by their values.
 fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
+    if is_cut_off((a, &x), (b, &y)) || is_cut_off((b, &y), (a, &x)) {
+        return Difference::Edit;
+    }
     if x.is_empty() || y.is_empty() {
         let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
         return match furniture::of(tokens, range) {
@@ -223,6 +226,25 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         true => Difference::Number,
         false => Difference::Edit,
     }
+}
+
+/// Whether the first text breaks off within a number, behind which the other one goes on: a teaser
+/// is cut at some length.
+fn is_cut_off(
+    (short, x): (&Tokens<'_>, &Range<usize>),
+    (whole, y): (&Tokens<'_>, &Range<usize>),
+) -> bool {
+    if x.is_empty() || x.end < short.len() || x.len() >= y.len() {
+        return false;
+    }
+    let cut = y.start + x.len();
+    let mut equal = x.clone().zip(y.clone());
+    let behind = (cut..whole.len()).find(|at| !numbers::joins(whole, *at));
+    short.gap(short.len()).trim_end_matches(['.', '…']).is_empty()
+        && numbers::is_digit(short.token(x.end - 1))
+        && numbers::joins(whole, cut)
+        && behind.is_some()
+        && equal.all(|(i, j)| short.token(i) == whole.token(j))
 }
 
 /// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
@@ -436,6 +458,25 @@ mod tests {
             difference => difference,
         };
         found.iter().map(of).collect()
+    }
+
+    /// A text that breaks off within a number has no other number; one that ends with a number has.
+    #[test]
+    fn cut_off_numbers() {
+        use Difference::*;
+        let (cases, debt) = ("本轮疫情累计报告感染者1899例。", "债务逼近31.4万亿美元的上限");
+        for (whole, cut, difference) in [
+            (cases, "本轮疫情累计报告感染者1", Edit),
+            (cases, "本轮疫情累计报告感染者1...", Edit),
+            (cases, "本轮疫情累计报告感染者2", Number),
+            (cases, "本轮疫情累计报告感染者1例", Number),
+            (debt, "债务逼近31", Edit),
+            (debt, "债务逼近31.4", Edit),
+            ("房间价格每晚128", "房间价格每晚12", Number),
+        ] {
+            assert_eq!(differences(whole, cut), [difference], "{cut}");
+            assert_eq!(differences(cut, whole), [difference], "{cut}");
+        }
     }
 
     /// Facts are told from furniture and from edits, in both orders.
