@@ -312,7 +312,7 @@ mod tests {
             names(&["signatures=[{kind=\"spotsigs\"}]"]),
             ("minhash sentences spotsigs".into(), None)
         );
-        let of_bins = "signatures=[{kind=\"minhash\",bins=16}]";
+        let of_bins = "signatures=[{kind=\"minhash\",bins=15}]";
         assert_eq!(names(&[of_bins]), ("minhash sentences".into(), None));
         assert_eq!(names(&["minhash=false"]), ("sentences".into(), None));
         assert_eq!(names(&["sentences=false", of_bins]), ("minhash".into(), None));

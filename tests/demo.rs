@@ -154,7 +154,7 @@ fn refused_pairs_that_are_not_alike_are_left_out() {
 #[test]
 fn any_signatures_any_texts() {
     let all =
-        "signatures=[{kind=\"minhash\",bins=16},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";
+        "signatures=[{kind=\"minhash\",bins=15},{kind=\"super_shingles\"},{kind=\"spotsigs\"}]";
     let none = "minhash=false";
     for (signatures, text) in [(all, "all"), (all, "short"), (all, "none"), (none, "all")] {
         let kept = format!("contents.text={text:?}");

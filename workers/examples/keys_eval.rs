@@ -130,7 +130,7 @@ fn seconds(mut work: impl FnMut()) -> f64 {
 /// The signatures to try, I-Match with the lexicon at `lexicon`.
 fn signatures(lexicon: &Path) -> Vec<(String, Options)> {
     let mut list = Vec::new();
-    for (bins, bins_per_key) in [(24, 4), (16, 4)] {
+    for (bins, bins_per_key) in [(50, 5), (24, 4)] {
         let keys = bins / bins_per_key;
         let options = minhash::Options { bins, bins_per_key };
         list.push((format!("minhash {keys}x{bins_per_key}"), Options::MinHash(options)));

@@ -15,8 +15,9 @@ use crate::job::contents::{self};
 use crate::store::segment::SegmentRef;
 use crate::store::table::{MultisetHash, Row};
 use crate::tables::EvidenceRow;
-use crate::tables::evidence::{Archive, KEY_BYTES, RAW, ZSTD};
+use crate::tables::evidence::{Archive, CODED, KEY_BYTES, RAW, ZSTD};
 use crate::text::letters::Letters;
+use crate::text::packed::Packer;
 use crate::text::signatures::{Key, Shinglings, Signer, Text};
 use crate::text::sketch::{self};
 
@@ -38,6 +39,7 @@ pub struct EvidenceBuilder {
     options: contents::Options,
     signer: Signer,
     shinglings: Shinglings,
+    packer: Packer,
     zstd: zstd::bulk::Compressor<'static>,
     packed: Vec<u8>,
     keys: Vec<Key>,
@@ -53,6 +55,7 @@ impl EvidenceBuilder {
             options: options.clone(),
             signer,
             shinglings: Shinglings::default(),
+            packer: Packer::default(),
             zstd,
             packed: Vec::new(),
             keys: Vec::new(),
@@ -93,30 +96,39 @@ impl EvidenceBuilder {
         self.signer.sign(&mut text, &mut self.keys);
         let (keys, sketches) = (pack_keys(&self.keys), self.sketches.as_slice().into());
         let text = if self.options.keeps(normal, chars) {
-            self.pack_text(normal)?
+            self.pack_text(normal, chars)?
         } else {
             Box::default()
         };
         Ok(EvidenceRow::new(content, fingerprint, chars, keys, sketches, text))
     }
 
-    fn pack_text(&mut self, normal: &str) -> Result<Box<[u8]>> {
+    /// The text in the shortest of its forms that are tried.
+    fn pack_text(&mut self, normal: &str, chars: u32) -> Result<Box<[u8]>> {
         let raw = normal.as_bytes();
-        if raw.len() < ZSTD_BYTES_MIN {
-            return Ok([&[RAW], raw].concat().into());
+        let form = |form: u8, bytes: &[u8]| Ok([&[form], bytes].concat().into());
+        self.packed.clear();
+        // Most characters of a Chinese text have three bytes.
+        if raw.len() >= 2 * chars as usize {
+            self.packer.pack(normal, &mut self.packed);
+            if 2 * self.packed.len() <= raw.len() {
+                return form(CODED, &self.packed);
+            }
         }
-        self.packed.resize(zstd::zstd_safe::compress_bound(raw.len()).max(self.packed.len()), 0);
-        let bytes = self
-            .zstd
-            .compress_to_buffer(raw, &mut self.packed[..])
-            .map_err(|e| Error::internal("cannot compress a text").caused_by(e))?;
-        let packed = &self.packed[..bytes];
-        Ok(if packed.len() < raw.len() {
-            [&[ZSTD], packed].concat()
-        } else {
-            [&[RAW], raw].concat()
+        let coded = self.packed.len();
+        if raw.len() >= ZSTD_BYTES_MIN {
+            self.packed.resize(coded + zstd::zstd_safe::compress_bound(raw.len()), 0);
+            let bytes = self
+                .zstd
+                .compress_to_buffer(raw, &mut self.packed[coded..])
+                .map_err(|e| Error::internal("cannot compress a text").caused_by(e))?;
+            self.packed.truncate(coded + bytes);
         }
-        .into())
+        let (coded, zstd) = self.packed.split_at(coded);
+        let forms = [(RAW, raw), (CODED, coded), (ZSTD, zstd)];
+        let tried = forms.into_iter().filter(|(_, bytes)| !bytes.is_empty());
+        let (number, bytes) = tried.min_by_key(|(_, bytes)| bytes.len()).unwrap_or((RAW, raw));
+        form(number, bytes)
     }
 }
 
@@ -262,13 +274,27 @@ mod tests {
         }
     }
 
-    /// A long text is compressed; a text over the size limit is not kept.
+    /// A Chinese text is coded, a long one of another script is compressed, a text
+    /// that neither makes shorter is kept as it is, and one over the size limit is not kept.
     #[test]
-    fn long_texts_are_compressed_or_dropped() {
+    fn texts_are_packed_or_dropped() {
         let mut builder = builder(Keep::All);
-        let text = "会议今天在北京举行, ".repeat(1000);
-        let row = builder.evidence(Id::MAX, 1, 9, &text, &Letters::of(&text), &[]).expect("made");
-        assert!(row.text[0] == ZSTD && row.text.len() * 10 < text.len());
+        let mut packed = |text: &str| {
+            let (chars, letters) = (text.chars().count() as u32, Letters::of(text));
+            let row = builder.evidence(Id::MAX, 1, chars, text, &letters, &[]).expect("made");
+            assert_eq!(unpack_text(&row.text).as_deref(), Some(text));
+            (row.text[0], row.text.len())
+        };
+        for (text, form, most) in [
+            ("会议今天在北京举行, ", CODED, 15),
+            ("rain on monday, then sun. ", RAW, 27),
+            (&"rain on monday, then sun. ".repeat(1000), ZSTD, 2600),
+            (&"비가 오는 월요일. ".repeat(100), ZSTD, 250),
+            ("䶮䶮", RAW, 7),
+        ] {
+            let (found, bytes) = packed(text);
+            assert!(found == form && bytes <= most, "{text}: form {found}, {bytes} bytes");
+        }
         let long = "a".repeat(TEXT_KEPT_BYTES_MAX + 1);
         let row = builder.evidence(Id::MAX, 1, 9, &long, &Letters::of(&long), &[]).expect("made");
         assert!(row.text.is_empty());

@@ -8,7 +8,9 @@ use crate::read::PageKey;
 use crate::store::configuration::{all_of, differences};
 use crate::store::digest_of;
 use crate::store::manifest::Manifest;
-use crate::text::{features, furniture, little, number_set, shingles, signatures, simhash, sketch};
+use crate::text::{
+    features, furniture, little, number_set, packed, shingles, signatures, simhash, sketch,
+};
 use crate::{confirm, document, extract, text::normalize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -50,6 +52,7 @@ impl Job {
                 "sketch": sketch::VERSION,
                 "shingles": shingles::VERSION,
                 "numerals": number_set::VERSION,
+                "packed": packed::VERSION,
                 "options": self.contents,
             },
         });
@@ -174,7 +177,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "cd4553d990fe5fc704efd05ca63ffeff97ba0b363699b98f1e117a28a94d1374"
+            "4e7bb09e8ca3e42d3e7042325725d46c7953b084103dc0dcb3f35a364b506a7d"
         );
     }
 }

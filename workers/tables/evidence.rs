@@ -12,6 +12,7 @@ use crate::store::column::Column;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::table::Row;
 use crate::tables::{EvidenceColumns, EvidenceRow};
+use crate::text::packed;
 use crate::text::sketch::Sketches;
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -72,6 +73,8 @@ pub const KEY_BYTES: usize = 9;
 pub const RAW: u8 = 0;
 /// The first byte of a text that is a zstd frame of level 1.
 pub const ZSTD: u8 = 1;
+/// The first byte of a text in the codes of [`packed`].
+pub const CODED: u8 = 2;
 
 /// Decodes the keys of [`EvidenceRow::keys`], each with the number of its signature. A trailing
 /// part of a key is ignored.
@@ -88,18 +91,22 @@ thread_local! {
 
 /// Decodes the text of [`EvidenceRow::text`], or returns none if it is empty or damaged.
 pub fn unpack_text(bytes: &[u8]) -> Option<String> {
-    let (&form, packed) = bytes.split_first()?;
+    let (&form, rest) = bytes.split_first()?;
     let unpacked;
     let text = match form {
-        RAW => packed,
+        RAW => rest,
         ZSTD => {
             unpacked = DECOMPRESSOR.with_borrow_mut(|decompressor| {
                 let decompressor = match decompressor {
                     Some(decompressor) => decompressor,
                     None => decompressor.insert(Decompressor::new().ok()?),
                 };
-                decompressor.decompress(packed, TEXT_KEPT_BYTES_MAX).ok()
+                decompressor.decompress(rest, TEXT_KEPT_BYTES_MAX).ok()
             })?;
+            &unpacked
+        }
+        CODED => {
+            unpacked = packed::unpack(rest, TEXT_KEPT_BYTES_MAX)?;
             &unpacked
         }
         _ => return None,

@@ -15,6 +15,7 @@ mod ln;
 mod log2;
 pub mod normalize;
 pub mod number_set;
+pub mod packed;
 pub mod segment;
 pub mod shingles;
 pub mod signatures;

@@ -33,15 +33,15 @@ const BINS_MAX: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Number of bins, at most 128. Default: 24.
+    /// Number of bins, at most 128. Default: 50.
     pub bins: usize,
-    /// Bins in a key; divides `bins` into at most 32 keys. Default: 4.
+    /// Bins in a key; divides `bins` into at most 32 keys. Default: 5.
     pub bins_per_key: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { bins: 24, bins_per_key: 4 }
+        Options { bins: 50, bins_per_key: 5 }
     }
 }
 
@@ -73,9 +73,9 @@ impl Options {
 /// use workers::text::signatures::{Shinglings, Text};
 ///
 /// let (mut shinglings, mut keys) = (Shinglings::default(), Vec::new());
-/// let mut maker = MinHash::new(&Options { bins: 24, bins_per_key: 4 });
+/// let mut maker = MinHash::new(&Options { bins: 50, bins_per_key: 5 });
 /// maker.keys(&mut Text::new("a short text", &[], &mut shinglings), &mut keys);
-/// assert_eq!(keys.len(), 24 / 4);
+/// assert_eq!(keys.len(), 50 / 5);
 /// ```
 #[derive(Clone, Debug)]
 pub struct MinHash {
@@ -156,14 +156,14 @@ mod tests {
 
     fn bins(shingles: &[u64]) -> Vec<u32> {
         let mut bins = Vec::new();
-        fill(shingles, 24, &mut bins);
+        fill(shingles, Options::default().bins, &mut bins);
         bins
     }
 
     /// Two bins agree with probability J, for large sets and for sets too small to fill the bins.
     ///
-    /// With 4,000 pairs of 24 bins an error of 0.02 is six standard deviations for the smallest
-    /// set, whose bins depend on each other.
+    /// With 4,000 pairs of sets an error of 0.02 is six standard deviations for the smallest set,
+    /// whose bins depend on each other.
     #[test]
     fn bins_agree_as_often_as_sets_overlap() {
         for (shared, own) in [(800, 100), (300, 300), (8, 1), (6, 6), (30, 5)] {
@@ -175,7 +175,7 @@ mod tests {
                 equal += bins(&a).iter().zip(bins(&b)).filter(|(a, b)| *a == b).count();
             }
             let (seen, jaccard) =
-                (equal as f64 / (24 * trials) as f64, shared as f64 / (shared + 2 * own) as f64);
+                (equal as f64 / (50 * trials) as f64, shared as f64 / (shared + 2 * own) as f64);
             assert!(
                 (seen - jaccard).abs() < 0.02,
                 "{shared} shared, {own} own: {seen} for {jaccard}"
@@ -183,8 +183,8 @@ mod tests {
         }
     }
 
-    /// A key of two texts is equal with probability J^4, and one of six with 1 - (1 - J^4)^6, for
-    /// every seed. That the six share one permutation does not matter for large sets.
+    /// A key of two texts is equal with probability J^5, and one of ten with 1 - (1 - J^5)^10, for
+    /// every seed. That the ten share one permutation does not matter for large sets.
     #[test]
     fn keys_agree_by_the_formula() {
         for (seed, (shared, own)) in (1..=3).flat_map(|seed| {
@@ -201,7 +201,7 @@ mod tests {
                 met += usize::from(equal.contains(&true));
             }
             let jaccard = shared as f64 / (shared + 2 * own) as f64;
-            let p = jaccard.powi(4);
+            let p = jaccard.powi(5);
             assert_binomial(
                 first,
                 trials,
@@ -211,7 +211,7 @@ mod tests {
             // The bins of a small set are not independent, so the formula holds for large sets
             // only.
             if shared + 2 * own >= 1000 {
-                let any = 1.0 - (1.0 - p).powi(6);
+                let any = 1.0 - (1.0 - p).powi(10);
                 assert_binomial(
                     met,
                     trials,
@@ -234,7 +234,7 @@ mod tests {
             let mut distinct = before;
             distinct.sort_unstable();
             distinct.dedup();
-            prop_assert_eq!(distinct.len(), 6);
+            prop_assert_eq!(distinct.len(), 10);
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
                 |length: usize| keys_of(&text(length), &[], |text, out| signer.keys(text, out));
             let (shorter, longer) = (sign(length), sign(length + 1));
             assert!(shorter.iter().any(|key| longer.contains(key)), "{length} and one more");
-            assert_eq!(shorter.len(), if (64..128).contains(&length) { 12 } else { 6 });
+            assert_eq!(shorter.len(), if (64..128).contains(&length) { 20 } else { 10 });
         }
         assert!(
             keys_of("!?", &[], |text, out| MinHash::new(&Options::default()).keys(text, out))

@@ -232,7 +232,7 @@ pub struct Key {
 /// use workers::text::normalize;
 /// use workers::text::signatures::{Shinglings, Signer, Text, default_list};
 ///
-/// // By default MinHash, 6 keys of 64 bits from the 5-grams of a text, and sentences of short
+/// // By default MinHash, 10 keys of 64 bits from the 5-grams of a text, and sentences of short
 /// // texts.
 /// let mut signer = Signer::new(&default_list(), &normalize::Options::default())?;
 /// let mut shinglings = Shinglings::default();
@@ -243,7 +243,7 @@ pub struct Key {
 /// };
 /// let text: String = ('\u{4e00}'..'\u{5200}').collect();
 /// let (whole, most) = (keys(&text), keys(&text[60..]));
-/// assert_eq!(whole.len(), 6);
+/// assert_eq!(whole.len(), 10);
 /// assert!(!whole.is_disjoint(&most), "20 of 1,024 letters less");
 /// # Ok::<(), workers::error::Error>(())
 /// ```

@@ -4,16 +4,21 @@
 //! A page of one site has a headline, a note or an advertisement around the sentences of a page of
 //! another. Of a short text these are a large part, so that few shingles are shared; but a sentence
 //! is whole or is not there. To find copies by hashes of sentences is the method of Brin, Davis,
-//! Garcia-Molina: "Copy detection mechanisms for digital documents", SIGMOD 1995. We differ in
-//! three points. Only the longest sentences of a text count, because a common one ("all rights
-//! reserved") is short. None counts that is a small part of its text, because it says nothing of
-//! the rest. And a key names a partition of lengths (`partitions.rs`), since a text that is much
-//! longer is no copy. Texts of more than `letters_max` letters have no keys: there a headline is a
-//! small part, and MinHash finds the pair.
+//! Garcia-Molina: "Copy detection mechanisms for digital documents", SIGMOD 1995. We differ in five
+//! points:
+//!
+//! - Only the longest sentences of a text count, because a common one ("all rights reserved") is
+//!   short. None counts that is a small part of its text, because it says nothing of the rest.
+//! - Where a number or a Latin word and a Chinese character meet at a space, a sentence may end, as
+//!   behind a line with a clock: there the parts count as well as the whole.
+//! - The tail of a text counts as a sentence, too, if it is a large part of it: an advertisement
+//!   may stand within the only sentence.
+//! - A key names a partition of lengths (`partitions.rs`): a text that is much longer is no copy.
+//! - Texts of more than `letters_max` letters have no keys: there a headline is a small part, and
+//!   MinHash finds the pair.
 //!
 //! A short text is one sentence, which any edit changes, and too few shingles are left for MinHash.
-//! Texts of 8 to 31 letters are therefore cut into one part more than edits are
-//! looked for, of which one stays equal and moves by as many places at most (Li, Deng, Wang, Feng:
+//! Texts of 8 to 31 letters are therefore cut into one part more than edits are looked for, of which one stays equal and moves by as many places at most (Li, Deng, Wang, Feng:
 //! "Pass-Join: a partition-based method for similarity joins", PVLDB 5(3), 2011). A key is a part,
 //! its number and the length of the text that was cut. Each text has the keys of its own parts, and
 //! those that it would share as the longer text of a pair (the paper's multi-match-aware selection
@@ -31,7 +36,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The most sentences of a text that may have keys.
 const SENTENCES_MAX: usize = 8;
@@ -45,6 +50,11 @@ const TEXT_PER_SENTENCE: usize = 8;
 const LENGTHS_PERCENT: u64 = 60;
 /// Texts of so many letters are cut into parts. In a longer one MinHash finds two edits.
 const PARTS_LETTERS: usize = 31;
+/// The tail of a text, in bytes of its letters: 20 Chinese characters. As a sentence it has to be a
+/// large part of its text, so that only texts of up to 160 such characters have the key of a tail.
+const TAIL_BYTES: usize = 60;
+/// What sets keys of tails apart from those of sentences.
+const TAIL: u64 = 1 << 32;
 
 /// A `sentences` entry of the job file's `[[signatures]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +116,12 @@ pub struct Sentences {
 impl Sentences {
     /// A maker of keys by checked `options`.
     pub fn new(options: &Options) -> Sentences {
-        const { assert!(2 * SENTENCES_MAX + 15 <= KEYS_MAX, "two keys a sentence, and those of parts") };
+        const {
+            assert!(
+                2 * (SENTENCES_MAX + 1) + 15 <= KEYS_MAX,
+                "two keys a sentence, and those of parts"
+            )
+        };
         Sentences {
             options: options.clone(),
             partitions: Arc::new(Partitions::new(LENGTHS_PERCENT)),
@@ -122,14 +137,20 @@ impl Sentences {
             return;
         }
         self.find(text.normal, text.letters);
+        let all = text.letters.together();
+        let tail = tail(all)
+            .filter(|tail| letters > PARTS_LETTERS && tail.len() * TEXT_PER_SENTENCE >= all.len());
+        let tail = tail.map(|tail| xxh3_64(tail.as_bytes()));
         let partitions = self.partitions.of(letters as u64).into_iter().flatten();
         for (partition, _) in partitions {
-            out.extend(self.found.iter().map(|(_, hash)| chain(partition as u64, [*hash])));
+            let partition = partition as u64;
+            out.extend(self.found.iter().map(|(_, hash)| chain(partition, [*hash])));
+            out.extend(tail.map(|hash| chain(TAIL | partition, [hash])));
         }
         // A partner may be longer by the edits.
         if letters <= PARTS_LETTERS {
             self.letters.clear();
-            self.letters.extend(text.letters.together().chars().map(|c| u64::from(u32::from(c))));
+            self.letters.extend(all.chars().map(|c| u64::from(u32::from(c))));
             parts(&self.letters, out);
         }
     }
@@ -138,20 +159,26 @@ impl Sentences {
     fn find(&mut self, normal: &str, letters: &Letters) {
         self.found.clear();
         let all = letters.together().as_bytes();
-        let mut start = 0;
-        let mut end_sentence = |end: usize| {
-            let sentence = &all[start..end];
+        let mut add = |from: usize, end: usize| {
+            let sentence = &all[from..end];
             if sentence.len() >= SENTENCE_BYTES_MIN {
                 self.found.push((sentence.len(), xxh3_64(sentence)));
             }
-            start = end;
         };
-        for gap in letters.gaps() {
-            if has_end(normal, gap.place.clone()) {
-                end_sentence(gap.letter_bytes);
+        // Where the sentence begins, and the last part of it.
+        let (mut start, mut part) = (0, 0);
+        let gaps =
+            letters.gaps().iter().map(|gap| (end_at(normal, gap.place.clone()), gap.letter_bytes));
+        for (end, at) in gaps.chain([(End::Sure, all.len())]) {
+            if end == End::Perhaps || end == End::Sure && part > start {
+                add(part, at);
+                part = at;
+            }
+            if end == End::Sure {
+                add(start, at);
+                (start, part) = (at, at);
             }
         }
-        end_sentence(all.len());
         self.found.retain(|(length, _)| length * TEXT_PER_SENTENCE >= all.len());
         self.found.sort_unstable_by(|a, b| b.cmp(a));
         self.found.dedup();
@@ -159,32 +186,52 @@ impl Sentences {
     }
 }
 
+/// The last letters of a text, of [`TAIL_BYTES`] or a few bytes more; none if it has fewer.
+fn tail(all: &str) -> Option<&str> {
+    let from = (0..=all.len().checked_sub(TAIL_BYTES)?).rev().find(|at| all.is_char_boundary(*at));
+    from.map(|from| &all[from..])
+}
+
+/// Whether a sentence ends between two letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    No,
+    Perhaps,
+    Sure,
+}
+
 /// Whether one of the marks and spaces at `place` ends a sentence.
-fn has_end(normal: &str, place: Range<usize>) -> bool {
+fn end_at(normal: &str, place: Range<usize>) -> End {
     let mut before = normal[..place.start].chars().next_back();
     let mut rest = normal[place.start..].chars();
-    while normal.len() - rest.as_str().len() < place.end
+    let mut end = End::No;
+    while end < End::Sure
+        && normal.len() - rest.as_str().len() < place.end
         && let Some(c) = rest.next()
     {
-        if ends_sentence(before, c, rest.clone().next()) {
-            return true;
-        }
+        end = end.max(end_by(before, c, rest.clone().next()));
         before = Some(c);
     }
-    false
+    end
 }
 
 /// Whether the mark or space `c` ends a sentence.
 ///
-/// The normal form has a space for a line break. Chinese has no other spaces, so one that does not
-/// touch a Latin word or a number ends a sentence.
-fn ends_sentence(before: Option<char>, c: char, after: Option<char>) -> bool {
+/// The normal form has a space for a line break. Chinese has no other spaces but around Latin words
+/// and numbers.
+fn end_by(before: Option<char>, c: char, after: Option<char>) -> End {
     let inside = |c: Option<char>| c.is_some_and(|c| is_letter(c) && !is_han(c));
-    match c {
+    let is_sure = match c {
         '。' | '!' | '?' | ';' | '|' => true,
         '.' => after.is_none_or(|c| c == ' ' || is_han(c)),
         ' ' => !inside(before) && !inside(after),
         _ => false,
+    };
+    let meet = |a: Option<char>, b: Option<char>| inside(a) && b.is_some_and(is_han);
+    match c {
+        _ if is_sure => End::Sure,
+        ' ' if meet(before, after) || meet(after, before) => End::Perhaps,
+        _ => End::No,
     }
 }
 
@@ -322,21 +369,47 @@ mod tests {
             let (text, copy) = (own.concat(), with.join(" "));
             prop_assert!(meet(&text, &copy), "{text} {copy}");
         }
+
+        /// A text of one sentence meets its copy with a passage inside, as long as a third of it:
+        /// what is behind the passage is their common tail.
+        #[test]
+        fn tails_are_found(seed in any::<u64>()) {
+            let mut random = Random(seed);
+            let letters = PARTS_LETTERS + 17 + random.below(60usize);
+            let han = |random: &mut Random| char::from_u32(0x4e00 + random.below(3000u32)).expect("one");
+            let text: Vec<char> = (0..letters).map(|_| han(&mut random)).collect();
+            let passage: Vec<char> = (0..letters / 3).map(|_| han(&mut random)).collect();
+            let (front, behind) = text.split_at(random.below(letters - 20));
+            let copy = [front, &passage, behind].concat();
+            let [text, copy]: [String; 2] = [&text, &copy].map(|chars| chars.iter().collect());
+            prop_assert!(meet(&text, &copy), "{text} {copy}");
+        }
     }
 
     /// The sentences of a text, letter by letter.
     fn plain(normal: &str) -> Vec<(usize, u64)> {
         let chars: Vec<char> = normal.chars().collect();
-        let (mut sentences, mut bytes) = (vec![String::new()], 0);
+        // The letters of each part, and the number of the sentence that it is a part of.
+        let (mut parts, mut bytes) = (vec![(0, String::new())], 0);
         for (at, &c) in chars.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| chars[before]);
+            let (sentence, part) = parts.last_mut().expect("one");
             if is_letter(c) {
                 bytes += c.len_utf8();
-                sentences.last_mut().expect("one").push(c);
-            } else if ends_sentence(before, c, chars.get(at + 1).copied()) {
-                sentences.push(String::new());
+                part.push(c);
+                continue;
+            }
+            let sentence = *sentence;
+            match end_by(before, c, chars.get(at + 1).copied()) {
+                End::No => {}
+                End::Perhaps => parts.push((sentence, String::new())),
+                End::Sure => parts.push((sentence + 1, String::new())),
             }
         }
+        let whole = parts.chunk_by(|(a, _), (b, _)| a == b);
+        let whole = whole.map(|parts| parts.iter().map(|(_, part)| &**part).collect());
+        let mut sentences: Vec<String> = whole.collect();
+        sentences.extend(parts.into_iter().map(|(_, part)| part));
         sentences.retain(|sentence| {
             sentence.len() >= SENTENCE_BYTES_MIN && sentence.len() * TEXT_PER_SENTENCE >= bytes
         });
@@ -416,8 +489,8 @@ mod tests {
         assert!(!meet(&long(1), &long(2)), "a small part");
     }
 
-    /// Marks, line breaks and spaces end sentences; a full stop in a number and a space beside a
-    /// Latin word do not.
+    /// Marks, line breaks and spaces end sentences, and a full stop in a number does not. A space
+    /// beside a Latin word or a number may.
     #[test]
     fn ends_of_sentences() {
         let found = |normal: &str| {
@@ -426,7 +499,8 @@ mod tests {
             maker.found.len()
         };
         assert_eq!(found("也门和谈仍在进行民众期盼 央视网消息也门代表团的谈判"), 2);
-        assert_eq!(found("油价上涨百分之3.5, 是今年 2 月以来的最大涨幅"), 1);
+        assert_eq!(found("油价上涨百分之3.5, 是今年 2 月以来的最大涨幅"), 2);
+        assert_eq!(found("访问数:80213 当前时间:10:32 街上的老手艺人和他们的故事"), 2);
         assert_eq!(found("the bridge is closed until may. the ferry runs every hour till ten"), 2);
         assert_eq!(found("今天在北京举行! 代表参加会议?"), 0, "7 characters and 6");
     }
