@@ -55,7 +55,7 @@ const EVIDENCE_STORE_BYTES: u64 = 61 + 24 + 128;
 /// A key: in `keys` and in `evidence`.
 const KEY_STORE_BYTES: u64 = 26 + 9;
 /// Keys of a text, in tenths.
-const MINHASH_KEYS_TENTHS: u64 = 60;
+const MINHASH_KEYS_TENTHS: u64 = 100;
 const SENTENCE_KEYS_TENTHS: u64 = 15;
 const OTHER_KEYS_TENTHS: u64 = 110;
 /// A pair, under both of its contents; and pairs of a text by the signatures that propose them, in
@@ -63,11 +63,11 @@ const OTHER_KEYS_TENTHS: u64 = 110;
 const PAIR_STORE_BYTES: u64 = 2 * 46;
 const SIMHASH_PAIRS_HUNDREDTHS: u64 = 98;
 const CHARACTERS_PAIRS_HUNDREDTHS: u64 = 11;
-const MINHASH_PAIRS_HUNDREDTHS: u64 = 110;
+const MINHASH_PAIRS_HUNDREDTHS: u64 = 129;
 /// Components, leaders and clusters, spread over all pages.
 const CLUSTER_STORE_BYTES: u64 = 27;
-/// A kept text, in hundredths of its bytes.
-const KEPT_TEXT_HUNDREDTHS: u64 = 66;
+/// A kept text, in hundredths of its bytes, if it is Chinese.
+const KEPT_TEXT_HUNDREDTHS: u64 = 46;
 /// A visit, without its URL, until the epoch is committed.
 const VISIT_BYTES: u64 = 130;
 /// Results of a page beside its URL: as JSON lines and Parquet, or Parquet alone.

@@ -200,7 +200,7 @@ fn keys_never_change() {
             "028ffda99215a265",
             "9d3c844e3d879f18",
             "6b82621fa1d69372",
-            "0936e1c964c39bc4"
+            "5628bacd690f9b53"
         ]
     );
 }
