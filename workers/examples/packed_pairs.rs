@@ -8,8 +8,8 @@
 //! another form of kept text: see `workers/text/packed.rs`.
 //!
 //! The list has the marks of Chinese text, the most frequent characters, and the most frequent
-//! pairs of these: words of two characters, and parts of longer ones. What is used most comes first. The
-//! dictionary is that of simplified characters, and so are normalised texts by default.
+//! pairs of these: words of two characters, and parts of longer ones. What is used most comes
+//! first. The dictionary is that of simplified characters, and so are normalised texts by default.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 //! A general compressor learns each text anew, and most pages are too short for that. Here the
 //! frequent characters and pairs of characters are known before: each has a code of two bytes,
 //! where two characters have six, and the 55 most frequent ones a code of one. A text becomes two
-//! fifths as long, in two thirds of the time that zstd takes for seven tenths. A packed text depends
-//! on the text alone, so equal texts stay equal, and any text can be read by itself.
+//! fifths as long, in two thirds of the time that zstd takes for seven tenths. A packed text
+//! depends on the text alone, so equal texts stay equal, and any text can be read by itself.
 //!
 //! ```text
 //! 00..=7f                 an ASCII character; but of those that normalised texts hardly have, the
@@ -14,8 +14,8 @@
 //! 7f, character           any other character, in UTF-8
 //! ```
 //!
-//! From the begin of a text on, the next two characters are a pair if the list has it. That does not
-//! find the fewest codes, but they are found in one go.
+//! From the begin of a text on, the next two characters are a pair if the list has it. That does
+//! not find the fewest codes, but they are found in one go.
 
 use std::sync::OnceLock;
 

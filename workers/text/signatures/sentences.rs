@@ -18,12 +18,13 @@
 //!   MinHash finds the pair.
 //!
 //! A short text is one sentence, which any edit changes, and too few shingles are left for MinHash.
-//! Texts of 8 to 31 letters are therefore cut into one part more than edits are looked for, of which one stays equal and moves by as many places at most (Li, Deng, Wang, Feng:
-//! "Pass-Join: a partition-based method for similarity joins", PVLDB 5(3), 2011). A key is a part,
-//! its number and the length of the text that was cut. Each text has the keys of its own parts, and
-//! those that it would share as the longer text of a pair (the paper's multi-match-aware selection
-//! of substrings). So every pair of such texts is found that has an edit distance of 1, or of 2 if
-//! the shorter text has 12 letters or more; the tests compare with all pairs.
+//! Texts of 8 to 31 letters are therefore cut into one part more than edits are looked for, of
+//! which one stays equal and moves by as many places at most (Li, Deng, Wang, Feng: "Pass-Join: a
+//! partition-based method for similarity joins", PVLDB 5(3), 2011). A key is a part, its number and
+//! the length of the text that was cut. Each text has the keys of its own parts, and those that it
+//! would share as the longer text of a pair (the paper's multi-match-aware selection of
+//! substrings). So every pair of such texts is found that has an edit distance of 1, or of 2 if the
+//! shorter text has 12 letters or more; the tests compare with all pairs.
 
 use super::partitions::Partitions;
 use super::{KEYS_MAX, Text};
