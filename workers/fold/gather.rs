@@ -4,6 +4,7 @@
 //! row's key, waits until no more can arrive, sorts the rows, and calls a function once, with the
 //! moment at which it had all rows. Sorting makes the result independent of the order of arrival.
 
+use crate::fold::sort::sort;
 use crate::fold::wire::{Rows, WireRow};
 use std::time::Instant;
 use timely::container::CapacityContainerBuilder;
@@ -38,7 +39,7 @@ pub fn gather<'s, R: WireRow, O: WireRow>(
                 && let Some((capability, logic)) = waiting.take()
             {
                 let (mut rows, since) = (std::mem::take(&mut gathered), Instant::now());
-                rows.sort_unstable();
+                sort(&mut rows);
                 let mut session = output.session(&capability);
                 logic(rows, since, &mut |row| session.give(row));
             }
@@ -77,8 +78,8 @@ pub fn gather_both<'s, A: WireRow, B: WireRow, O: WireRow>(
                     let (mut lefts, mut rights) =
                         (std::mem::take(&mut lefts), std::mem::take(&mut rights));
                     let since = Instant::now();
-                    lefts.sort_unstable();
-                    rights.sort_unstable();
+                    sort(&mut lefts);
+                    sort(&mut rights);
                     let mut session = output.session(&capability);
                     logic(lefts, rights, since, &mut |row| session.give(row));
                 }

@@ -15,19 +15,45 @@ use crate::fold::resolve::{Candidate, Distance};
 use crate::store::table::consolidate;
 use crate::tables::evidence::row_keys;
 use crate::tables::{EvidenceRow, KeyRow};
+use std::cmp::Ordering;
 
-/// A key of a content that appeared (+1) or disappeared (-1), sent to the key's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+/// A key of a content that appeared (+1) or disappeared (-1), sent to the key's owner. Ordered like
+/// [`KeyRow`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct KeyTouch {
     /// The key.
     pub key: u64,
-    /// The content.
-    pub content: Id,
     /// The signature's number.
     pub kind: u32,
     /// +1 or -1.
     pub diff: i32,
+    /// The content.
+    pub content: Id,
+}
+
+impl Ord for KeyTouch {
+    fn cmp(&self, other: &KeyTouch) -> Ordering {
+        let order = |touch: &KeyTouch| (touch.key, touch.kind, touch.content, touch.diff);
+        order(self).cmp(&order(other))
+    }
+}
+
+impl PartialOrd for KeyTouch {
+    fn partial_cmp(&self, other: &KeyTouch) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl KeyTouch {
+    fn row(&self) -> KeyRow {
+        KeyRow {
+            key: self.key,
+            kind: self.kind as u8,
+            content: self.content,
+            diff: self.diff as i8,
+        }
+    }
 }
 
 /// Emits the keys of contents that appeared or disappeared. Of the new evidence only these columns
@@ -47,26 +73,24 @@ pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(KeyTouch)) -> Result<()> {
 /// Stores the changed keys, and emits the pairs of their buckets that begin or cease to be
 /// proposed.
 pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)) -> Result<()> {
-    let row = |touch: &KeyTouch| KeyRow {
-        key: touch.key,
-        kind: touch.kind as u8,
-        content: touch.content,
-        diff: touch.diff as i8,
-    };
-    let mut rows: Vec<KeyRow> = touched.iter().map(row).collect();
-    rows.sort_unstable();
-    let mut keys: Vec<u64> = rows.iter().map(|row| row.key).collect();
+    let mut keys: Vec<u64> = touched.iter().map(|touch| touch.key).collect();
     keys.dedup();
     let before = epoch.before::<KeyRow>()?.matching(&keys);
+    drop(keys);
     let (mut added, mut dropped) = (0, 0);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
-    for changes in rows.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
+    for changes in touched.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
         epoch.advanced();
-        let bucket = (changes[0].key, changes[0].kind);
+        let bucket = (changes[0].key, changes[0].kind as u8);
         // Skip buckets of the same key of other signatures, which were not touched.
         while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}
         let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();
-        let new = consolidate([old, changes].concat());
+        // Most keys belong to a single content.
+        if old.is_empty() && matches!(changes, [touch] if touch.diff > 0) {
+            continue;
+        }
+        let changes = changes.iter().map(KeyTouch::row);
+        let new = consolidate(old.iter().cloned().chain(changes).collect());
         let signature = u16::from(bucket.1);
         changes_within(&members(old, &new, |row: &KeyRow| row.content), |content, other, diff| {
             emit(Candidate::new(content, other, diff, signature, Distance::UNKNOWN));
@@ -79,5 +103,5 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
     }
     epoch.count_any(Counter::KeyCandidatesNew, added);
     epoch.count_any(Counter::KeyCandidatesDropped, dropped);
-    epoch.write(rows)
+    epoch.write(touched.iter().map(KeyTouch::row))
 }

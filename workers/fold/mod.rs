@@ -26,6 +26,7 @@ pub mod pages;
 pub mod pairs;
 pub mod propagate;
 pub mod resolve;
+pub mod sort;
 pub mod spans;
 pub mod split_writer;
 pub mod splits;

@@ -24,36 +24,56 @@ use crate::text::hash::BuildSeeded;
 use crate::text::{simhash, sketch::Sketches};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// A stored pair that is added (+1) or retracted (-1), sent to the owner of `content`. Ordered like
 /// [`PairRow`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PairChange {
     /// The content under which the pair is stored.
     pub content: Id,
     other: Id,
-    distance: u16,
-    similarity: u16,
-    reason: u16,
-    accepted: u16,
     proposals: u64,
-    diff: i64,
+    similarity: u16,
+    distance: u8,
+    reason: u8,
+    accepted: u8,
+    diff: i8,
+    /// Rows have whole words.
+    unused: [u8; 2],
+}
+
+impl Ord for PairChange {
+    fn cmp(&self, other: &PairChange) -> Ordering {
+        let pair = |row: &PairChange| (row.content, row.other);
+        let value = |row: &PairChange| {
+            (row.distance, row.similarity, row.reason, row.accepted, row.proposals, row.diff)
+        };
+        pair(self).cmp(&pair(other)).then_with(|| value(self).cmp(&value(other)))
+    }
+}
+
+impl PartialOrd for PairChange {
+    fn partial_cmp(&self, other: &PairChange) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl PairChange {
-    fn new(row: &PairRow, diff: i64) -> PairChange {
+    fn new(row: &PairRow, diff: i8) -> PairChange {
         PairChange {
             content: row.content,
             other: row.other,
-            distance: row.distance.into(),
-            similarity: row.similarity,
-            reason: row.reason.into(),
-            accepted: row.accepted.into(),
             proposals: row.proposals,
+            similarity: row.similarity,
+            distance: row.distance,
+            reason: row.reason,
+            accepted: row.accepted,
             diff,
+            unused: [0; 2],
         }
     }
 
@@ -62,7 +82,7 @@ impl PairChange {
     }
 
     fn accepted(&self) -> AcceptedChange {
-        let diff = if self.accepted == 1 { self.diff } else { 0 };
+        let diff = if self.accepted == 1 { self.diff.into() } else { 0 };
         let similarity = self.similarity;
         AcceptedChange { content: self.content, other: self.other, diff, similarity }
     }
@@ -71,12 +91,12 @@ impl PairChange {
         PairRow {
             content: self.content,
             other: self.other,
-            distance: self.distance as u8,
+            distance: self.distance,
             similarity: self.similarity,
-            reason: self.reason as u8,
-            accepted: self.accepted as u8,
+            reason: self.reason,
+            accepted: self.accepted,
             proposals: self.proposals,
-            diff: self.diff as i8,
+            diff: self.diff,
         }
     }
 }
