@@ -14,6 +14,7 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
+use crate::export::exported::{Hex, SharedText};
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
 use crate::export::tables::{
@@ -355,11 +356,11 @@ impl Writer<'_> {
             let (old, new) = (before.cluster(event.before), after.cluster(event.after));
             let page = kind == "page";
             let urls = if new.is_some() { &new_urls } else { &old_urls };
-            let url = page.then(|| urls.of(event.after));
+            let url = page.then(|| SharedText::from(urls.of(event.after)));
             // Most pages represent themselves.
             let shown = |urls: &Urls, shown: Id| match &url {
                 Some(url) if shown == event.after => url.clone(),
-                _ => urls.of(shown),
+                _ => urls.of(shown).into(),
             };
             self.rows += 1;
             self.sink.push(Change {
@@ -372,9 +373,9 @@ impl Writer<'_> {
                 representative_after: new
                     .map(|(_, representative)| shown(&new_urls, representative)),
                 url,
-                doc: page.then(|| event.after.to_string()),
-                cluster_before: old.map(|(cluster, _)| cluster.to_string()),
-                cluster_after: new.map(|(cluster, _)| cluster.to_string()),
+                doc: page.then_some(Hex(event.after)),
+                cluster_before: old.map(|(cluster, _)| Hex(cluster)),
+                cluster_after: new.map(|(cluster, _)| Hex(cluster)),
             })?;
         }
         Ok(())

@@ -20,6 +20,9 @@ const GROUP_BYTES: usize = 1 << 29;
 /// The size of a file's buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// The bytes of JSON lines that are written at once.
+const LINES_BYTES: usize = 1 << 16;
+
 /// The writer that Parquet files name.
 pub(crate) const CREATOR: &str = "pagefold";
 
@@ -71,17 +74,19 @@ impl Encoder {
     pub(crate) fn write<R: Exported>(&mut self, batch: &Batch<R>) -> Result<()> {
         let Encoder { dir, name, group_bytes, jsonl, parquet } = self;
         let lines = |file: &mut HashingFile| {
-            let line = |row| {
-                serde_json::to_writer(&mut *file, row)
-                    .map_err(Into::into)
-                    .and_then(|()| file.write_all(b"\n"))
+            let mut text = Vec::with_capacity(2 * LINES_BYTES);
+            let mut line = |row| {
+                serde_json::to_writer(&mut text, row)?;
+                text.push(b'\n');
+                if text.len() >= LINES_BYTES {
+                    file.write_all(&text)?;
+                    text.clear();
+                }
+                Ok(())
             };
-            let path = || dir.join(file_name(name, Form::Jsonl));
-            batch
-                .rows
-                .iter()
-                .try_for_each(line)
-                .map_err(|e: std::io::Error| Error::io("write", &path(), e))
+            batch.rows.iter().try_for_each(&mut line).and_then(|()| file.write_all(&text)).map_err(
+                |e: std::io::Error| Error::io("write", &dir.join(file_name(name, Form::Jsonl)), e),
+            )
         };
         let columns = |parquet: &mut Columns<HashingFile>| {
             *group_bytes += batch.bytes;

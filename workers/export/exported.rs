@@ -1,6 +1,6 @@
 //! The rows of exported tables: their fields are the columns of both formats.
 
-use crate::document::{Id, NO_DATE};
+use crate::document::{Id, NO_DATE, hex};
 use arrow_array::builder::StringBuilder;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array,
@@ -36,39 +36,64 @@ pub trait Exported: Serialize + Send + Sync + 'static {
 
 /// A text that several rows share.
 #[derive(Clone, Debug, Default)]
-pub struct Shared(Arc<str>);
+pub struct SharedText(Arc<str>);
 
-impl From<String> for Shared {
-    fn from(text: String) -> Shared {
-        Shared(text.into())
+impl From<String> for SharedText {
+    fn from(text: String) -> SharedText {
+        SharedText(text.into())
     }
 }
 
-impl Serialize for Shared {
+impl Serialize for SharedText {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
 }
 
-/// An id, which is shown in hex.
-#[derive(Clone, Copy, Debug)]
-pub struct Hex(pub Id);
+/// A number that is shown in hex, with all its digits.
+pub trait Number: Copy {
+    /// How many digits it has.
+    const DIGITS: usize;
+    /// Calls `show` with its digits.
+    fn shown<T>(self, show: impl FnOnce(&str) -> T) -> T;
+}
 
-impl Serialize for Hex {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+impl Number for Id {
+    const DIGITS: usize = 32;
+
+    fn shown<T>(self, show: impl FnOnce(&str) -> T) -> T {
+        show(self.hex().as_str())
     }
 }
 
-impl Hex {
-    /// The digits of an id.
-    const DIGITS: usize = 32;
+impl Number for u64 {
+    const DIGITS: usize = 16;
 
-    fn array<'a>(ids: impl Iterator<Item = &'a Hex>) -> StringArray {
-        let rows = ids.size_hint().0;
-        let mut texts = StringBuilder::with_capacity(rows, rows * Hex::DIGITS);
-        for Hex(id) in ids {
-            texts.append_value(id.hex().as_str());
+    fn shown<T>(self, show: impl FnOnce(&str) -> T) -> T {
+        show(hex(self).as_str())
+    }
+}
+
+/// An id or a fingerprint, which becomes text where it is written: the thread that makes the rows
+/// of an export has the most to do, and would allocate each text.
+#[derive(Clone, Copy, Debug)]
+pub struct Hex<N>(pub N);
+
+impl<N: Number> Serialize for Hex<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.0.shown(|digits| serializer.serialize_str(digits))
+    }
+}
+
+impl<N: Number> Hex<N> {
+    fn array(cells: impl Iterator<Item = Option<Hex<N>>>) -> StringArray {
+        let rows = cells.size_hint().0;
+        let mut texts = StringBuilder::with_capacity(rows, rows * N::DIGITS);
+        for cell in cells {
+            match cell {
+                Some(Hex(number)) => number.shown(|digits| texts.append_value(digits)),
+                None => texts.append_null(),
+            }
         }
         texts.finish()
     }
@@ -136,10 +161,28 @@ macro_rules! cell {
 }
 
 cell!(String, DataType::Utf8, false, String::len, |cells| StringArray::from_iter_values(cells));
-cell!(Shared, DataType::Utf8, false, |cell| cell.0.len(), |cells| {
+cell!(SharedText, DataType::Utf8, false, |cell| cell.0.len(), |cells| {
     StringArray::from_iter_values(cells.map(|text| &text.0))
 });
-cell!(Hex, DataType::Utf8, false, |_| Hex::DIGITS, |cells| Hex::array(cells));
+cell!(
+    Option<SharedText>,
+    DataType::Utf8,
+    true,
+    |cell| cell.as_ref().map_or(0, Cell::bytes),
+    |cells| {
+        let texts = cells.map(|cell| cell.as_ref().map(|text| &*text.0));
+        texts.collect::<StringArray>()
+    }
+);
+cell!(Hex<Id>, DataType::Utf8, false, |_| Id::DIGITS, |cells| {
+    Hex::array(cells.map(|cell| Some(*cell)))
+});
+cell!(Option<Hex<Id>>, DataType::Utf8, true, |cell| cell.map_or(0, |_| Id::DIGITS), |cells| {
+    Hex::array(cells.copied())
+});
+cell!(Option<Hex<u64>>, DataType::Utf8, true, |cell| cell.map_or(0, |_| u64::DIGITS), |cells| {
+    Hex::array(cells.copied())
+});
 cell!(&'static str, DataType::Utf8, false, none, |cells| StringArray::from_iter_values(cells));
 cell!(Option<String>, DataType::Utf8, true, |cell| cell.as_ref().map_or(0, String::len), |cells| {
     cells.map(Option::as_deref).collect::<StringArray>()

@@ -45,7 +45,7 @@ pub(super) fn write(
             let urls = tables.urls(rows.iter().map(|(target, _)| *target));
             for (target, url) in rows {
                 let (url, representative) =
-                    (String::from_utf8_lossy(url).into_owned(), urls.of(*target));
+                    (String::from_utf8_lossy(url).into_owned().into(), urls.of(*target).into());
                 redirects.push(Redirect {
                     url,
                     representative,

@@ -2,10 +2,10 @@
 //! that folds into another one or is gone.
 
 use crate::confirm::Reason;
-use crate::document::{Id, hex};
+use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
-use crate::export::exported::Moment;
+use crate::export::exported::{Hex, Moment, SharedText};
 use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
@@ -88,6 +88,8 @@ pub(super) fn write(
     let mut little = little::Largest::find(tables, options);
     let mut members = Sink::<Member>::create(place)?;
     let mut redirects = Sink::<Redirect>::create(place)?;
+    let sources: Vec<SharedText> =
+        sources.iter().map(|source| SharedText::from(source.name.clone())).collect();
     let mut folds = Folds::default();
     for pages in tables.pages.portions(PORTION_ROWS) {
         pages.iter().for_each(|page| little.see(page));
@@ -112,9 +114,11 @@ pub(super) fn write(
             let mut url_at = 0;
             for &Folded { page, cluster, representative, shown_content, .. } in folded {
                 let facts = find(&contents, page.content);
-                let url = urls.after(&mut url_at, page.doc);
-                let shown_url =
-                    if representative == page.doc { url.clone() } else { urls.of(representative) };
+                let url = SharedText::from(urls.after(&mut url_at, page.doc));
+                let shown_url = match representative == page.doc {
+                    true => url.clone(),
+                    false => urls.of(representative).into(),
+                };
                 folds.pages += 1;
                 if representative == page.doc {
                     folds.kept += 1;
@@ -134,18 +138,16 @@ pub(super) fn write(
                 }
                 members.push(Member {
                     url,
-                    doc: page.doc.to_string(),
-                    content: facts.map(|facts| facts.content.to_string()),
-                    fingerprint: facts.map(|facts| hex(facts.fingerprint).to_string()),
+                    doc: Hex(page.doc),
+                    content: facts.map(|facts| Hex(facts.content)),
+                    fingerprint: facts.map(|facts| Hex(facts.fingerprint)),
                     chars: facts.map_or(0, |facts| facts.chars),
-                    cluster: cluster.map_or(page.doc, |row| row.cluster).to_string(),
+                    cluster: Hex(cluster.map_or(page.doc, |row| row.cluster)),
                     cluster_size: cluster.map_or(1, |row| row.pages),
                     representative: shown_url,
                     is_representative: representative == page.doc,
                     date: Moment::of(page.date),
-                    source: sources
-                        .get(usize::from(page.source))
-                        .map_or(String::new(), |source| source.name.clone()),
+                    source: sources.get(usize::from(page.source)).cloned().unwrap_or_default(),
                     first_epoch: page.first_epoch,
                     last_epoch: page.last_epoch,
                 })?;

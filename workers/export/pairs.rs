@@ -6,7 +6,7 @@ use crate::confirm::Reason;
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::export::PORTION_ROWS;
-use crate::export::exported::{Hex, Shared};
+use crate::export::exported::{Hex, SharedText};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, sorted};
@@ -83,7 +83,7 @@ fn signatures(proposals: u64) -> &'static str {
 /// portions, so its rows share the text.
 #[derive(Default)]
 struct Contents {
-    urls: HashMap<Id, Shared, BuildSeeded>,
+    urls: HashMap<Id, SharedText, BuildSeeded>,
     /// The bytes that they take.
     bytes: usize,
 }
@@ -96,13 +96,13 @@ impl Contents {
         let mut looked_up = Contents::default();
         for content in contents {
             let url = cut(best.get(content).map(|(_, doc, _)| urls.of(*doc)).unwrap_or_default());
-            looked_up.bytes += size_of::<(Id, Shared)>() + url.len();
+            looked_up.bytes += size_of::<(Id, SharedText)>() + url.len();
             looked_up.urls.insert(*content, url.into());
         }
         looked_up
     }
 
-    fn of(&self, content: Id) -> Option<&Shared> {
+    fn of(&self, content: Id) -> Option<&SharedText> {
         self.urls.get(&content)
     }
 

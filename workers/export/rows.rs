@@ -1,21 +1,22 @@
 //! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
 
-use crate::export::exported::{Hex, Moment, Shared, exported};
+use crate::document::Id;
+use crate::export::exported::{Hex, Moment, SharedText, exported};
 
 exported! {
     /// A live page and the cluster that it belongs to.
     pub struct Member in "members" {
-        url: String,
-        doc: String,
-        content: Option<String>,
-        fingerprint: Option<String>,
+        url: SharedText,
+        doc: Hex<Id>,
+        content: Option<Hex<Id>>,
+        fingerprint: Option<Hex<u64>>,
         chars: u32,
-        cluster: String,
+        cluster: Hex<Id>,
         cluster_size: u32,
-        representative: String,
+        representative: SharedText,
         is_representative: bool,
         date: Option<Moment>,
-        source: String,
+        source: SharedText,
         first_epoch: u32,
         last_epoch: u32,
     }
@@ -24,8 +25,8 @@ exported! {
 exported! {
     /// A page that folds into another, or that is gone and lives on in another.
     pub struct Redirect in "redirects" {
-        url: String,
-        representative: String,
+        url: SharedText,
+        representative: SharedText,
         relation: &'static str,
         reason: &'static str,
         similarity: Option<f64>,
@@ -36,10 +37,10 @@ exported! {
     /// Two contents and the verdict on them. A content may have hundreds of pairs, so a row group
     /// lists more texts than those of other tables do, and rows name their places in the list.
     pub struct Pair in "pairs", dictionary 8_388_608 {
-        a: Hex,
-        b: Hex,
-        a_url: Shared,
-        b_url: Shared,
+        a: Hex<Id>,
+        b: Hex<Id>,
+        a_url: SharedText,
+        b_url: SharedText,
         signature: &'static str,
         distance: u32,
         similarity: f64,
@@ -69,11 +70,11 @@ exported! {
         epoch: u32,
         kind: &'static str,
         change: &'static str,
-        url: Option<String>,
-        doc: Option<String>,
-        cluster_before: Option<String>,
-        cluster_after: Option<String>,
-        representative_before: Option<String>,
-        representative_after: Option<String>,
+        url: Option<SharedText>,
+        doc: Option<Hex<Id>>,
+        cluster_before: Option<Hex<Id>>,
+        cluster_after: Option<Hex<Id>>,
+        representative_before: Option<SharedText>,
+        representative_after: Option<SharedText>,
     }
 }
