@@ -19,7 +19,6 @@ const GROUP_ROWS: usize = 1 << 20;
 const GROUP_BYTES: usize = 1 << 29;
 /// The size of a file's buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
-
 /// The bytes of JSON lines that are written at once.
 const LINES_BYTES: usize = 1 << 16;
 
