@@ -4,7 +4,8 @@
 //! its folder is fsynced. Without the last step an acknowledged epoch could be lost. An error here
 //! ends the run and is never retried: after a failed fsync the kernel may have dropped the pages.
 //! The supervisor decides so for workers (`Message::failed` in `src/cluster/control.rs`), the
-//! thread that writes the inbox for a server (`src/serve/inbox_writer.rs`).
+//! thread that writes the inbox for a server (`src/serve/inbox_writer.rs`). Records of an inbox are
+//! fsynced where they are appended, in `workers/online/inbox.rs`.
 
 use crate::error::{Error, Kind, Result};
 use std::fs::File;

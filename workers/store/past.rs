@@ -1,7 +1,8 @@
 //! What a store has taken in the past, as its manifests say in this format or in an older one.
 //!
 //! A rebuild takes it again. It is the only thing that is read of an older format, so that any
-//! store can be brought up to date while its inputs exist.
+//! store can be brought up to date while its inputs exist. Whether a page is in the store is looked
+//! up in `workers/fold/pages.rs`.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::manifest::{Consumed, FileRef, Manifest, Retention};
