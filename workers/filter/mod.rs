@@ -174,8 +174,8 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     Ok(outcome)
 }
 
-/// The inputs that are not there any more and that still have files in the folders. They are named
-/// and stay: whoever takes inputs away may want what was kept of them.
+/// The inputs that are not there any more and that still have files in the folders. They are
+/// reported and not deleted: the user may still need them after the input was removed.
 fn left_over(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
     let mut names = note::names(&options.notes())?;
     for original in originals {

@@ -34,8 +34,7 @@ pub struct KeyTouch {
 
 impl Ord for KeyTouch {
     fn cmp(&self, other: &KeyTouch) -> Ordering {
-        let order = |touch: &KeyTouch| (touch.key, touch.kind, touch.content, touch.diff);
-        order(self).cmp(&order(other))
+        self.row().cmp(&other.row())
     }
 }
 

@@ -48,11 +48,7 @@ pub struct PairChange {
 
 impl Ord for PairChange {
     fn cmp(&self, other: &PairChange) -> Ordering {
-        let pair = |row: &PairChange| (row.content, row.other);
-        let value = |row: &PairChange| {
-            (row.distance, row.similarity, row.reason, row.accepted, row.proposals, row.diff)
-        };
-        pair(self).cmp(&pair(other)).then_with(|| value(self).cmp(&value(other)))
+        self.row().cmp(&other.row())
     }
 }
 

@@ -64,9 +64,12 @@ pub fn letters(normal: &str) -> u32 {
 /// assert!(!is_notice("they went home. the door was locked, page not found? no."));
 /// ```
 pub fn is_notice(normal: &str, letters: u32) -> bool {
+    if letters > NOTICE_LETTERS_MAX {
+        return false;
+    }
     let Some(phrases) = phrases() else { return false };
     // Most texts have no phrase at all.
-    if letters > NOTICE_LETTERS_MAX || !phrases.of.is_match(normal) {
+    if !phrases.of.is_match(normal) {
         return false;
     }
     let (mut sentences, mut notices) = (0, 0);
