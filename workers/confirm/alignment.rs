@@ -12,6 +12,7 @@
 
 use crate::confirm::edits::{self, Span};
 use crate::confirm::lcs::common;
+use crate::confirm::numbers::digit_value;
 use crate::text::characters::{is_han, is_letter};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -79,7 +80,7 @@ impl<'a> Tokens<'a> {
         };
         let (mut word, mut chars) = (None, 0);
         for (at, c) in text.char_indices() {
-            let alone = is_han(c) || c.is_ascii_digit() || tokens.is_zero(at, c);
+            let alone = is_han(c) || digit_value(c).is_some() || tokens.is_zero(at, c);
             if !alone && is_letter(c) {
                 word.get_or_insert((at, chars));
                 chars += 1;
@@ -111,7 +112,11 @@ impl<'a> Tokens<'a> {
         let mut chars = token.chars();
         self.codes.push(match (chars.next(), chars.next()) {
             (Some(CIRCLE | LARGE_CIRCLE), None) => u64::from(u32::from('〇')),
-            (Some(c), None) => u64::from(u32::from(c)),
+            // A digit is the same in all scripts.
+            (Some(c), None) => match digit_value(c) {
+                Some(value) => u64::from(b'0') + u64::from(value),
+                None => u64::from(u32::from(c)),
+            },
             _ => xxh3_64(token.as_bytes()) | 1 << 63,
         });
         self.places.push(start as u32..end as u32);
@@ -194,9 +199,14 @@ fn is_minus(before: &str, after: &str) -> bool {
         && SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed))
 }
 
-/// Up to this many edits the first way is faster, beyond the second: one takes time for the square
-/// of the edits, the other for the product of the lengths over 64.
+/// Beyond so many edits the first way is slower than the second in a text of any length.
 const FEW_EDITS: usize = 64;
+
+/// Up to how many edits the first way is faster: it takes time for the square of the edits, the
+/// second for the product of the lengths over 64.
+fn few_edits(a: usize, b: usize) -> usize {
+    (a * b).isqrt().div_ceil(8).clamp(8, FEW_EDITS)
+}
 
 /// The spans in which two texts differ, ascending; `None` if more than `edits_max` tokens would be
 /// deleted and inserted. The limit is lower for texts so long that a pair would take seconds: 4,096
@@ -219,7 +229,7 @@ pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Spa
         return Some(spans);
     }
     let (x, y) = (&a.codes, &b.codes);
-    let few = edits_max.min(FEW_EDITS);
+    let few = edits_max.min(few_edits(x.len(), y.len()));
     let mut aligner = Aligner {
         a: x,
         b: y,

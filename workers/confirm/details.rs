@@ -45,6 +45,8 @@ pub enum Detail {
     Counter,
     /// The name of a source, an author or an editor behind a label.
     Credit,
+    /// A short link.
+    Link,
     /// The same number in other characters.
     Variant,
     /// Any other edit.
@@ -55,7 +57,7 @@ pub enum Detail {
 
 impl Detail {
     /// All of them.
-    pub const ALL: [Detail; 16] = [
+    pub const ALL: [Detail; 17] = [
         Detail::Date,
         Detail::Ordinal,
         Detail::Model,
@@ -69,6 +71,7 @@ impl Detail {
         Detail::Clock,
         Detail::Counter,
         Detail::Credit,
+        Detail::Link,
         Detail::Variant,
         Detail::Edit,
         Detail::Marks,
@@ -89,7 +92,8 @@ impl Detail {
             | Detail::DateLine
             | Detail::Clock
             | Detail::Counter
-            | Detail::Credit => PartKind::Furniture,
+            | Detail::Credit
+            | Detail::Link => PartKind::Furniture,
             Detail::Variant => PartKind::Variant,
             Detail::Edit | Detail::Marks => PartKind::Edit,
         }
@@ -111,6 +115,7 @@ impl Detail {
             Detail::Clock => "clock",
             Detail::Counter => "counter",
             Detail::Credit => "credit",
+            Detail::Link => "link",
             Detail::Variant => "variant",
             Detail::Edit => "edit",
             Detail::Marks => "marks",
@@ -198,6 +203,7 @@ fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
         Some(Furniture::DateLine) => Detail::DateLine,
         Some(Furniture::Clock) => Detail::Clock,
         Some(Furniture::Credit) => Detail::Credit,
+        Some(Furniture::Link) => Detail::Link,
         Some(Furniture::Counter) | None => Detail::Counter,
     }
 }
@@ -252,6 +258,7 @@ mod tests {
             ("2024-10-05 08:30 来源:本站", "2019-03-17 21:44 来源:本站", DateLine),
             ("copyright 2019", "copyright 2023", CopyrightLine),
             ("source: the herald", "source: the tribune", Credit),
+            ("https://t.co/qdw4zb1s9k", "https://t.co/a7xk0pq2mn", Link),
         ] {
             assert_eq!(found(&with(a), &with(b)), [detail], "{a} | {b}");
         }

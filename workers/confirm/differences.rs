@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,9 @@ pub enum Difference {
 
 /// A longer passage, in tokens, replaces more than a fact.
 const FACT_TOKENS_MAX: usize = 12;
+
+/// The numbers of a date, of which one is its month.
+const DATE_NUMBERS_MAX: usize = 3;
 
 /// More words than these are a clause, even if there is a name among them ...
 const NAME_WORDS_MAX: usize = 5;
@@ -215,9 +218,14 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         (Some(_), None) | (None, Some(_)) => return Difference::Edit,
         (None, None) => {}
     }
+    if is_same_day(&left, &right) {
+        return Difference::Variant;
+    }
     let lacks = |these: &[i128], those: &[i128]| these.iter().any(|value| !those.contains(value));
     let lacking = [lacks(&left, &right), lacks(&right, &left)];
     let other = match lacking {
+        // One number each, such as `11.11.2024` and `11.12.2024`.
+        _ if left.len() == right.len() && one(a, &x) && one(b, &y) => true,
         [false, false] => left.len() == right.len() && same_words(a, b, span),
         _ => lacking[0] && lacking[1],
     };
@@ -245,6 +253,15 @@ fn is_cut_off(
         && numbers::joins(whole, cut)
         && behind.is_some()
         && equal.all(|(i, j)| short.token(i) == whole.token(j))
+}
+
+/// Whether two dates have the same parts in another order, of which one is the name of a month:
+/// `march 3, 2021` and `3 march 2021`.
+fn is_same_day(left: &[i128], right: &[i128]) -> bool {
+    let [mut x, mut y] = [left, right].map(<[i128]>::to_vec);
+    x.sort_unstable();
+    y.sort_unstable();
+    x == y && x.len() <= DATE_NUMBERS_MAX && x.iter().any(|value| numbers::is_month(*value))
 }
 
 /// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
@@ -276,6 +293,9 @@ pub fn of_words(
     dictionary: Option<&UserDictionary>,
 ) -> Difference {
     let (x, y) = (&span.a, &span.b);
+    if words && (x.is_empty() && is_negation(b, y) || y.is_empty() && is_negation(a, x)) {
+        return Difference::Word;
+    }
     if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
         return Difference::Edit;
     }
@@ -314,6 +334,11 @@ pub fn of_words(
         true => Difference::Word,
         false => Difference::Edit,
     }
+}
+
+/// Whether the tokens of `range` are a word by which a sentence says the opposite.
+fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    matches!(tokens.passage(range), "not" | "never" | "不" | "没" | "没有" | "未" | "勿")
 }
 
 /// Whether a token is a Chinese character.

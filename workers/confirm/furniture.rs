@@ -10,6 +10,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::numbers::is_digit;
 use crate::confirm::words::{self, holds_together, is_month, names_a_day};
 use crate::text::characters::is_han;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -26,6 +27,8 @@ pub enum Furniture {
     Copyright,
     /// Who wrote, edited or sent it.
     Credit,
+    /// A short link, which leads elsewhere by an id that says nothing: `https://t.co/qdw4zb1s9k`.
+    Link,
 }
 
 /// What a label of the list stands beside.
@@ -42,24 +45,57 @@ enum Kind {
 /// The labels and their kinds.
 const FURNITURE_WORDS: &str = include_str!("furniture_words.txt");
 
-fn labels() -> &'static [(&'static str, Kind)] {
-    static LABELS: OnceLock<Vec<(&str, Kind)>> = OnceLock::new();
-    LABELS.get_or_init(|| {
-        let label = |line: &'static str| {
-            let (kind, label) = line.split_once(' ')?;
-            let kind = match kind {
-                "count" => Kind::Count,
-                "date" => Kind::Date,
-                "right" => Kind::Right,
-                "record" => Kind::Record,
-                "credit" => Kind::Credit,
-                "credit-by" => Kind::CreditBy,
-                _ => return None,
-            };
-            Some((label, kind))
-        };
-        words::lines(FURNITURE_WORDS).filter_map(label).collect()
-    })
+/// A label and its kind.
+type KnownLabel = (&'static str, Kind);
+
+/// All labels, by their last byte and by their first one: they are looked for beside each number in
+/// which two texts differ.
+struct Labels {
+    by_last: HashMap<u8, Vec<KnownLabel>>,
+    by_first: HashMap<u8, Vec<KnownLabel>>,
+}
+
+impl Labels {
+    fn get() -> &'static Labels {
+        static LABELS: OnceLock<Labels> = OnceLock::new();
+        LABELS.get_or_init(|| {
+            let mut labels = Labels { by_last: HashMap::new(), by_first: HashMap::new() };
+            for (label, kind) in words::lines(FURNITURE_WORDS).filter_map(label_of_line) {
+                let ([first, ..], [.., last]) = (label.as_bytes(), label.as_bytes()) else {
+                    continue;
+                };
+                labels.by_last.entry(*last).or_default().push((label, kind));
+                labels.by_first.entry(*first).or_default().push((label, kind));
+            }
+            labels
+        })
+    }
+
+    /// Those that may end `text`.
+    fn ending(text: &str) -> &'static [KnownLabel] {
+        let last = text.as_bytes().last();
+        last.and_then(|last| Labels::get().by_last.get(last)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those that may begin `text`.
+    fn beginning(text: &str) -> &'static [KnownLabel] {
+        let first = text.as_bytes().first();
+        first.and_then(|first| Labels::get().by_first.get(first)).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn label_of_line(line: &'static str) -> Option<KnownLabel> {
+    let (kind, label) = line.split_once(' ')?;
+    let kind = match kind {
+        "count" => Kind::Count,
+        "date" => Kind::Date,
+        "right" => Kind::Right,
+        "record" => Kind::Record,
+        "credit" => Kind::Credit,
+        "credit-by" => Kind::CreditBy,
+        _ => return None,
+    };
+    Some((label, kind))
 }
 
 /// What stands between a counter and its label, or behind its number.
@@ -136,7 +172,36 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
         let behind = (at..tokens.len()).find(|at| place(*at) >= bytes.end).unwrap_or(tokens.len());
         (place(at) >= bytes.start && behind > at).then_some((found, behind))
     });
+    if let Some(end) = short_link(&tokens.text, place(at)) {
+        let behind = (at..tokens.len()).find(|at| place(*at) >= end).unwrap_or(tokens.len());
+        return Some((Furniture::Link, behind));
+    }
     of_number.or_else(|| credit_end(tokens, at).map(|end| (Furniture::Credit, end)))
+}
+
+/// The most bytes of a short link, of the name of its host, and the fewest of its id.
+const LINK_BYTES_MAX: usize = 40;
+const LINK_HOST_BYTES_MAX: usize = 10;
+const LINK_ID_BYTES_MIN: usize = 5;
+
+/// The end of the short link that has the byte at `place`.
+fn short_link(text: &str, place: usize) -> Option<usize> {
+    let of_link = |c: char| c.is_ascii_graphic() && !"()<>[]{}\"'".contains(c);
+    let before = text[..place].chars().rev().take(LINK_BYTES_MAX);
+    let head = place - before.take_while(|c| of_link(*c)).count();
+    let behind = text[head..].bytes().take(3 * LINK_BYTES_MAX);
+    let run = &text[head..head + behind.take_while(|byte| of_link(char::from(*byte))).count()];
+    let start = head + run.find("http")?;
+    let link = text[start..head + run.len()].trim_end_matches(['.', ',', ';', '!', '?']);
+    let path = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://"))?;
+    let (host, id) = path.split_once('/')?;
+    let is_id = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let is_short = link.len() <= LINK_BYTES_MAX
+        && host.len() <= LINK_HOST_BYTES_MAX
+        && id.len() >= LINK_ID_BYTES_MIN
+        && id.chars().all(is_id);
+    let end = start + link.len();
+    (is_short && (start..end).contains(&place)).then_some(end)
 }
 
 /// Numbers that belong together, such as the five of a date with a clock, and what is around them.
@@ -342,7 +407,7 @@ const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
 fn label_before(before: &str) -> Option<Label> {
     let trimmed = before.trim_end_matches(BETWEEN);
     let colon = before[trimmed.len()..].contains(':');
-    let found = labels().iter().filter_map(|(label, kind)| {
+    let found = Labels::ending(trimmed).iter().filter_map(|(label, kind)| {
         let rest = trimmed.strip_suffix(label)?;
         let kind = *kind;
         let whole = starts_own_word(rest, label);
@@ -362,7 +427,7 @@ fn label_before(before: &str) -> Option<Label> {
 /// The longest label that begins `after`, white space and bars left out, and what stands behind it.
 fn label_after(after: &str) -> Option<(Kind, &str)> {
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || "|·".contains(c));
-    let found = labels().iter().filter_map(|(label, kind)| {
+    let found = Labels::beginning(after).iter().filter_map(|(label, kind)| {
         let rest = after.strip_prefix(label)?;
         let whole = ends_own_word(rest, label);
         (whole && !matches!(kind, Kind::Right | Kind::Record)).then_some((*kind, rest))
@@ -415,7 +480,7 @@ fn is_free_in_chain(rest: &str, counters: bool, chain: usize) -> bool {
 fn ends_with_piece(text: &str, counters: bool, chain: usize) -> bool {
     let Some(chain) = chain.checked_sub(1) else { return false };
     let label = |text: &str| {
-        labels().iter().any(|(label, _)| {
+        Labels::ending(text).iter().any(|(label, _)| {
             text.strip_suffix(label).is_some_and(|rest| {
                 let unit = |c: char| c.is_whitespace() || "次人位".contains(c);
                 let number = rest.trim_end_matches(unit);
@@ -480,7 +545,7 @@ fn is_behind_counters(before: &str) -> bool {
         if rest.is_empty() || counters == CHAIN_MAX {
             return rest.is_empty() && counters > 0;
         }
-        let count = labels().iter().filter(|(_, kind)| *kind == Kind::Count);
+        let count = Labels::ending(rest).iter().filter(|(_, kind)| *kind == Kind::Count);
         let found = count.filter_map(|(label, _)| {
             let number = rest.strip_suffix(label)?.trim_end();
             let before = number.trim_end_matches(is_of_number);
@@ -614,7 +679,7 @@ fn credit_before(before: &str) -> Option<(Kind, usize)> {
         return None;
     }
     let text = labelled.unwrap_or(trimmed);
-    labels().iter().find_map(|(label, kind)| {
+    Labels::ending(text).iter().find_map(|(label, kind)| {
         let rest = text.strip_suffix(label)?;
         let fits = *kind == Kind::CreditBy || *kind == Kind::Credit && labelled.is_some();
         let kind = if labelled.is_some() { Kind::Credit } else { Kind::CreditBy };

@@ -7,6 +7,7 @@ use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::differences::{Difference, of_numbers, of_words, settle};
 use crate::confirm::edits::Span;
 use crate::confirm::numbers::of_other_signs;
+use crate::confirm::operators::of_other_operators;
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
 use serde::Serialize;
@@ -103,12 +104,14 @@ impl<'t> Kinds<'t> {
         };
         let kinds: Vec<PartKind> =
             found.iter().enumerate().map(|(at, span)| kind(at, span)).collect();
-        let signs = match options.facts >= Facts::Numbers {
-            true => of_other_signs(a, b, &found),
-            false => Vec::new(),
-        };
+        let (mut signs, mut operators) = (Vec::new(), Vec::new());
+        if options.facts >= Facts::Numbers {
+            signs = of_other_signs(a, b, &found);
+            operators = of_other_operators(a, b, &found);
+            operators.retain(|one| !signs.iter().any(|sign| overlap(one, sign)));
+        }
         let mut spans: Vec<_> = found.into_iter().zip(kinds).collect();
-        spans.extend(signs.into_iter().map(|span| (span, PartKind::Number)));
+        spans.extend(signs.into_iter().chain(operators).map(|span| (span, PartKind::Number)));
         spans.sort_by_key(|(span, _)| (span.a.start, span.b.start));
         Some(Kinds { texts, lengths, spans })
     }
@@ -179,6 +182,10 @@ impl<'t> Kinds<'t> {
         let edits = self.spans.iter().filter(|(_, kind)| *kind == PartKind::Edit);
         edits.map(|(span, _)| span).collect()
     }
+}
+
+fn overlap(one: &Span, other: &Span) -> bool {
+    one.a.start < other.a.end && other.a.start < one.a.end
 }
 
 /// Whether one replaced word refuses texts of these lengths.

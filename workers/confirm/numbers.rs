@@ -10,10 +10,37 @@ use crate::confirm::models;
 use crate::confirm::words;
 use crate::text::characters::is_han;
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Whether `token` is a digit, perhaps with a decimal point or a minus sign before it.
 pub fn is_digit(token: &str) -> bool {
-    token.as_bytes().last().is_some_and(u8::is_ascii_digit)
+    match token.as_bytes() {
+        [.., last] if last.is_ascii() => last.is_ascii_digit(),
+        // The digits of other scripts have two or three bytes.
+        [_, _] | [_, _, _] => token.chars().next().is_some_and(|c| digit_value(c).is_some()),
+        _ => false,
+    }
+}
+
+/// The zeros of scripts with digits of their own, in Unicode's order: Arabic, Persian, N'Ko, nine
+/// of India, Thai, Lao, Tibetan, Burmese, Khmer and Mongolian.
+const ZEROS: [char; 18] = [
+    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
+    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}',
+    '\u{17e0}', '\u{1810}',
+];
+
+/// The value of a decimal digit of any of these scripts, or of an ASCII digit.
+#[inline]
+pub fn digit_value(c: char) -> Option<u32> {
+    if c.is_ascii() {
+        return c.to_digit(10);
+    }
+    if !('\u{660}'..='\u{1819}').contains(&c) {
+        return None;
+    }
+    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= c)].last()?;
+    Some(c as u32 - *zero as u32).filter(|value| *value < 10)
 }
 
 /// Chinese numerals; those from the third to the eleventh are 1 to 9.
@@ -137,12 +164,24 @@ fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     numbers
 }
 
+/// Whether a value of [`values`] is that of the name of a month.
+pub fn is_month(value: i128) -> bool {
+    (9_900_001 * ONE..=9_900_012 * ONE).contains(&value)
+}
+
 /// One in [`value`].
 const ONE: i128 = 1_000_000_000;
 
-/// The value of one number, in billionths: `1.2亿` is 120,000,000. The greatest one stands for all
-/// that have no room in 128 bits.
+/// The digits of a number in digits that have room in [`value`], before and behind the point.
+const DIGITS_MAX: [usize; 2] = [24, 9];
+
+/// The value of one number, in billionths: `1.2亿` is 120,000,000. What has no room in 128 bits has
+/// the greatest value if it is written with Chinese numerals. A number of many digits has a great
+/// value that is drawn from them, so that the keys of two parcels differ.
 fn value(number: &str) -> i128 {
+    if let Some(value) = value_of_many_digits(number) {
+        return value;
+    }
     let (mut total, mut section, mut digit) = (0i128, 0i128, 0i128);
     // What a digit behind the point is worth.
     let mut place = None;
@@ -183,13 +222,32 @@ fn value(number: &str) -> i128 {
     if number.starts_with(['-', '−']) { -value } else { value }
 }
 
+fn value_of_many_digits(number: &str) -> Option<i128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1]
+        || number.chars().any(|c| digit_value(c).is_none() && !matches!(c, '.' | '-' | '−'))
+    {
+        return None;
+    }
+    let digits = |part: &str| -> String {
+        part.chars().filter_map(|c| char::from_digit(digit_value(c)?, 10)).collect()
+    };
+    let (whole, fraction) = (digits(whole), digits(fraction));
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1] {
+        return None;
+    }
+    let drawn = i128::MAX - i128::from(xxh3_64(format!("{whole}.{fraction}").as_bytes()));
+    Some(if number.starts_with(['-', '−']) { -drawn } else { drawn })
+}
+
 /// The value of one digit or Chinese numeral below ten; 0 of any other character.
 fn digit_of(c: char) -> i128 {
     let of_numeral = || NUMERALS.chars().skip(2).position(|numeral| numeral == c);
     match c {
         '零' | '〇' => 0,
         '两' => 2,
-        _ => match c.to_digit(10) {
+        _ => match digit_value(c) {
             Some(digit) => digit.into(),
             None => of_numeral().map_or(0, |at| at as i128 + 1),
         },
@@ -327,7 +385,8 @@ mod tests {
             [14.0, 21.0, 105.0, 2024.0, 23_000.0, 300_000_000.0]
         );
         assert_eq!(values_of("14 21 105 2024 23,000"), [14.0, 21.0, 105.0, 2024.0, 23_000.0]);
-        let tokens = Tokens::of("9".repeat(40)).expect("short");
+        assert_eq!(values_of("٢٠٢٤ २०२५ ๑๒"), [2024.0, 2025.0, 12.0]);
+        let tokens = Tokens::of("九".repeat(40)).expect("short");
         assert_eq!(values(&tokens, 0..tokens.len()), [i128::MAX]);
     }
 
@@ -340,6 +399,39 @@ mod tests {
             [3.5, 0.5, 120_000_000.0, 120_000_000.0, 3.0, -5.0]
         );
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
+    }
+
+    /// Numbers of thirty digits, such as keys of parcels, had one value, and digits behind the ninth
+    /// of a fraction none.
+    #[test]
+    fn many_digits() {
+        let value = |text: &str| {
+            let tokens = Tokens::of(text).expect("short");
+            values(&tokens, 0..tokens.len())
+        };
+        let long = "123456789012345678901234567890123";
+        assert_ne!(value(long), value("123456789012345678901234567890124"));
+        assert_eq!(value(long), value("0123456789012345678901234567890123.0"));
+        assert_ne!(value("0.12345678901"), value("0.12345678907"));
+        assert_eq!(value("0.500000000000"), value("0.5"));
+        assert_eq!(value("00000000000000000000000000007"), value("7"));
+    }
+
+    /// The digits of a script are the ten characters behind its zero, as Unicode has them.
+    #[test]
+    fn digits_of_scripts() {
+        assert!(ZEROS.is_sorted());
+        for zero in ZEROS {
+            for value in 0..10 {
+                let c = char::from_u32(zero as u32 + value).expect("a character");
+                assert!(c.is_numeric(), "{c}");
+                assert_eq!(digit_value(c), Some(value));
+                assert!(is_digit(c.encode_utf8(&mut [0; 4])));
+            }
+        }
+        for c in ['a', '٪', 'ก', '〇', '①'] {
+            assert_eq!(digit_value(c), None, "{c}");
+        }
     }
 
     fn is_code(text: &str, number: &str) -> bool {

@@ -106,7 +106,8 @@ pub fn compare(
 fn replaced_word(found: &Kinds<'_>, slips: usize, options: &Options) -> Option<Difference> {
     let (mut small, mut first) = (0, None);
     for (span, difference) in found.replaced_words(options) {
-        if !is_small(span) {
+        // A negation stands on one side alone.
+        if !is_small(span) && span.a.len().min(span.b.len()) > 0 {
             return Some(difference);
         }
         small += 1;

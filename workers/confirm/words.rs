@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 
 /// Words that are numbers, and their numerals.
 const NUMBER_WORDS: &str = include_str!("number_words.txt");
+/// The longest of them is `seventeenth`.
+const NUMBER_WORD_BYTES_MAX: usize = 11;
 /// Words of which one stands against the other, a class a line.
 const OPPOSITES: &str = include_str!("opposites.txt");
 /// Short English words that hold a sentence together.
@@ -30,6 +32,10 @@ pub fn numeral(word: &str) -> Option<&'static str> {
     static WORDS: OnceLock<HashMap<&str, &str>> = OnceLock::new();
     let words =
         WORDS.get_or_init(|| lines(NUMBER_WORDS).filter_map(|line| line.split_once(' ')).collect());
+    // Most tokens are none, and are asked often.
+    if !(3..=NUMBER_WORD_BYTES_MAX).contains(&word.len()) {
+        return None;
+    }
     words.get(word).copied()
 }
 

@@ -1,0 +1,232 @@
+//! Marks that say something: operators of formulas and of code, and signs for yes and no.
+//!
+//! Marks are no tokens, because copies of a text differ in them. So `C++` and `C#`, `i < 5` and `i
+//! > 5`, `a + b` and `a - b` are aligned without a difference. Where both texts have such a mark
+//! between equal tokens, and not the same one, it is a fact like another number. A mark that one
+//! text lacks is none, since conversions of pages lose marks, but for `C` and `C++`, and `1/2` and
+//! `12`.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
+use crate::confirm::numbers::is_digit;
+use crate::confirm::words::lines;
+use std::sync::OnceLock;
+
+const OPERATORS: &str = include_str!("operators.txt");
+
+/// Where a mark of a class counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Between any two tokens.
+    Compare,
+    /// Between numbers and single letters.
+    Count,
+    /// Behind a letter, without a space.
+    Behind,
+    /// Anywhere among other marks.
+    Sign,
+}
+
+/// Marks that stand against each other: each in all its forms.
+struct Class {
+    place: Place,
+    marks: Vec<Vec<&'static str>>,
+}
+
+impl Class {
+    /// The number of the mark that is `text`.
+    fn mark(&self, text: &str) -> Option<usize> {
+        self.marks.iter().position(|forms| forms.contains(&text))
+    }
+
+    /// The number of the only mark of which `text` has a form.
+    fn mark_in(&self, text: &str) -> Option<usize> {
+        let has = |forms: &Vec<&str>| forms.iter().any(|form| text.contains(form));
+        let mut found = (0..self.marks.len()).filter(|at| has(&self.marks[*at]));
+        found.next().filter(|_| found.next().is_none())
+    }
+}
+
+fn classes() -> &'static [Class] {
+    static CLASSES: OnceLock<Vec<Class>> = OnceLock::new();
+    CLASSES.get_or_init(|| {
+        let class = |line: &'static str| {
+            let (place, marks) = line.split_once(' ')?;
+            let place = match place {
+                "compare" => Place::Compare,
+                "count" => Place::Count,
+                "behind" => Place::Behind,
+                "sign" => Place::Sign,
+                _ => return None,
+            };
+            let marks = marks.split(' ').map(|forms| forms.split(',').collect()).collect();
+            Some(Class { place, marks })
+        };
+        lines(OPERATORS).filter_map(class).collect()
+    })
+}
+
+/// Whether the marks of a text may say something.
+fn may_say(tokens: &Tokens<'_>) -> bool {
+    static FIRST: OnceLock<Vec<char>> = OnceLock::new();
+    let first = FIRST.get_or_init(|| {
+        let forms = classes().iter().flat_map(|class| class.marks.iter().flatten());
+        let mut first: Vec<char> = forms.filter_map(|form| form.chars().next()).collect();
+        // A dash says nothing but against other marks.
+        first.retain(|c| !matches!(c, '-' | '−'));
+        first.sort_unstable();
+        first.dedup();
+        first
+    });
+    first.iter().any(|mark| tokens.may_have(*mark))
+}
+
+/// The tokens around other operators and signs, in what both texts have between `spans`.
+///
+/// ```
+/// use workers::confirm::alignment::Tokens;
+/// use workers::confirm::operators::of_other_operators;
+///
+/// let found = |a: &str, b: &str| {
+///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
+///     of_other_operators(&a, &b, &[]).iter().map(|span| a.passage(&span.a).to_owned()).collect::<Vec<_>>()
+/// };
+/// assert_eq!(found("wait while i < 5", "wait while i > 5"), ["i < 5"]);
+/// assert!(found("on 2024-05-01", "on 2024/05/01").is_empty());
+/// ```
+pub fn of_other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+    if !may_say(a) && !may_say(b) {
+        return Vec::new();
+    }
+    let ends = spans.iter().map(|span| (span.a.clone(), span.b.clone()));
+    let (mut found, mut from) = (Vec::new(), (0, 0));
+    for (x, y) in ends.chain([(a.len()..a.len(), b.len()..b.len())]) {
+        // The gaps between equal tokens, and those at the edges of the texts.
+        let first = usize::from(from != (0, 0));
+        let last = usize::from((x.start, y.start) == (a.len(), b.len()));
+        for at in first..(x.start - from.0 + last) {
+            let (i, j) = (from.0 + at, from.1 + at);
+            if a.gap(i) != b.gap(j) && is_other((a, i), (b, j)) {
+                let around = |at: usize, len: usize| at.saturating_sub(1)..(at + 1).min(len);
+                found.push(Span { a: around(i, a.len()), b: around(j, b.len()) });
+            }
+        }
+        from = (x.end, y.end);
+    }
+    // Two gaps beside one token would make spans that overlap.
+    found.dedup_by(|next, last| next.a.start < last.a.end || next.b.start < last.b.end);
+    found
+}
+
+/// Whether the gaps before two tokens have marks of one class, and not the same ones.
+fn is_other((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
+    let (x, y) = (a.gap(i), b.gap(j));
+    let inside = i > 0 && j > 0 && i < a.len() && j < b.len();
+    let differ = |x: Option<usize>, y: Option<usize>| x.zip(y).is_some_and(|(x, y)| x != y);
+    classes().iter().any(|class| match class.place {
+        Place::Sign => differ(class.mark_in(x), class.mark_in(y)),
+        Place::Compare => inside && differ(class.mark(x.trim()), class.mark(y.trim())),
+        Place::Behind => i > 0 && j > 0 && differ_behind(class, (a, i), (b, j)),
+        Place::Count => inside && differ_in_count(class, (a, i), (b, j)),
+    })
+}
+
+/// Whether other marks touch the tokens before two gaps, or one alone touches a single letter.
+fn differ_behind(
+    class: &Class,
+    (a, i): (&Tokens<'_>, usize),
+    (b, j): (&Tokens<'_>, usize),
+) -> bool {
+    let touching = |gap: &str| {
+        let end = gap.find(|c: char| !"+-#".contains(c)).unwrap_or(gap.len());
+        class.mark(&gap[..end])
+    };
+    let is_letter = |tokens: &Tokens<'_>, at: usize| is_single_letter(tokens.token(at - 1));
+    match (touching(a.gap(i)), touching(b.gap(j))) {
+        (Some(x), Some(y)) => x != y,
+        (None, None) => false,
+        // `c` and `c--` may be a dash.
+        (Some(mark), None) | (None, Some(mark)) => mark != 1 && is_letter(a, i) && is_letter(b, j),
+    }
+}
+
+/// Whether two numbers or letters are counted together in other ways.
+fn differ_in_count(
+    class: &Class,
+    (a, i): (&Tokens<'_>, usize),
+    (b, j): (&Tokens<'_>, usize),
+) -> bool {
+    let digits = is_digit(a.token(i - 1)) && is_digit(a.token(i));
+    let (x, y) = (a.gap(i), b.gap(j));
+    if digits && [x, y].iter().any(|gap| gap.is_empty()) {
+        return [x, y].contains(&"/");
+    }
+    let is_operand = |token: &str| is_digit(token) || is_single_letter(token);
+    // Behind a mark that begins a line of a list there may be an article.
+    let spaced = x.ends_with(' ') || y.ends_with(' ');
+    let is_article = spaced && matches!(a.token(i), "a" | "i");
+    let (Some(x), Some(y)) = (class.mark(x.trim()), class.mark(y.trim())) else { return false };
+    // Dates have dashes or slashes.
+    let of_date = digits && [x, y].iter().all(|mark| matches!(class.marks[*mark][0], "-" | "/"));
+    x != y && is_operand(a.token(i - 1)) && is_operand(a.token(i)) && !is_article && !of_date
+}
+
+fn is_single_letter(token: &str) -> bool {
+    token.len() == 1 && token.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differ(a: &str, b: &str) -> bool {
+        let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+        let found = of_other_operators(&x, &y, &[]).len();
+        assert_eq!(of_other_operators(&y, &x, &[]).len(), found, "{a} | {b}");
+        assert!(of_other_operators(&x, &x, &[]).is_empty(), "{a}");
+        found > 0
+    }
+
+    /// Texts that differed in an operator alone were folded as equal but for marks.
+    #[test]
+    fn operators_are_facts() {
+        for (a, b) in [
+            ("we look for a c++ developer", "we look for a c# developer"),
+            ("he writes c++", "he writes c"),
+            ("if user.role == admin", "if user.role != admin"),
+            ("run while i < 5", "run while i > 5"),
+            ("run while i<=5", "run while i<5"),
+            ("the sum is a + b", "the sum is a - b"),
+            ("x = 3 + 2i", "x = 3 - 2i"),
+            ("2a*b", "2a/b"),
+            ("i++ in the loop", "i-- in the loop"),
+            ("add 1/2 cup of milk", "add 12 cup of milk"),
+            ("wifi ✓ parking", "wifi ✗ parking"),
+            ("✅ pets", "❌ pets"),
+            ("the film 👍", "the film 👎"),
+        ] {
+            assert!(differ(a, b), "{a} | {b}");
+        }
+    }
+
+    /// Marks that copies have in other forms, and that converting a page adds or drops, are none.
+    #[test]
+    fn punctuation_is_none() {
+        for (a, b) in [
+            ("on 2024-05-01", "on 2024/05/01"),
+            ("call 010-6555 1234", "call 010-65551234"),
+            ("milk - a litre - bread", "milk * a litre * bread"),
+            ("# title of the page", "title of the page"),
+            ("a ≤ b and c ≠ d", "a <= b and c != d"),
+            ("home > docs > start", "home / docs / start"),
+            ("a == b", "a = b"),
+            ("3 × 4", "3 * 4"),
+            ("the **bold** word", "the bold word"),
+            ("one, two; three!", "one two. three"),
+            ("see c. then d", "see c then d"),
+            ("★ news ★", "● news ●"),
+        ] {
+            assert!(!differ(a, b), "{a} | {b}");
+        }
+    }
+}

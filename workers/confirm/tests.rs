@@ -1,0 +1,381 @@
+//! Verdicts on pairs of texts: the rules, and what they promise of any two texts.
+
+use super::*;
+use crate::text::normalize::{self, normalize};
+use crate::text::signatures::{Shinglings, Text};
+use proptest::prelude::*;
+use std::cell::Cell;
+
+/// A content that counts how often its text is read.
+struct Content {
+    text: String,
+    sketches: Vec<u8>,
+    kept: bool,
+    reads: Cell<u32>,
+}
+
+impl Content {
+    fn new(text: &str) -> Content {
+        let (mut normal, mut sketches) = (String::new(), Vec::new());
+        normalize(text, &normalize::Options::default(), &mut normal);
+        sketch::write(&mut Text::new(&normal, &[], &mut Shinglings::default()), &mut sketches);
+        Content { text: normal, sketches, kept: true, reads: Cell::new(0) }
+    }
+
+    fn without_text(text: &str) -> Content {
+        Content { kept: false, ..Content::new(text) }
+    }
+}
+
+impl Evidence for Content {
+    fn chars(&self) -> u32 {
+        self.text.chars().count() as u32
+    }
+
+    fn sketches(&self) -> Sketches<'_> {
+        Sketches::parse(&self.sketches).expect("just written")
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.reads.set(self.reads.get() + 1);
+        self.kept.then(|| Cow::Borrowed(&*self.text))
+    }
+}
+
+fn verdict(a: &str, b: &str, options: &Options) -> (bool, Reason) {
+    let verdict = decide(&Content::new(a), &Content::new(b), 0, options);
+    (verdict.accepted, verdict.reason)
+}
+
+/// `n` distinct characters from `start`.
+fn text(start: u32, n: u32) -> String {
+    (start..start + n).filter_map(|n| char::from_u32(0x4e00 + n % 20_000)).collect()
+}
+
+/// Three words and a counter, as each of two texts has them.
+fn replaced_words() -> impl Strategy<Value = [String; 2]> {
+    let words = || proptest::collection::vec("[a-d]{3}", 3);
+    let side = || {
+        (words(), 0u32..100_000).prop_map(|(words, views)| {
+            format!(" {} and {views} views {} in {} ", words[0], words[1], words[2])
+        })
+    };
+    (side(), side()).prop_map(|(a, b)| [a, b])
+}
+
+proptest! {
+    /// A verdict is symmetric and repeatable, with and without texts, and a text is read at
+    /// most once.
+    #[test]
+    fn symmetric_and_pure(
+        body in "[a-z0-9一-十 ]{0,300}",
+        counters in proptest::collection::vec((0usize..300, replaced_words()), 0..4),
+        front in "[三五七 ]{0,30}",
+        edits in proptest::collection::vec((0usize..300, "[x-z八九0-9]{0,9}"), 0..6),
+        kept in any::<(bool, bool)>(),
+        words_chars_max in prop_oneof![Just(0), Just(160), Just(u32::MAX)],
+        facts in prop_oneof![Just(Facts::Off), Just(Facts::Numbers), Just(Facts::Names), Just(Facts::Words)],
+    ) {
+        // The body with counters and words, each with another one in the other text.
+        let with = |side: usize| {
+            let mut text: Vec<char> = body.chars().collect();
+            for (at, sides) in &counters {
+                let at = at % (text.len() + 1);
+                text.splice(at..at, sides[side].chars());
+            }
+            text
+        };
+        let body: String = with(0).into_iter().collect();
+        let mut other = with(1);
+        for (at, put) in &edits {
+            let at = at % (other.len() + 1);
+            other.splice(at..(at + 2).min(other.len()), put.chars());
+        }
+        let other: String = front.chars().chain(other).collect();
+        let options = Options { words_chars_max, facts, ..Options::default() };
+        let a = Content { kept: kept.0, ..Content::new(&body) };
+        let b = Content { kept: kept.1, ..Content::new(&other) };
+        let verdict = decide(&a, &b, 0, &options);
+        prop_assert!(a.reads.get() <= 1 && b.reads.get() <= 1);
+        prop_assert_eq!(verdict, decide(&b, &a, 64, &options));
+        prop_assert_eq!(verdict, decide(&Content { kept: kept.0, ..Content::new(&body) }, &b, 0, &options));
+        prop_assert!(verdict.similarity <= 10_000);
+    }
+
+    /// Among long texts a stricter threshold accepts no pair that a laxer one refuses.
+    #[test]
+    fn monotone(cut in 0u32..400, strict in 8000u16..10_000) {
+        let (a, b) = (Content::new(&text(0, 1000)), Content::new(&text(cut, 1000)));
+        let accepts = |min| decide(&a, &b, 0, &Options { similarity_min: min, ..Options::default() }).accepted;
+        prop_assert!(!accepts(strict) || accepts(8000));
+    }
+}
+
+/// Each rule decides where the table says so.
+#[test]
+fn rules() {
+    let options = Options::default();
+    let long = text(0, 1000);
+    assert_eq!(verdict(&long, &long, &options), (true, Reason::Sketch));
+    assert_eq!(verdict(&long, &text(500, 1000), &options), (false, Reason::SketchRefused));
+    // 1,000 characters, of which 100 differ at each end: J = 896 / 1096.
+    assert_eq!(verdict(&long, &text(100, 1000), &options), (true, Reason::Shingles));
+    assert_eq!(verdict(&long, &text(120, 1000), &options), (false, Reason::ShinglesRefused));
+    let short = text(0, 50);
+    let edited = format!("{}好{}", text(0, 25), text(26, 24));
+    let edited = edited.replacen(&text(12, 1), "好", 1);
+    assert_eq!(verdict(&short, &edited, &options), (true, Reason::Coverage));
+    assert_eq!(
+        verdict(&short, &format!("{}{short}", text(900, 20)), &options),
+        (true, Reason::LeadingInsertion)
+    );
+    assert_eq!(
+        verdict(&short, &format!("{short}{}", text(900, 20)), &options),
+        (false, Reason::CoverageRefused)
+    );
+    assert_eq!(verdict("", &short, &options), (false, Reason::SketchRefused));
+    let (monday, tuesday) = (format!("{long}11日"), format!("{long}12日"));
+    assert_eq!(verdict(&monday, &tuesday, &options), (false, Reason::Numerals));
+    let upkeep = Options { facts_chars_max: 1000, ..Options::default() };
+    assert_eq!(verdict(&monday, &tuesday, &upkeep), (true, Reason::Sketch));
+    let off = Options { facts: Facts::Off, ..Options::default() };
+    assert_eq!(verdict(&monday, &tuesday, &off), (true, Reason::Sketch));
+    let fingerprint = Options { by: By::Fingerprint, ..Options::default() };
+    assert_eq!(verdict(&short, &long, &fingerprint), (true, Reason::WithinK));
+}
+
+/// Copies of one article fold whatever counter, clock or date line stands beside it, and with
+/// the small changes that people make. Pages that differ in a fact do not. `facts` and
+/// `furniture` switch the rules off.
+#[test]
+fn facts_and_furniture() {
+    let options = Options::default();
+    let lyrics = "你妈妈喊你回家吃饭哦，回家罗回家罗";
+    assert!(verdict(lyrics, "你妈妈叫你回家吃饭啦，回家罗回家罗", &options).0);
+    let article = "央视网消息：今年以来各地持续推进老旧小区改造，居民生活条件得到明显改善，群众满意度不断提高。";
+    let counted = |visits: u32, time: &str| format!("访问数:{visits} 当前时间:{time}\n{article}");
+    assert!(verdict(&counted(12_345, "10:02:33"), &counted(987, "23:59:01"), &options).0);
+    let without = Options { furniture: false, ..Options::default() };
+    assert!(!verdict(&counted(12_345, "10:02:33"), &counted(987, "23:59:01"), &without).0);
+    let session = |number: &str| {
+        format!("第十四届全国人大常委会第{number}次会议在北京举行闭幕会，会议表决通过了有关法律。")
+    };
+    assert_eq!(verdict(&session("七"), &session("二十"), &options), (false, Reason::Numerals));
+    assert!(verdict(&session("七"), &session("7"), &options).0);
+    let province = |name: &str| {
+        format!("奋力谱写中国式现代化{name}篇章，持续推进乡村全面振兴，切实保障和改善民生。")
+    };
+    assert_eq!(verdict(&province("甘肃"), &province("湖南"), &options), (false, Reason::Names));
+    let numbers = Options { facts: Facts::Numbers, ..Options::default() };
+    assert!(verdict(&province("甘肃"), &province("湖南"), &numbers).0);
+    let advert = |post: &str| {
+        format!("本公司因业务发展需要，现面向社会诚聘{post}若干名，要求品行端正，责任心强。")
+    };
+    assert_eq!(verdict(&advert("会计"), &advert("厨师"), &options), (false, Reason::Words));
+    let names = Options { facts: Facts::Names, ..Options::default() };
+    assert!(verdict(&advert("会计"), &advert("厨师"), &names).0);
+}
+
+/// Another currency, unit, share, year or half of a day is another fact, though one character or
+/// mark differs; a sign that is left out is none.
+#[test]
+fn facts_of_one_mark() {
+    let options = Options::default();
+    let rest = "据介绍，相关部门表示将继续做好各项工作，切实保障群众利益不受任何影响。";
+    for (a, b, reason) in [
+        ("公司售价¥49起", "公司售价$49起", Reason::Numerals),
+        ("利率上升了5%左右", "利率上升了5‰左右", Reason::Numerals),
+        ("the fine is $900 000 now", "the fine is €900 000 now", Reason::Numerals),
+        ("全长约5公里左右", "全长约5公斤左右", Reason::Numerals),
+        ("计划今年完成建设", "计划明年完成建设", Reason::Words),
+        ("the shop opens at 3 pm there", "the shop opens at 3 am there", Reason::Numerals),
+        ("门票的售价为49元左右", "门票的售价为49美元左右", Reason::Numerals),
+        ("the firm will pay $5m for it", "the firm will pay $5bn for it", Reason::Numerals),
+        ("sales rose in q1 as hoped", "sales rose in q2 as hoped", Reason::Numerals),
+        ("flight ba123 was late", "flight ba456 was late", Reason::Numerals),
+        ("the line b12 is shut now", "the line c12 is shut now", Reason::Numerals),
+    ] {
+        let of = |fact: &str| format!("{rest}{fact}。{rest}");
+        assert_eq!(verdict(&of(a), &of(b), &options), (false, reason), "{a}");
+    }
+    let of = |price: &str| format!("{rest}公司售价{price}起。{rest}");
+    assert!(verdict(&of("¥49"), &of("49"), &options).0);
+    assert!(verdict(&of("49元"), &of("49块"), &options).0);
+    assert!(verdict(&of("3 hours"), &of("3 hrs"), &options).0);
+}
+
+/// Any two long texts of few symbols have the same 5-grams, and passed for copies whatever their
+/// lengths. Copies of such texts share passages, too, with some letters replaced.
+#[test]
+fn texts_of_few_symbols() {
+    let mut state = 7u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % below
+    };
+    for symbols in ["acgt", "01", "wdl", "0123456789 "] {
+        let symbols: Vec<char> = symbols.chars().collect();
+        let mut of = |length: usize| -> String {
+            (0..length).map(|_| symbols[random(symbols.len() as u64) as usize]).collect()
+        };
+        let (a, b, longer) = (of(9_000), of(9_000), of(60_000));
+        let options = Options { facts: Facts::Off, ..Options::default() };
+        assert!(!verdict(&a, &b, &options).0, "{symbols:?}");
+        assert!(!verdict(&a, &longer, &options).0, "{symbols:?}");
+        let mut edited: Vec<char> = a.chars().collect();
+        edited.iter_mut().step_by(200).for_each(|letter| *letter = symbols[0]);
+        let edited: String = edited.into_iter().collect();
+        assert!(verdict(&a, &edited, &options).0, "{symbols:?}");
+    }
+    let line = "to be or not to be that is the question whether it is nobler in the mind to \
+        suffer the slings and arrows of outrageous fortune or to take arms. ";
+    let play = line.repeat(200);
+    let copy = play.replacen("question", "matter", 3);
+    assert!(verdict(&play, &copy, &Options::default()).0);
+}
+
+/// A headline or a date line alone is a text of its own: words in front of it make another one,
+/// and its date is a fact. Both cost nothing around a longer text.
+#[test]
+fn a_headline_alone_is_a_text() {
+    let options = Options::default();
+    assert_eq!(
+        verdict("2024年3月6日 晨报", "2024年3月7日 晨报", &options),
+        (false, Reason::Numerals)
+    );
+    assert_eq!(verdict("国际新闻", "日本国际新闻", &options), (false, Reason::CoverageRefused));
+    let dated = |day: u32| format!("2024-03-{day:02} 08:30 来源：本站\n{}", text(0, 20));
+    assert!(verdict(&dated(6), &dated(7), &options).0);
+    let headed = format!("{} {}", text(900, 8), text(0, 20));
+    assert_eq!(verdict(&text(0, 20), &headed, &options), (true, Reason::LeadingInsertion));
+}
+
+/// A headline may be as long as a short text. Two sentences as long as it are another text, such
+/// as the first half of a poem.
+#[test]
+fn a_headline_is_one_sentence() {
+    let with = |front: String| verdict(&text(0, 20), &(front + &text(0, 20)), &Options::default());
+    assert_eq!(with(text(900, 20) + " "), (true, Reason::LeadingInsertion));
+    let lines = format!("{}。{}。", text(900, 10), text(800, 10));
+    assert_eq!(with(lines), (false, Reason::CoverageRefused));
+}
+
+/// A replaced fact refuses texts of up to `facts_chars_max` characters, however alike they are
+/// and whatever number, ordinal, name or date it is.
+#[test]
+fn facts_of_long_texts() {
+    let options = Options::default();
+    for chars in [1200, 3000, 4400] {
+        let body = text(0, chars);
+        let of = |fact: &str| format!("{fact}。{body}另有5件事，9件事，3件事。");
+        for (a, b, reason) in [
+            ("原告张伟诉被告李强", "原告王芳诉被告刘洋", Reason::Names),
+            ("第七次会议在京举行", "第九次会议在京举行", Reason::Numerals),
+            ("中国式现代化甘肃篇章", "中国式现代化湖南篇章", Reason::Names),
+            ("2022年度工作报告", "2150年度工作报告", Reason::Numerals),
+            ("定于3月5日召开", "定于3月9日召开", Reason::Numerals),
+        ] {
+            assert_eq!(verdict(&of(a), &of(b), &options), (false, reason), "{a} {chars}");
+        }
+    }
+}
+
+/// Pages of one template were one cluster if their frame was long. Three other words of their
+/// own refuse them; a longer text with one other word is another version of the same.
+#[test]
+fn pages_of_a_template() {
+    let frame = "Free delivery on orders above fifty. Returns are free within a month if the \
+        article is unworn and has all labels. Pay by card, on account or in instalments. Care: \
+        wash with like colours, do not bleach, iron at low heat. Colours may look different on \
+        your screen. Our service is available on working days by telephone, chat and mail.";
+    let page = |name: &str, colour: &str, made_of: &str| {
+        format!("{name}, which you can have now in {colour}. It is made only of {made_of}. {frame}")
+    };
+    let shirt = page("Cotton Wonder", "navy", "organic linen");
+    let options = Options::default();
+    let coat = page("Winter Dream", "orange", "sheep wool");
+    assert_eq!(verdict(&shirt, &coat, &options), (false, Reason::Words));
+    assert!(verdict(&shirt, &page("Cotton Wonder", "orange", "organic linen"), &options).0);
+    let names = Options { facts: Facts::Names, ..Options::default() };
+    assert!(verdict(&shirt, &coat, &names).0);
+    let priced = |price: &str| format!("{frame} The price {price} includes tax.");
+    let (dear, cheap) = (priced("199.20"), priced("35.90"));
+    assert_eq!(verdict(&dear, &cheap, &options), (false, Reason::Numerals));
+}
+
+/// Clear pairs are decided without reading them where replaced facts do not matter, and so are
+/// all others if no text is kept.
+#[test]
+fn texts_are_read_rarely() {
+    let reads = |a: &str, b: &str, facts_chars_max: u32| {
+        let (a, b) = (Content::new(a), Content::new(b));
+        decide(&a, &b, 0, &Options { facts_chars_max, ..Options::default() });
+        (a.reads.get(), b.reads.get())
+    };
+    let long = text(0, 1000);
+    assert_eq!(reads(&long, &text(10, 1000), 4500), (1, 1));
+    assert_eq!(reads(&long, &text(10, 1000), 999), (0, 0));
+    assert_eq!(reads(&long, &text(400, 1000), 4500), (0, 0));
+    assert_eq!(reads(&long, &text(110, 1000), 999), (1, 1));
+    let (a, b) = (Content::without_text(&text(0, 50)), Content::without_text(&text(2, 50)));
+    let verdict = decide(&a, &b, 0, &Options::default());
+    assert_eq!((verdict.accepted, verdict.reason), (true, Reason::Sketch));
+}
+
+/// Options out of range are refused.
+#[test]
+fn out_of_range() {
+    assert_eq!(Options::default().check(), Ok(()));
+    assert!(Options { similarity_min: 10_001, ..Options::default() }.check().is_err());
+    assert!(Options { leading_tokens_max: 1001, ..Options::default() }.check().is_err());
+}
+
+/// Every reason has a name of its own.
+#[test]
+fn names() {
+    let names: std::collections::BTreeSet<_> =
+        (1..=Reason::Words as u8).map(Reason::name).collect();
+    assert_eq!(names.len(), usize::from(Reason::Words as u8));
+    assert!(!names.contains("unknown"));
+}
+
+/// The frozen table equals the cosine.
+#[test]
+fn table_is_cosine() {
+    for distance in 0..=64u32 {
+        let real = (std::f64::consts::PI * f64::from(distance) / 64.0).cos().max(0.0) * 10_000.0;
+        let verdict = by_fingerprint(distance, &Options::default());
+        assert!((f64::from(verdict.similarity) - real).abs() <= 0.51, "distance {distance}");
+    }
+}
+
+/// Numbers that differ only in parts which the other one has elsewhere were equal, as were those of
+/// many digits and of other scripts; a sentence and its negation were one.
+#[test]
+fn facts_that_were_overlooked() {
+    let notice = |day: &str| {
+        format!("the council meets on {day} in the town hall to speak of the new bridge")
+    };
+    let of = |a: &str, b: &str| verdict(&notice(a), &notice(b), &Options::default());
+    for (a, b) in [
+        ("11.11.2024", "11.12.2024"),
+        ("2024.1.1", "2024.1.2"),
+        ("march 5, 2021", "6 march 2021"),
+        ("٢٠٢٤", "٢٠٢٥"),
+        ("123456789012345678901234567890123", "123456789012345678901234567890124"),
+        ("level < 5", "level > 5"),
+    ] {
+        assert_eq!(of(a, b), (false, Reason::Numerals), "{a} | {b}");
+    }
+    for (a, b) in [("march 5, 2021", "5 march 2021"), ("11.11.2024", "11-11-2024")] {
+        assert!(of(a, b).0, "{a} | {b}");
+    }
+    let sentence = |word: &str| {
+        format!("the company has decided {word}to acquire the small firm from the north")
+    };
+    let negated = verdict(&sentence(""), &sentence("not "), &Options::default());
+    assert_eq!(negated, (false, Reason::Words));
+    let with = |link: &str| format!("what a wonderful evening, thank you all so much! {link}");
+    let links = [with("https://t.co/qdw4zb1s9k"), with("https://t.co/a7xk0pq2mn")];
+    assert!(verdict(&links[0], &links[1], &Options::default()).0);
+}
