@@ -29,7 +29,7 @@ pub fn canonical(bytes: &[u8], http_charset: Option<&str>, address: &str) -> Opt
             Token::Link(attributes) if is_canonical(attributes) => {
                 named.extend(attribute(attributes, b"href"))
             }
-            Token::Link(_) | Token::Title(_) | Token::Open(Tag::Body, _) => {}
+            Token::Link(_) | Token::Title(_) | Token::Time | Token::Open(Tag::Body, _) => {}
             Token::Text(written) if written.trim_ascii().is_empty() => {}
             // The body has begun.
             _ => break,

@@ -14,7 +14,7 @@ use super::tokens::Attributes;
 
 /// A set of hints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hints(u8);
+pub struct Hints(u16);
 
 impl Hints {
     /// No hint.
@@ -35,6 +35,14 @@ impl Hints {
     pub const NOISE: Hints = Hints(64);
     /// A name of text of others alone: comments, replies, teasers of other articles.
     pub const OTHERS: Hints = Hints(128);
+    /// A name of what buyers wrote, several of them.
+    pub const REVIEWS: Hints = Hints(256);
+    /// A name of one review, which may be the article itself: of a film, of a book.
+    pub const REVIEW: Hints = Hints(512);
+    /// A name of a text that says what the page is about, as shops have of each product.
+    pub const DESCRIPTION: Hints = Hints(1024);
+    /// A name of what a shop says about all of its products: delivery, returns.
+    pub const TERMS: Hints = Hints(2048);
 
     /// Whether any of `other` is in this set.
     pub fn any(self, other: Hints) -> bool {
@@ -45,6 +53,11 @@ impl Hints {
     #[must_use]
     pub const fn with(self, other: Hints) -> Hints {
         Hints(self.0 | other.0)
+    }
+
+    /// This set without `other`.
+    fn without(self, other: Hints) -> Hints {
+        Hints(self.0 & !other.0)
     }
 
     /// The hints in the attributes of a `tag`, and its shape: see
@@ -65,7 +78,10 @@ impl Hints {
                 6 if is(b"hidden") => Hints::HIDDEN,
                 8 if is(b"itemprop") && value == b"articleBody" => BODY,
                 8 if is(b"itemprop") && value == b"comment" => Hints::OTHERS,
+                8 if is(b"itemprop") && matches!(value, b"review" | b"reviews") => Hints::REVIEW,
+                8 if is(b"itemprop") && value == b"description" => Hints::DESCRIPTION,
                 8 if is(b"itemtype") && value.ends_with(b"schema.org/Comment") => Hints::OTHERS,
+                8 if is(b"itemtype") && value.ends_with(b"schema.org/Review") => Hints::REVIEW,
                 11 if is(b"aria-hidden") && value == b"true" => Hints::HIDDEN,
                 _ => Hints::NONE,
             };
@@ -124,7 +140,7 @@ fn style(value: &[u8]) -> Hints {
 
 /// Words by their hints. A `^` before a word: it must begin there; a `$` after it: it must end
 /// there.
-const WORDS: [(Hints, &str); 6] = [
+const WORDS: [(Hints, &str); 10] = [
     (
         Hints::UNLIKELY,
         "-ad- ad-box adbox advert banner breadcrumb combx comment pinglun community disqus ^extra$ ^extras$ foot gdpr head \
@@ -154,6 +170,11 @@ const WORDS: [(Hints, &str); 6] = [
          main-content__body news_txt vsb_content cnt_bd rich_media_content detail-content text_content",
     ),
     (Hints::NOISE, "^linenos$ ^lineno$ ^gutter$ ^rouge-gutter$"),
+    // These four count only in a name that has one of `NAMES`.
+    (Hints::REVIEWS, "reviews testimonial pingjia"),
+    (Hints::REVIEW, "review"),
+    (Hints::DESCRIPTION, "descr desc"),
+    (Hints::TERMS, "delivery shipping refund warrant guarantee payment peisong shouhou"),
 ];
 
 struct HintWord {
@@ -206,10 +227,52 @@ fn words(value: &[u8]) -> Hints {
             hints = hints.with(word.hints);
         }
     }
-    let names_others =
-        hints.any(Hints::UNLIKELY) && value.split(u8::is_ascii_whitespace).any(names_others);
-    if names_others { hints.with(Hints::OTHERS) } else { hints }
+    for name in &NAMES {
+        let names = |written| name.names(written);
+        let is_named = hints.any(name.sign) && value.split(u8::is_ascii_whitespace).any(names);
+        hints = if is_named { hints.with(name.hint) } else { hints.without(name.hint) };
+    }
+    hints
 }
+
+/// A kind of name that says what all inside is.
+struct Name {
+    hint: Hints,
+    /// The hint of values that may have such a name, as most have none and splitting takes long.
+    sign: Hints,
+    /// A name has one of these words ...
+    words: &'static str,
+    /// ... and besides only these.
+    beside: &'static str,
+}
+
+const NAMES: [Name; 5] = [
+    Name { hint: Hints::OTHERS, sign: Hints::UNLIKELY, words: OTHERS, beside: BESIDE_OTHERS },
+    Name {
+        hint: Hints::REVIEWS,
+        sign: Hints::REVIEWS,
+        words: "reviews testimonial testimonials pingjia",
+        beside: BESIDE_REVIEWS,
+    },
+    Name { hint: Hints::REVIEW, sign: Hints::REVIEW, words: "review", beside: BESIDE_REVIEWS },
+    Name {
+        hint: Hints::DESCRIPTION,
+        sign: Hints::DESCRIPTION,
+        words: "description descr desc",
+        beside: "product prod item goods short long full main content text body box wrap wrapper container area section \
+            tab tabs panel inner detail details single view page value block woocommerce",
+    },
+    Name {
+        hint: Hints::TERMS,
+        sign: Hints::TERMS,
+        words: "delivery shipping refund refunds warranty guarantee payment payments peisong shouhou",
+        beside: "info information policy and note notice terms detail details tab return returns exchange exchanges content text box \
+            block wrap wrapper container area section body panel inner",
+    },
+];
+const BESIDE_REVIEWS: &str = "customer customers product products client clients user users buyer list lists item items \
+    box block wrap wrapper container area section content text body entry entries row inner outer group panel tab all \
+    latest slider carousel";
 
 /// Words for text of others ...
 const OTHERS: &str = "comment comments commentlist replies reply replylist related relatednews relatedposts recommend \
@@ -219,21 +282,23 @@ const BESIDE_OTHERS: &str = "post posts article articles content contents news s
     container area section body item items read reading text block module topic topics link links entry entries more \
     hot latest user users all row inner outer group panel form count title header";
 
-/// Whether a name such as `related-posts`, `comment_12` or `articleComments` says that all inside
-/// is of others. `comments-open` and `main-comments` do not: they have a word that may say more.
-fn names_others(name: &[u8]) -> bool {
-    let is_one_of = |list: &str, part: &[u8]| {
-        list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
-    };
-    let mut found = false;
-    for part in name_parts(name) {
-        let known = is_one_of(OTHERS, part);
-        found |= known;
-        if !known && !part.iter().all(u8::is_ascii_digit) && !is_one_of(BESIDE_OTHERS, part) {
-            return false;
+impl Name {
+    /// Whether a name such as `related-posts`, `comment_12` or `articleComments` says what all
+    /// inside is. `comments-open` and `main-comments` do not: they have a word that may say more.
+    fn names(&self, written: &[u8]) -> bool {
+        let is_one_of = |list: &str, part: &[u8]| {
+            list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
+        };
+        let mut found = false;
+        for part in name_parts(written) {
+            let known = is_one_of(self.words, part);
+            found |= known;
+            if !known && !part.iter().all(u8::is_ascii_digit) && !is_one_of(self.beside, part) {
+                return false;
+            }
         }
+        found
     }
-    found
 }
 
 /// The parts of a name: between marks, and at the humps of camelCase.
@@ -278,6 +343,44 @@ mod tests {
             "no-reply",
         ] {
             assert!(!of(class).any(Hints::OTHERS), "{class}");
+        }
+    }
+
+    /// Reviews, descriptions and terms had no names. Each counts as a whole name alone, as those of
+    /// others do.
+    #[test]
+    fn names_of_reviews_descriptions_and_terms() {
+        let all = [Hints::REVIEWS, Hints::REVIEW, Hints::DESCRIPTION, Hints::TERMS];
+        let none = Hints::NONE;
+        for (attributes, expected) in [
+            ("class=reviews", Hints::REVIEWS),
+            ("id=customer-reviews", Hints::REVIEWS),
+            ("class=product__reviews", Hints::REVIEWS),
+            ("class='x testimonial'", Hints::REVIEWS),
+            ("class=review", Hints::REVIEW),
+            ("id=review_12", Hints::REVIEW),
+            ("class=reviewItem", Hints::REVIEW),
+            ("itemprop=review", Hints::REVIEW),
+            ("itemtype='https://schema.org/Review'", Hints::REVIEW),
+            ("class=description", Hints::DESCRIPTION),
+            ("class=productDescription", Hints::DESCRIPTION),
+            ("class=product__description", Hints::DESCRIPTION),
+            ("itemprop=description", Hints::DESCRIPTION),
+            ("class=delivery-info", Hints::TERMS),
+            ("class=shipping-and-returns", Hints::TERMS),
+            ("class=film-review", none),
+            ("class=preview", none),
+            ("class=reviewed", none),
+            ("class=site-description", none),
+            ("class=descent", none),
+            ("class=returns", none),
+            ("class=delivery-article", none),
+            ("itemtype='https://schema.org/ReviewNewsArticle'", none),
+        ] {
+            let found = Hints::of(Tag::Div, attributes.as_bytes()).0;
+            for hint in all {
+                assert_eq!(found.any(hint), hint == expected, "{attributes}: {hint:?}");
+            }
         }
     }
 

@@ -22,6 +22,7 @@ pub fn text(page: &[u8]) -> (Vec<u8>, u64) {
             Token::Title(_)
             | Token::Link(_)
             | Token::Base(_)
+            | Token::Time
             | Token::Anchor(_)
             | Token::AnchorEnd => {}
             Token::Break => end_line(&mut text),

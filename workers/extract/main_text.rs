@@ -9,6 +9,7 @@ use super::furniture;
 use super::hints::Hints;
 use super::others;
 use super::score::{self, Strictness, Sum};
+use super::subject::Subject;
 use super::tags::Tag;
 use super::tree::{Block, Node, Page};
 
@@ -30,7 +31,7 @@ const TITLE_BYTES_MIN: usize = 6;
 /// teasers and 1 for headings.
 const STEPS_PER_TRY: u64 = 15;
 /// How often the search for text of others does.
-const STEPS_FOR_OTHERS: u64 = 4;
+const STEPS_FOR_OTHERS: u64 = 8;
 
 /// The result.
 pub struct Found {
@@ -48,7 +49,9 @@ pub fn of(page: &Page) -> Found {
     let looks = STEPS_PER_TRY * size;
     let mut steps = STEPS_FOR_OTHERS * size;
     let mut little = None;
-    let others = others::of(page);
+    let mut others = others::of(page);
+    let subject = Subject::of(page);
+    subject.add_others(page, &mut others.replies);
     let has_others = others.replies.contains(&true)
         || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
     for (strictness, with_others) in
@@ -75,12 +78,16 @@ pub fn of(page: &Page) -> Found {
             });
             end = all.get(others::before_others(page, &all)).map_or(end, |block| block.start);
         }
-        let kept = kept(page, &sums, clutter, chosen, best);
+        let description = subject.missing_from(page, chosen).filter(|at| !clutter[*at]);
+        let kept = kept(page, &sums, clutter, chosen, description, best);
         let blocks = chosen_blocks(page, |block| kept[block.node as usize] && block.start < end);
         let blocks = without_furniture(page, blocks);
-        let is_named = [best, chosen]
-            .iter()
-            .any(|at| score::is_whole(&page.nodes[*at]) && sums[*at].marks > 0);
+        let is_named = [best, chosen].iter().any(|at| {
+            // Without text of others the rest of the page is a better guess.
+            let is_named =
+                score::is_whole(&page.nodes[*at]) || has_others && subject.is_description(*at);
+            is_named && sums[*at].marks > 0
+        });
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
             return Found { text: join(page, &blocks), is_gathered: false, steps };
         }
@@ -156,17 +163,25 @@ fn join(page: &Page, blocks: &[Block]) -> Vec<u8> {
     text
 }
 
-/// By index, the elements whose own blocks are main text: those inside `chosen`, and siblings that
-/// are as good, without the clutter inside them.
-fn kept(page: &Page, sums: &[Sum], dropped: Vec<bool>, chosen: usize, best: usize) -> Vec<bool> {
+/// By index, the elements whose own blocks are main text: those inside `chosen` or `description`,
+/// and siblings of `chosen` that are as good, without the clutter inside them.
+fn kept(
+    page: &Page,
+    sums: &[Sum],
+    dropped: Vec<bool>,
+    chosen: usize,
+    description: Option<usize>,
+    best: usize,
+) -> Vec<bool> {
     let nodes = &page.nodes;
     let mut removed = dropped;
     let mut inside = vec![false; nodes.len()];
     inside[chosen] = true;
+    description.into_iter().for_each(|at| inside[at] = true);
     let siblings_of = nodes[chosen].parent as usize;
     for at in 1..nodes.len() {
         let parent = nodes[at].parent as usize;
-        if at != chosen {
+        if at != chosen && Some(at) != description {
             let is_sibling = parent == siblings_of && parent != 0 && !removed[at];
             inside[at] =
                 inside[parent] || is_sibling && belongs(&nodes[at], &sums[at], sums[best].score);

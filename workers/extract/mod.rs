@@ -20,12 +20,17 @@ mod hints;
 mod linear;
 mod main_text;
 mod others;
+mod reply_marks;
 mod score;
+mod subject;
 mod tags;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tests_of_others;
+#[cfg(test)]
+mod tests_of_subject;
+mod times;
 mod tokens;
 mod tree;
 
@@ -33,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The job file's `[extract]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

@@ -4,17 +4,19 @@
 //! Each sign is one of form, not of length: replies are often longer than what they reply to. Where
 //! a sign is missing the text stays, because no later stage can bring it back.
 //!
-//! - **A reply** has a time, and a button to reply or a floor number. Of siblings of one shape that
-//!   have both, the first is the thread's own post, unless its floor says otherwise. A log of an
-//!   event and the front page of a blog have times alone and stay whole; so do answers and FAQs.
+//! - **A reply** has a time, however brief, and a button to reply or a floor number. Of siblings of
+//!   one shape that have both, the first is the thread's own post, unless its floor says otherwise.
+//!   A log of an event and the front page of a blog have times alone and stay whole; so do answers
+//!   and FAQs.
 //! - **A teaser** begins with a linked title and has a time, or is an `article` of its own. Three
 //!   of them make a run. Lists of links and tables of a reference have no times and stay whole.
 //! - **A heading** counts if nothing but links with summaries, or comments with times, follows it
 //!   up to the end. So the chapter `Comments` of a manual stays.
 
-use super::furniture;
+use super::reply_marks::reply_marks;
 use super::score::is_paragraph;
 use super::tags::Tag;
+use super::times::{is_stamp, says_time};
 use super::tree::{Block, Node, Page};
 
 /// A longer block is no line with a time, a floor or a button.
@@ -44,6 +46,9 @@ struct Lines {
     bytes: u32,
     /// One says a time.
     time: bool,
+    /// One is marked as a time, or says one so briefly that it counts only beside a sign of a
+    /// reply: `4h`, `Mar 3`.
+    stamp: bool,
     /// One is a button to reply.
     button: bool,
     /// The first block with a floor, and that floor.
@@ -58,6 +63,7 @@ impl Lines {
         blocks: 0,
         bytes: 0,
         time: false,
+        stamp: false,
         button: false,
         floor: (u32::MAX, 0),
         prose: u32::MAX,
@@ -70,6 +76,7 @@ impl Lines {
         }
         if let Some(line) = line(page, block) {
             lines.time = says_time(line);
+            lines.stamp = block.has_time || is_stamp(line);
             let (button, floor) = reply_marks(line);
             lines.button = button;
             lines.floor = floor.map_or(Lines::NONE.floor, |floor| (number, floor));
@@ -83,6 +90,7 @@ impl Lines {
             blocks: self.blocks + other.blocks,
             bytes: self.bytes.saturating_add(other.bytes),
             time: self.time || other.time,
+            stamp: self.stamp || other.stamp,
             button: self.button || other.button,
             floor: self.floor.min(other.floor),
             prose: self.prose.min(other.prose),
@@ -90,7 +98,7 @@ impl Lines {
     }
 
     fn is_reply(&self) -> bool {
-        self.time && (self.button || self.has_floor()) && self.blocks >= 2
+        (self.time || self.stamp) && (self.button || self.has_floor()) && self.blocks >= 2
     }
 
     /// Whether a floor stands at the head, before any sentence. Further down it is that of another.
@@ -190,131 +198,7 @@ fn line<'p>(page: &'p Page, block: &Block) -> Option<&'p str> {
     (!line.ends_with(['。', '！', '？', '.', '!', '?', '；', '…'])).then_some(line)
 }
 
-/// The ends of words behind a number that say how long ago something was.
-const AGO: [&str; 14] = [
-    "秒前",
-    "分钟前",
-    "小时前",
-    "天前",
-    "周前",
-    "月前",
-    "年前",
-    "分鐘前",
-    "小時前",
-    "minute",
-    "hour",
-    "day",
-    "week",
-    "month",
-];
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-
-/// Whether a line has a clock, a day or `3 hours ago`.
-fn says_time(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    let mut at = 0;
-    while let Some(found) = bytes[at..].iter().position(u8::is_ascii_digit) {
-        let start = at + found;
-        let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        at = start + digits;
-        let behind = &line[at..];
-        let two_digits =
-            behind.get(1..3).is_some_and(|two| two.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_clock = digits <= 2 && behind.starts_with(':') && two_digits;
-        let is_day = digits <= 2 && behind.starts_with('月') && behind.contains('日');
-        if is_clock || is_day || furniture::begins_with_date(&bytes[start..]) {
-            return true;
-        }
-        let word = behind.trim_start().trim_start_matches("个");
-        if AGO.iter().any(|ago| word.starts_with(ago) && (!ago.is_ascii() || word.contains(" ago")))
-        {
-            return true;
-        }
-        // `5 March 2024` and `March 5, 2024`.
-        let is_month = |word: &str| {
-            word.get(..3).is_some_and(|start| MONTHS.contains(&&*start.to_ascii_lowercase()))
-        };
-        let before = line[..start].trim_end().rsplit(' ').next().unwrap_or_default();
-        if digits <= 2 && (is_month(word) || is_month(before)) && has_year(line) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Whether a line has a number of four digits.
-fn has_year(line: &str) -> bool {
-    line.split(|c: char| !c.is_ascii_digit()).any(|number| number.len() == 4)
-}
-
-const BUTTONS: [&str; 7] = ["回复", "回覆", "引用", "举报", "舉報", "回帖", "檢舉"];
-const BUTTONS_LATIN: [&str; 10] = [
-    "reply",
-    "quote",
-    "report",
-    "with",
-    "like",
-    "share",
-    "edit",
-    "permalink",
-    "upvote",
-    "downvote",
-];
-/// A longer line with a time and `#2` is about something.
-const FLOOR_LINE_BYTES_MAX: usize = 48;
-/// What the second, third and fourth floor are called.
-const FLOORS: [&str; 3] = ["沙发", "板凳", "地板"];
-
-/// Whether a line has a button to reply, and the floor that it names.
-fn reply_marks(line: &str) -> (bool, Option<u32>) {
-    // Hardly any line has one of these, and words take long to look at.
-    let is_latin =
-        |part: &[u8]| part.eq_ignore_ascii_case(b"eply") || part.eq_ignore_ascii_case(b"uote");
-    let chinese = ['回', '引', '举', '舉', '檢', '楼', '樓', '沙', '板'];
-    let may_have_mark = line.contains('#')
-        || line.len() <= HEADING_BYTES_MAX && line.as_bytes().windows(4).any(is_latin)
-        || !line.is_ascii() && line.contains(chinese);
-    if !may_have_mark {
-        return (false, None);
-    }
-    let words = || {
-        line.split(|c: char| c.is_whitespace() || "|·/()（）[]【】:：".contains(c))
-            .filter(|w| !w.is_empty())
-    };
-    // `#2` is also part of titles, so the line must have hardly more than a time besides.
-    let is_short =
-        words().nth(1).is_none() || line.len() <= FLOOR_LINE_BYTES_MAX && says_time(line);
-    let mut floor = None;
-    let mut button = false;
-    for word in words() {
-        button |= BUTTONS.contains(&word);
-        floor = floor.or_else(|| floor_of(word)).filter(|_| is_short || !word.contains('#'));
-    }
-    // In English such words are also words of titles, so the line must have nothing else.
-    let is_button = |word: &str| BUTTONS_LATIN.iter().any(|known| known.eq_ignore_ascii_case(word));
-    let replies =
-        |word: &str| ["reply", "quote"].iter().any(|known| known.eq_ignore_ascii_case(word));
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    button |= words().any(replies) && words().all(|word| is_button(word) || is_number(word));
-    (button, floor)
-}
-
-/// The floor that a word such as `2楼`, `#2` or `2#` names.
-fn floor_of(word: &str) -> Option<u32> {
-    if let Some(at) = FLOORS.iter().position(|floor| *floor == word) {
-        return Some(at as u32 + 2);
-    }
-    let number = match word.strip_prefix('#') {
-        Some(number) => number,
-        None => word.trim_start_matches('第').strip_suffix(['楼', '樓', '#'])?,
-    };
-    let is_number =
-        (1..=5).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| number.parse().ok()).flatten()
-}
-
-/// A longer line is no heading of such a list, and no row of buttons in English.
+/// A longer line is no heading of such a list.
 const HEADING_BYTES_MAX: usize = 48;
 
 /// What follows a heading.
@@ -449,7 +333,9 @@ impl Tail {
         let is_linked = block.link_bytes * 2 > block.bytes;
         let is_sign = match self.heading {
             Heading::Links => is_linked,
-            Heading::Comments => line(page, block).is_some_and(says_time),
+            Heading::Comments => {
+                line(page, block).is_some_and(|line| block.has_time || says_time(line))
+            }
         };
         if is_sign {
             (self.since, self.found) = (0, self.found + 1);

@@ -72,12 +72,15 @@ pub fn dropped(page: &Page, strictness: Strictness, replies: Option<&[bool]>) ->
     dropped
 }
 
-/// Whether an element's name says that its text is of others. In a table it may be the name of a
-/// column, and that of the whole page only says what else is there.
+/// Whether an element's name says that its text is of others.
 fn names_others(node: &Node) -> bool {
-    node.hints.any(Hints::OTHERS)
-        && !node.hints.any(Hints::BODY)
-        && (!holds_text(node.tag) || node.tag == Tag::Article)
+    node.hints.any(Hints::OTHERS) && may_be_of_others(node)
+}
+
+/// Whether an element's name can say so. In a table it may be the name of a column, and that of the
+/// whole page only says what else is there.
+pub fn may_be_of_others(node: &Node) -> bool {
+    !node.hints.any(Hints::BODY) && (!holds_text(node.tag) || node.tag == Tag::Article)
 }
 
 fn is_dropped(node: &Node, strictness: Strictness) -> bool {
@@ -85,8 +88,7 @@ fn is_dropped(node: &Node, strictness: Strictness) -> bool {
     if hints.any(Hints::NOISE) && node.tag == Tag::Cell {
         return true;
     }
-    // ASP.NET puts whole pages into one form.
-    let hidden = hints.any(Hints::HIDDEN) && node.tag != Tag::Form;
+    let hidden = is_hidden(node);
     let unlikely = hints.any(Hints::UNLIKELY)
         && !hints.any(Hints::EXCUSED.with(Hints::BODY))
         && !holds_text(node.tag);
@@ -97,8 +99,13 @@ fn is_dropped(node: &Node, strictness: Strictness) -> bool {
     }
 }
 
+/// Whether an element is not shown. ASP.NET puts whole pages into one form, which a script shows.
+pub fn is_hidden(node: &Node) -> bool {
+    node.hints.any(Hints::HIDDEN) && node.tag != Tag::Form
+}
+
 /// Elements that exist to hold text: their class words mean little.
-fn holds_text(tag: Tag) -> bool {
+pub fn holds_text(tag: Tag) -> bool {
     matches!(
         tag,
         Tag::Body

@@ -17,6 +17,8 @@ pub enum Element {
     Base,
     /// `br`, `hr`: ends a block and has no content.
     Break,
+    /// `time`: runs within a line, and says that the line has a time, however it is written.
+    Time,
     /// Begins and ends a block of text.
     Block(Tag),
     /// Its content is not text of the page.
@@ -24,7 +26,7 @@ pub enum Element {
 }
 
 /// An element that begins and ends a block of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Tag {
     /// The root of the tree, which no page has.
@@ -121,6 +123,7 @@ impl Element {
         let tag = match &*lower {
             b"a" => return Element::Anchor,
             b"br" | b"hr" => return Element::Break,
+            b"time" => return Element::Time,
             b"link" => return Element::Link,
             b"base" => return Element::Base,
             b"div" | b"center" | b"details" | b"summary" | b"address" | b"hgroup" => Tag::Div,

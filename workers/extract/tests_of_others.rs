@@ -125,6 +125,42 @@ proptest! {
     }
 }
 
+/// Replies stayed where no blank stands between the floor and the button, and where the time is as
+/// brief as most forums write it today.
+#[test]
+fn replies_in_common_markup() {
+    let first = text(&format!("<body><div><div class=p>{ENGLISH}</div></div></body>"));
+    let reply = "<p>You could write a small unit that loads it again after resume, as I do on three machines.</p>";
+    let times = [
+        "1d",
+        "4h",
+        "Mar 3",
+        "Mar '26",
+        "03/12/2026",
+        "<time datetime='2026-03-01T10:00'>lately</time>",
+    ];
+    let rows = [
+        "<button>Reply</button><span>#{}</span>",
+        "<a>Like</a><a>Reply</a>",
+        "<span>{}楼</span><a>回复</a>",
+        "<a>赞</a><a>回复</a>",
+    ];
+    for time in times {
+        for row in rows {
+            let post = |number: usize, text: &str| {
+                let row = row.replace("{}", &number.to_string());
+                format!(
+                    "<div class=p><div><a>Ada</a></div><div>{time}</div>{text}<div>{row}</div></div>"
+                )
+            };
+            let posts: String =
+                (1..6).map(|n| post(n, if n == 1 { ENGLISH } else { reply })).collect();
+            let found = text(&format!("<body><div>{posts}</div></body>"));
+            assert!(found.contains(&first) && !found.contains("resume"), "{time} {row}: {found}");
+        }
+    }
+}
+
 /// The text of a page all of whose text is main text.
 fn whole(page: &str) {
     let all = Options { main_text: false, ..Options::default() };

@@ -24,6 +24,8 @@ pub enum Token<'a> {
     Base(&'a [u8]),
     /// The end of a line.
     Break,
+    /// The start of a time.
+    Time,
     /// The start of a link or a named place; its attributes as written.
     Anchor(&'a [u8]),
     /// The end of the innermost anchor.
@@ -172,7 +174,8 @@ impl<'a> Iterator for Tokens<'a> {
             let attributes = &page[name_start + name_bytes..end];
             self.at = (end + 1).min(page.len());
             match (Element::named(name), closes) {
-                (Element::Inline, _) | (Element::Link | Element::Base, true) => {}
+                (Element::Inline, _) | (Element::Link | Element::Base | Element::Time, true) => {}
+                (Element::Time, false) => return Some(Token::Time),
                 (Element::Link, false) => return Some(Token::Link(attributes)),
                 (Element::Base, false) => return Some(Token::Base(attributes)),
                 (Element::Break, _) => return Some(Token::Break),

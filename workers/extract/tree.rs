@@ -50,6 +50,8 @@ pub struct Block {
     pub marks: u32,
     /// Whether it is in a heading.
     pub in_heading: bool,
+    /// Whether a part of it is marked as a time.
+    pub has_time: bool,
 }
 
 /// A page as nodes and blocks.
@@ -121,6 +123,7 @@ struct Builder {
     beyond: u64,
     block_start: usize,
     block_link_bytes: u32,
+    block_has_time: bool,
     link: Option<OpenLink>,
 }
 
@@ -136,6 +139,7 @@ impl Builder {
             beyond: 0,
             block_start: 0,
             block_link_bytes: 0,
+            block_has_time: false,
             link: None,
         };
         // Every page has a body, written or not.
@@ -161,6 +165,7 @@ impl Builder {
                 entities::append_space(&mut self.page.text, b'\n')
             }
             Token::Break => self.end_block(),
+            Token::Time => self.block_has_time = true,
             Token::Anchor(attributes) => {
                 self.end_link();
                 self.begin_link(attributes);
@@ -220,6 +225,7 @@ impl Builder {
         }
         self.block_start = self.page.text.len();
         self.block_link_bytes = 0;
+        self.block_has_time = false;
         if let Some(link) = &mut self.link {
             link.start = self.block_start;
         }
@@ -243,6 +249,7 @@ impl Builder {
             link_bytes: self.block_link_bytes.min(measured.bytes),
             marks: measured.marks,
             in_heading: self.is_open(Tag::Heading),
+            has_time: self.block_has_time,
         });
         self.page.text.push(b'\n');
     }

@@ -177,7 +177,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "4e7bb09e8ca3e42d3e7042325725d46c7953b084103dc0dcb3f35a364b506a7d"
+            "39f117ac30459a47d8669610ea31921b473f7a090e6bbd5b4646cadfa9842af7"
         );
     }
 }

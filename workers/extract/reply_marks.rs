@@ -1,0 +1,183 @@
+//! Recognises what a forum sets beside each post: buttons to reply, and the floor of the post.
+
+use super::furniture;
+use super::times::{AGO, says_time};
+
+const BUTTONS: [&str; 7] = ["回复", "回覆", "引用", "举报", "舉報", "回帖", "檢舉"];
+/// What else stands in such a row of buttons.
+const BESIDE_BUTTONS: [&str; 14] = [
+    "点赞", "點讚", "赞", "讚", "顶", "踩", "支持", "反对", "反對", "分享", "收藏", "编辑", "編輯",
+    "删除",
+];
+const BUTTONS_LATIN: [&str; 10] = [
+    "reply",
+    "quote",
+    "report",
+    "with",
+    "like",
+    "share",
+    "edit",
+    "permalink",
+    "upvote",
+    "downvote",
+];
+/// A longer line is no row of buttons in English.
+const LATIN_BYTES_MAX: usize = 48;
+/// A longer line with a time and `#2` is about something.
+const FLOOR_LINE_BYTES_MAX: usize = 48;
+/// What the second, third and fourth floor are called.
+const FLOORS: [&str; 3] = ["沙发", "板凳", "地板"];
+
+/// Whether a line has a button to reply, and the floor that it names.
+pub fn reply_marks(line: &str) -> (bool, Option<u32>) {
+    // Hardly any line has one of these, and words take long to look at.
+    let is_latin =
+        |part: &[u8]| part.eq_ignore_ascii_case(b"eply") || part.eq_ignore_ascii_case(b"uote");
+    let chinese = ['回', '引', '举', '舉', '檢', '楼', '樓', '沙', '板'];
+    let may_have_mark = line.contains('#')
+        || line.len() <= LATIN_BYTES_MAX && line.as_bytes().windows(4).any(is_latin)
+        || !line.is_ascii() && line.contains(chinese);
+    if !may_have_mark {
+        return (false, None);
+    }
+    let words = || {
+        line.split(|c: char| c.is_whitespace() || "|·/()（）[]【】:：".contains(c))
+            .filter(|w| !w.is_empty())
+    };
+    // `#2` is also part of titles, so the line must have hardly more than a time besides.
+    let is_short =
+        words().nth(1).is_none() || line.len() <= FLOOR_LINE_BYTES_MAX && says_time(line);
+    let mut floor = None;
+    let (mut button, mut replies, mut has_more) = (false, false, false);
+    for word in words() {
+        let Some(marks) = Marks::of(word) else {
+            has_more = true;
+            continue;
+        };
+        // `12回复` is how many replies there are, unless the number is the end of a clock.
+        let is_count = marks.begins_with_number
+            && !line[..word.as_ptr() as usize - line.as_ptr() as usize].ends_with(':');
+        button |= marks.button && !is_count;
+        replies |= marks.replies;
+        floor = floor.or(marks.floor).filter(|_| is_short || !word.contains('#'));
+    }
+    // In English such words are also words of titles, so the line must have nothing else.
+    (button || replies && !has_more, floor)
+}
+
+/// What a word says that is made of buttons, floors and numbers alone. Between the elements of a
+/// row of buttons there is often no blank, so that a word may be `1楼回复` or `LikeReply`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Marks {
+    /// A button to reply or the like, in Chinese.
+    button: bool,
+    /// A button to reply, in English.
+    replies: bool,
+    /// The first floor.
+    floor: Option<u32>,
+    /// The word begins with a number that is no floor and no time.
+    begins_with_number: bool,
+}
+
+impl Marks {
+    fn of(word: &str) -> Option<Marks> {
+        let mut marks = Marks::default();
+        let behind = |rest: &str, known: &[&str]| {
+            known.iter().find_map(|known| {
+                let start = rest.get(..known.len())?;
+                start.eq_ignore_ascii_case(known).then_some(known.len())
+            })
+        };
+        let mut rest = word;
+        if furniture::begins_with_date(word.as_bytes()) {
+            rest = word.trim_start_matches(|c: char| c.is_ascii_digit() || "-.年月日".contains(c));
+        }
+        while !rest.is_empty() {
+            let bytes = if let Some(bytes) = behind(rest, &BUTTONS) {
+                marks.button = true;
+                bytes
+            } else if let Some((floor, bytes)) = floor_at(rest) {
+                marks.floor = marks.floor.or(Some(floor));
+                bytes
+            } else if let Some(bytes) = behind(rest, &["reply", "quote"]) {
+                marks.replies = true;
+                bytes
+            } else if let Some(bytes) =
+                behind(rest, &BESIDE_BUTTONS).or_else(|| behind(rest, &BUTTONS_LATIN))
+            {
+                bytes
+            } else {
+                let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+                if number.len() == rest.len() {
+                    return None;
+                }
+                let unit = number.trim_start_matches('个');
+                let ago = behind(unit, &AGO).filter(|_| !unit.is_ascii());
+                marks.begins_with_number |= rest.len() == word.len() && ago.is_none();
+                ago.map_or(rest.len() - number.len(), |ago| rest.len() - unit.len() + ago)
+            };
+            rest = &rest[bytes..];
+        }
+        Some(marks)
+    }
+}
+
+/// The floor that `text` begins with, such as `2楼`, `#2` or `2#`, and how many bytes name it.
+fn floor_at(text: &str) -> Option<(u32, usize)> {
+    if let Some(at) = FLOORS.iter().position(|floor| text.starts_with(floor)) {
+        return Some((at as u32 + 2, FLOORS[at].len()));
+    }
+    let number = text.strip_prefix(['#', '第']).unwrap_or(text);
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    let end = match text.starts_with('#') {
+        true => "",
+        false => ["楼", "樓", "#"].into_iter().find(|end| number[digits..].starts_with(end))?,
+    };
+    let floor = (1..=5).contains(&digits).then(|| number[..digits].parse().ok()).flatten()?;
+    Some((floor, text.len() - number.len() + digits + end.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buttons and floors without a blank between them were none.
+    #[test]
+    fn marks_without_blanks() {
+        for (line, button, floor) in [
+            ("1楼回复", true, Some(1)),
+            ("回复2楼", true, Some(2)),
+            ("赞回复", true, None),
+            ("点赞12回复(3)", true, None),
+            ("引用回复举报", true, None),
+            ("2026-03-01 10:20回复", true, None),
+            ("2026-03-01回复", true, None),
+            ("3个月前回复", true, None),
+            ("沙发回复", true, Some(2)),
+            ("LikeReply", true, None),
+            ("Reply3Share", true, None),
+            ("Reply#2", true, Some(2)),
+            // As before, with blanks.
+            ("2楼", false, Some(2)),
+            ("第2楼 回复", true, Some(2)),
+            ("Reply Quote", true, None),
+            ("回复 | 举报", true, None),
+        ] {
+            assert_eq!(reply_marks(line), (button, floor), "{line}");
+        }
+        for line in [
+            "12回复",
+            "回复率上升",
+            "我回复了",
+            "2楼的邻居",
+            "沙发床",
+            "No reply",
+            "Replying",
+            "likely",
+            "a#2b",
+            "##2",
+        ] {
+            assert_eq!(reply_marks(line), (false, None), "{line}");
+        }
+    }
+}
