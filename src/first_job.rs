@@ -41,6 +41,8 @@ struct Found {
     fields: Fields,
     key: PageKey,
     why: String,
+    /// Why a field that looks like an id is not the key.
+    no_key: Option<String>,
 }
 
 /// The text of a job that reads `inputs`, with store and results beside its file. Each of `sets`
@@ -82,6 +84,20 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
             }
         }
     }
+    let value_of = |key: &str| {
+        sets.iter().filter_map(|line| line.split_once('=')).rfind(|line| line.0.trim() == key)
+    };
+    let is_row = match value_of("read.key") {
+        Some((_, value)) => value.trim().trim_matches(['"', '\'']) == PageKey::Row.to_string(),
+        None => found.key == PageKey::Row,
+    };
+    // With an archive among the files not all pages are rows, and a server inserts pages that no
+    // file has.
+    if found.rows > 0 && found.rows == found.records && is_row && value_of("serve.inbox").is_none()
+    {
+        let why = "a changed file has other rows: those that no file has any more go; false, if files are removed once they are read";
+        set("read.complete", "true".into(), why);
+    }
     set("output.dir", quoted("result"), "the tables, written again by each run");
     for line in sets {
         let wrong = || {
@@ -118,12 +134,12 @@ impl Found {
         };
         let formats = self.formats.iter().map(of).collect::<Vec<_>>().join(", ");
         let mut lines = vec![format!(
-            "{}; {} of the first {} looked into, in {}.",
-            formats,
+            "{formats}; looked at {} of {}, at most {} of each.",
             counted(self.records, "record"),
-            counted(RECORDS_MAX, "record"),
             counted(self.looked_into as u64, "file"),
+            grouped(RECORDS_MAX),
         )];
+        lines.extend(self.no_key.clone());
         if !self.charsets.is_empty() {
             let charsets = self.charsets.iter().map(|(name, n)| (*name, *n)).collect();
             lines.push(format!("Charsets of their pages: {}.", list(charsets)));
@@ -154,6 +170,7 @@ fn find(inputs: &[PathBuf]) -> Result<Found> {
         fields: Fields::default(),
         key: PageKey::Url,
         why: String::new(),
+        no_key: None,
     };
     let mut crawls = Vec::new();
     for path in &files {
@@ -271,6 +288,18 @@ impl Found {
                 );
                 self.key = key;
                 return Ok(());
+            }
+            if let PageKey::Field(field) = &key
+                && accepted > 0
+            {
+                let repeats = accepted - different;
+                let lacking = rows.saturating_sub(accepted);
+                self.no_key = Some(format!(
+                    "{name} is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would keep one row of each.",
+                    counted(rows, "row"),
+                    grouped(repeats),
+                    grouped(lacking)
+                ));
             }
             if accepted > 0 && key == PageKey::Url {
                 let shared = accepted - different;

@@ -215,6 +215,43 @@ fn pages_that_are_gone_or_spelled_otherwise() {
     assert_eq!(output.status.code(), Some(66));
 }
 
+/// A page with a key of its own was looked up by the canonical URL of that key, so it was not found,
+/// or the answer was about the page of another key. A key is looked up as it is.
+#[test]
+fn keys_are_looked_up_as_they_are() {
+    let bench = bench("");
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
+    let job = job.replace("[read]\n", "[read]\nkey = \"id\"\n");
+    std::fs::write(bench.at("job.toml"), job).expect("written");
+    let ids = [
+        "http://example.com",
+        "https://Example.com/A#b",
+        "s3://bk/key#3",
+        " padded ",
+        "plain-7",
+        "HTTP://B.example/",
+        "http://b.example/",
+    ];
+    let row = |(n, id): (u64, &&str)| {
+        format!("{}\n", serde_json::json!({ "id": id, "text": text(100 + n, 0) }))
+    };
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let rows: String = (0..).zip(&ids).map(row).collect();
+    std::fs::write(bench.at("in/1.jsonl"), rows).expect("written");
+    bench.run_well(&[]);
+    for id in ids {
+        let told = explain(&bench, &[id]);
+        assert_eq!((&told["url"], &told["asked"]), (&id.into(), &id.into()), "{told}");
+        assert_eq!(told["differs_by"], serde_json::json!([]), "{told}");
+        let told = json(&bench.pagefold("query", &["--url", id, "--json"]));
+        assert_eq!(told["url"], id, "{told}");
+    }
+    let output = bench.pagefold("explain", &["https://example.com/"]);
+    assert_eq!(output.status.code(), Some(66));
+    let said = failure(&output.stderr);
+    assert!(said.contains("the store has no such page; a key is looked up as it is"), "{said}");
+}
+
 /// What `query` says of 1,000 texts is what an epoch with the same texts decides: whether a
 /// text is identical, near or new, and with which stored texts it is accepted, by which rule.
 #[test]
@@ -366,6 +403,15 @@ fn forms_of_a_question() {
     let output = bench.pagefold("query", &["x.warc"]);
     assert_eq!(output.status.code(), Some(65));
     assert!(failure(&output.stderr).contains("x.warc: a WARC file; query takes a text"));
+    // A compressed file was refused without the command that asks about its rows.
+    std::fs::write(bench.at("a b.jsonl.gz"), [0x1f, 0x8b, 8, 0]).expect("written");
+    let output = bench.pagefold("query", &["a b.jsonl.gz"]);
+    assert_eq!(output.status.code(), Some(65));
+    let said = failure(&output.stderr);
+    assert!(
+        said.contains("`gzip -dc < 'a b.jsonl.gz' | pagefold query ") && said.contains(" --json`"),
+        "{said}"
+    );
 }
 
 /// A page with a stored text may change which text leads its cluster, though another page

@@ -44,7 +44,7 @@ fn mistakes() {
         assert_eq!(found, Some(code), "{told}");
         assert!(told.contains(words), "{told}");
     };
-    refused(&["jobs/demo.toml", "--pages", "5"], 64, "--bytes");
+    refused(&["jobs/demo.toml", "--pages", "5"], 64, "--bytes <BYTES-PER-PAGE>");
     refused(&["jobs/demo.toml", "--hosts", "2", "--cluster", "cluster.toml"], 64, "--cluster");
     refused(&["jobs/demo.toml", "--set", "read.inputs=[\"nowhere\"]"], 66, "nowhere");
 }

@@ -16,10 +16,14 @@ use workers::document::canonical_url;
 mod again;
 /// Archives of all kinds are sound after a filter.
 mod archives;
+/// What a filter counts, and in which measure.
+mod counts;
 /// Files that grow much, and files that are damaged.
 mod damage;
 /// A crawler's own revisit of another URL counts as a mirror.
 mod mirrors;
+/// No record is left out in favour of one that no input has.
+mod promoted;
 /// What folds in an archive leaves a revisit, if that is asked for.
 mod revisits;
 /// A crawl in every format and container.

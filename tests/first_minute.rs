@@ -76,7 +76,11 @@ fn jobs_fit_their_files() {
     let bare = (0..40).map(|n| json!({ "text": text(n) }));
     for (name, lines, expected) in [
         ("ids", lines(ids), &["read.key = \"id\"", "read.fields.text = \"body\""][..]),
-        ("urls", lines(urls), &["read.key = \"url\""]),
+        (
+            "urls",
+            lines(urls),
+            &["read.key = \"url\"", "of 40 rows looked at, 39 repeat that of another"],
+        ),
         ("neither", lines(neither), &["read.key = \"row\"", "20 of 40 rows share a URL"]),
         ("bare", lines(bare), &["read.key = \"row\""]),
     ] {
@@ -90,6 +94,38 @@ fn jobs_fit_their_files() {
         assert!(!said.contains("superseded"), "{said}");
         assert_eq!(members(&at.join(name)).len(), 40, "{name}");
     }
+}
+
+/// A row was added to a file whose rows are the pages, so that all its keys were new: the pages of
+/// the file as it was stayed, each beside its copy. The job that is made reads a complete snapshot,
+/// and the guard against one that lacks pages does not take new keys for lost rows.
+#[test]
+fn rows_of_a_file_that_grows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let bare = |rows: std::ops::Range<u64>| lines(rows.map(|n| json!({ "text": text(n) })));
+    std::fs::write(at.join("a.jsonl"), bare(0..1100)).expect("written");
+    says(at, &["run", "a.jsonl", "--to", "dir"], 0);
+    let job = std::fs::read_to_string(at.join("dir/job.toml")).expect("written");
+    assert!(job.contains("looked at 200 records of 1 file, at most 200 of each"), "{job}");
+    assert!(job.contains("read.complete = true  # "), "{job}");
+    std::fs::write(at.join("a.jsonl"), bare(0..1101)).expect("written");
+    says(at, &["run", "dir/job.toml"], 0);
+    assert_eq!(members(&at.join("dir")).len(), 1101);
+    // Half of a file is an accident.
+    std::fs::write(at.join("a.jsonl"), bare(0..550)).expect("written");
+    assert!(says(at, &["run", "dir/job.toml"], 65).contains("--allow missing"));
+    says(at, &["run", "dir/job.toml", "--allow", "missing"], 0);
+    assert_eq!(members(&at.join("dir")).len(), 550);
+    let other = ["init", "a.jsonl", "--to", "other.toml"];
+    says(at, &other, 0);
+    let set = ["run", "a.jsonl", "--to", "set", "--set", "read.complete=false", "--limit", "9"];
+    says(at, &set, 0);
+    assert!(
+        std::fs::read_to_string(at.join("set/job.toml"))
+            .expect("written")
+            .contains("complete = false")
+    );
 }
 
 /// `init` prints what a run would use, with the charsets of pages; it replaces a file only if it is

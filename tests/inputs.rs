@@ -75,6 +75,34 @@ fn work(job: &Job, plan: &Plan) -> Vec<fold::epoch::Receipt> {
     fold::run(task, Default::default(), Failure::default(), |_| {}).expect("done")
 }
 
+/// A pattern with a mistake named no file, and every night's run said "nothing due" and no more;
+/// `check` was content. Both name it.
+#[test]
+fn patterns_without_a_file() {
+    let bench = bench(&[("a.jsonl", &pages("a", 3))]);
+    std::fs::create_dir(bench.at("empty")).expect("made");
+    let warned = |command: &str, inputs: &str| {
+        let inputs = format!("read.inputs=[{inputs}]");
+        let output = bench.pagefold(command, &["--set", &inputs]);
+        let [out, err] =
+            [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));
+        assert!(output.status.success(), "{err}");
+        (out, err)
+    };
+    assert!(!warned("run", "\"in\"").1.contains("no file matches"));
+    for command in ["run", "check"] {
+        for inputs in ["\"im/*.jsonl\"", "\"in/\", \"im/*.jsonl\"", "\"empty\""] {
+            let (out, err) = warned(command, inputs);
+            let name = if inputs.contains("im") { "im/*.jsonl" } else { "empty" };
+            let line = format!("{name}: no file matches");
+            assert!(err.contains(&line), "{command} {inputs}: {err}");
+            assert!(command == "run" || out.contains("WARNING: "), "{out}");
+        }
+        let (_, err) = warned(command, "\"in\"");
+        assert!(!err.contains("no file matches"), "{err}");
+    }
+}
+
 /// One file to which a crawler appends stopped every run, as long as it did. Now it is left to a
 /// later run and named, and the others are read and committed.
 #[test]

@@ -393,6 +393,27 @@ fn status_reports() {
     assert_eq!(bench.pagefold("status", &["--max-age", "soon"]).status.code(), Some(64));
 }
 
+/// After a rollback `status` gave the figures of another epoch as if the rollback had read and
+/// found so much.
+#[test]
+fn status_of_a_rollback() {
+    let bench = Bench::new(&demo_inputs(), "");
+    bench.run_well(&[]);
+    bench.run_well(&["--set", "confirm.facts=off"]);
+    assert!(bench.pagefold("rollback", &["1"]).status.success());
+    let text = bench.pagefold("status", &[]).stdout;
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert!(text.contains("last       epoch 3, a rollback to an earlier one, which was"), "{text}");
+    assert!(!text.contains(" read, ") && !text.contains(" new, "), "{text}");
+    let json = bench.pagefold("status", &["--json"]).stdout;
+    let status: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let last = &status["state"]["last"];
+    assert_eq!(
+        (&last["op"], &last["read"], &last["pages_new"]),
+        (&"rollback".into(), &0.into(), &0.into())
+    );
+}
+
 /// `export` writes again what the epoch wrote, without a new decision.
 #[test]
 fn export_again() {

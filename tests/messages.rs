@@ -504,12 +504,12 @@ fn of_rejected_records() {
     );
     // Among good records, a few bad ones may pass.
     let folder = scene("\"in.jsonl\"", "");
-    write(folder.path(), "in.jsonl", &[&GOOD.repeat(9), "{broken\n"].concat());
+    write(folder.path(), "in.jsonl", &[GOOD.repeat(40), "{broken\n".repeat(21)].concat());
     let said = says(
         folder.path(),
         &["run", "job.toml"],
         65,
-        &["1 of 10 records was rejected (bad_json 1; such as"],
+        &["21 of 61 records were rejected (bad_json 21; such as"],
     );
     assert!(
         said.contains("To let it pass once: --allow rejects, or raise [read] rejects_max = 0.05"),
@@ -776,9 +776,9 @@ fn of_reports() {
     );
     assert!(!again.contains("records"), "{again}");
     // An epoch that a guard refused becomes one that was not finished.
-    write(at, "more.jsonl", &[GOOD, "{broken\n"].concat());
+    write(at, "more.jsonl", &[GOOD, "{broken\n", "{broken\n"].concat());
     let both = ["--set", "confirm.facts=off", "--set", "read.inputs=[\"in.jsonl\",\"more.jsonl\"]"];
-    says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["1 of 2 records was rejected"]);
+    says(at, &[&["run", "job.toml"], &both[..]].concat(), 65, &["2 of 3 records were rejected"]);
     let attempt = std::fs::read_dir(at.join("store/attempt"))
         .expect("attempts")
         .next()
@@ -792,4 +792,97 @@ fn of_reports() {
         "{resumed}"
     );
     assert!(report(&both).contains("nothing due"));
+}
+
+/// A bad record of a crawl, and a file's name, reached the terminal with escape sequences and line
+/// breaks, by which a page could forge a report. No command that names them prints more than one
+/// line of text for them.
+#[test]
+fn of_hostile_records() {
+    let folder = scene("\"in\"", "");
+    let at = folder.path();
+    write(at, "in/good.jsonl", GOOD);
+    let line = "BAD \u{1b}[31mred\u{1b}]0;title\u{7}\r\nkept       9\r\n\u{202e}x";
+    let length = line.len();
+    let record = format!(
+        "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://b.example/\r\n\
+         Content-Length: {length}\r\n\r\n{line}\r\n\r\n"
+    );
+    write(at, "in/a\u{1b}[32m\nkept       9.warc", &record);
+    let is_plain = |text: &str| {
+        let is_odd = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!text.contains(is_odd), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("kept       9")), "{text}");
+    };
+    let none = says(at, &["run", "job.toml", "--set", "read.rejects_max=0"], 65, &["BAD "]);
+    is_plain(&none);
+    assert!(!none.contains('\n'), "{none}");
+    for (words, has_detail) in [
+        (&["check", "job.toml"][..], false),
+        (&["run", "job.toml", "--dry-run"], false),
+        (&["run", "job.toml"], true),
+        (&["run", "job.toml"], true),
+        (&["status", "job.toml"], true),
+        (&["status", "job.toml", "--json"], false),
+    ] {
+        let output = run(at, words);
+        let [out, err] = [&output.stdout, &output.stderr].map(|of| String::from_utf8_lossy(of));
+        assert!(output.status.success(), "{words:?} {err}");
+        is_plain(&out);
+        is_plain(&err);
+        assert_eq!(out.contains("bad_http, BAD "), has_detail, "{words:?} {out}");
+    }
+}
+
+/// One record that was cut off in a small delivery stopped the run, and all later runs. It is
+/// counted, and the others are folded; a job may still allow none.
+#[test]
+fn of_few_rejected_records() {
+    let folder = scene("\"in\"", "");
+    let at = folder.path();
+    let record = |n: u32| {
+        let body = format!("the text of page {n}, which is like no other page of the crawl {n}");
+        format!(
+            "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: http://a.example/{n}\r\n\
+             Content-Length: {}\r\n\r\n{body}\r\n\r\n",
+            body.len()
+        )
+    };
+    let cut: String = (1..=4).map(record).collect();
+    write(at, "in/a.warc", &cut[..cut.len() - 20]);
+    says(
+        at,
+        &["run", "job.toml", "--set", "read.rejects_max=0"],
+        65,
+        &["1 of 4 records was rejected (truncated 1;"],
+    );
+    let output = run(at, &["run", "job.toml"]);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && out.contains("accepted   3\n"), "{out}");
+    assert!(out.contains("rejected   1        truncated 1\n"), "{out}");
+    assert!(String::from_utf8_lossy(&run(at, &["run", "job.toml"]).stdout).contains("nothing due"));
+}
+
+/// The message about a file of no known format had its path twice. A cron line whose log has no
+/// folder ran nothing, without a word, and `--bytes` did not say that it is of one page.
+#[test]
+fn of_small_things() {
+    let folder = scene("[\"in.jsonl\", \"odd.bin\"]", "");
+    let at = folder.path();
+    write(at, "odd.bin", "\u{1}\u{2}\u{3} no crawl");
+    let output = run(at, &["run", "job.toml", "--dry-run"]);
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("odd.bin: is neither WARC nor"), "{out}");
+    says(at, &["estimate", "job.toml", "--pages", "5"], 64, &["--bytes <BYTES-PER-PAGE>"]);
+    let scheduled = |log: &str| {
+        let output = run(at, &["schedule", "job.toml", "--cron", "--log", log]);
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(scheduled("no such/x.log").contains("no such folder yet"));
+    assert!(scheduled("no such/x.log").contains("mkdir -p '"));
+    assert_eq!(scheduled("x.log"), "");
+    let words = ["lexicon", "job.toml", "--kind", "furniture", "--out", "f.tsv"];
+    let words = [&words[..], &["--set", "read.inputs=[\"in.jsonl\"]"]].concat();
+    says(at, &words, 65, &["no line stands on at least 8 pages of one host"]);
 }

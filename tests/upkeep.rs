@@ -506,7 +506,7 @@ fn rebuild_takes_again_what_was_taken() {
 fn rebuild_goes_on_only_from_the_same() {
     let bench = bench("");
     for night in 1..=4 {
-        let bad = if night == 3 { "{broken\n".repeat(5) } else { String::new() };
+        let bad = if night == 3 { "{broken\n".repeat(6) } else { String::new() };
         std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night * 10, 5) + &bad)
             .expect("written");
         assert_eq!(run(&bench, NOW, &["--allow", "rejects"]).0, Some(0));

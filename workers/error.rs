@@ -3,6 +3,7 @@
 //! An error is one line that names the file, the key or the remedy; its kind tells a scheduler what
 //! to do next. A bad *record* is never an `Error`: it is counted as a `Reject`.
 
+use crate::figures::plain;
 use std::error::Error as StdError;
 use std::fmt;
 use std::path::Path;
@@ -75,6 +76,11 @@ impl Kind {
     }
 }
 
+/// A path in a message: a name of a file may hold a line break or an escape sequence.
+fn shown(path: &Path) -> String {
+    plain(&path.to_string_lossy())
+}
+
 /// A job's failure: its kind, one line for people, and its cause.
 #[derive(Debug)]
 pub struct Error {
@@ -97,7 +103,7 @@ impl Error {
             std::io::ErrorKind::PermissionDenied => Kind::Permission,
             _ => Kind::Io,
         };
-        Error::new(kind, format!("cannot {operation} {}", path.display())).caused_by(source)
+        Error::new(kind, format!("cannot {operation} {}", shown(path))).caused_by(source)
     }
 
     /// [`Error::io`] for an input that the user names: it is a [`Kind::NoInput`] if it does not
@@ -110,7 +116,7 @@ impl Error {
 
     /// The file at `path` contains something invalid; `why` names the key.
     pub fn config(path: &Path, why: impl fmt::Display) -> Error {
-        Error::new(Kind::Config, format!("{}: {why}", path.display()))
+        Error::new(Kind::Config, format!("{}: {why}", shown(path)))
     }
 
     /// An invariant of pagefold is broken.

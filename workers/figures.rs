@@ -48,6 +48,15 @@ pub fn turns_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// `text` with every control character, and every mark that turns the direction of what follows,
+/// replaced. Text of a crawl must pass through here on its way to a terminal: with a line break it
+/// could forge a line of a report, with an escape sequence do anything that the terminal obeys.
+pub fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

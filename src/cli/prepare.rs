@@ -25,11 +25,11 @@ pub struct Estimate {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// So many pages, of --bytes each [default: those of the job's inputs, by a sample of them].
+    /// So many pages, with --bytes of text per page [default: those of the job's inputs, by a sample of them].
     #[arg(long, value_name = "N", requires = "bytes", value_parser = values::whole::<u64>(1, 1_000_000_000_000))]
     pub pages: Option<u64>,
-    /// Bytes of the text of a page.
-    #[arg(long, value_name = "B", requires = "pages", value_parser = values::whole::<u64>(1, 1_000_000))]
+    /// Bytes of text per page, not of all --pages.
+    #[arg(long, value_name = "BYTES-PER-PAGE", requires = "pages", value_parser = values::whole::<u64>(1, 1_000_000))]
     pub bytes: Option<u64>,
     /// So many hosts [default: 1].
     #[arg(long, value_name = "H", value_parser = values::whole::<u16>(1, 256), conflicts_with = "cluster")]

@@ -5,6 +5,9 @@ use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// MiB that a server takes for records that no epoch has taken, unless it is told.
+const INBOX_MIB: u32 = 1024;
+
 /// `pagefold serve`.
 #[derive(Args)]
 pub struct Serve {
@@ -32,7 +35,7 @@ pub struct Serve {
     pub seal_seconds: u32,
     /// MiB of memory for what was inserted since the last epoch. Beyond, nothing is inserted before
     /// a run takes it.
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = values::whole::<u32>(1, 1 << 20))]
+    #[arg(long, value_name = "N", default_value_t = INBOX_MIB, value_parser = values::whole::<u32>(1, 1 << 20))]
     pub inbox_mib: u32,
     /// Records a second that a client may send, by its address [default: any number]. One that
     /// sends more gets 429.

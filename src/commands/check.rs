@@ -12,6 +12,7 @@ use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
 use crate::jobs;
 use crate::signals;
+use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, print_json, show};
 use crate::topology::{Host, Topology};
 use serde_json::json;
@@ -96,20 +97,28 @@ fn print_findings(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
         let width = lines.iter().map(|line| line.host.chars().count()).max().unwrap_or(0);
         for Line { host, finding } in lines {
             let verdict = if finding.code == 0 { "ok  " } else { "FAIL" };
-            show(&format!("{verdict}  {host:<width$}  {:<9} {}\n", finding.check, finding.line))?;
+            show(&format!(
+                "{verdict}  {host:<width$}  {:<9} {}\n",
+                finding.check,
+                plain(&finding.line)
+            ))?;
         }
     }
     match bad {
         None => Ok(()),
         Some(Line { host, finding }) => {
-            let line = format!("{host}: {}: {}", finding.check, finding.line);
+            let line = format!("{host}: {}: {}", finding.check, plain(&finding.line));
             Err(Error::new(kind_of(finding.code), line))
         }
     }
 }
 
 fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
-    let Listing { files: found, left_out } = inputs::list(&job.read.inputs)?;
+    let listing = inputs::list(&job.read.inputs)?;
+    let warnings = inputs::warnings(job, &listing);
+    warnings.iter().for_each(|line| tracing::warn!("{line}"));
+    let warned: String = warnings.iter().map(|line| format!("; WARNING: {line}")).collect();
+    let Listing { files: found, left_out, without_file: _ } = listing;
     if found.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
@@ -132,7 +141,8 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     } else {
         format!("; left out: {left_out}")
     };
-    Ok((looked_at, format!("{}{left_out}{refused}", counted(found.len() as u64, "file"))))
+    let line = format!("{}{left_out}{refused}{warned}", counted(found.len() as u64, "file"));
+    Ok((looked_at, line))
 }
 
 /// Whether the job's own files exist, and the store, if there is one, belongs to this job.

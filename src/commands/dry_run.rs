@@ -122,7 +122,7 @@ fn told(refused: &[(String, String)]) -> String {
     let mut lines = format!("{:<11}{files} of which nothing can be read:\n", "refused");
     for (path, why) in refused.iter().take(INPUTS_SHOWN) {
         // Writing to a string cannot fail.
-        let _ = writeln!(lines, "{:<11}{}: {why}", "", plain(path));
+        let _ = writeln!(lines, "{:<11}{}", "", plain(&format!("{path}: {why}")));
     }
     if let more @ 1.. = refused.len().saturating_sub(INPUTS_SHOWN) {
         let _ = writeln!(lines, "{:<11}and {} more", "", grouped(more as u64));
@@ -149,7 +149,7 @@ fn text(
     space: Option<&str>,
 ) -> String {
     let mut out = String::new();
-    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
+    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
     let what = if resumes { "would take up the unfinished epoch" } else { "would make epoch" };
     line("run", format!("{what} {}", plan.epoch));
     line(

@@ -3,6 +3,7 @@
 use crate::cli;
 use crate::commands::{eval_ask, eval_canonical};
 use crate::jobs;
+use crate::terminal::paint::plain;
 use crate::terminal::print::{grouped, print_json, show};
 use std::fmt::Write as _;
 use workers::error::{Error, Kind, Result};
@@ -70,7 +71,7 @@ fn as_text(report: &Report) -> String {
             grouped(labels.unknown.urls),
             grouped(labels.unknown.pairs)
         );
-        labels.unknown.first.iter().for_each(|url| _ = writeln!(out, "           {url}"));
+        labels.unknown.first.iter().for_each(|url| _ = writeln!(out, "           {}", plain(url)));
     }
     let (pages, texts) = (grouped(score.pages), grouped(score.texts));
     let _ = writeln!(out, "pages      {pages} of epoch {}, {texts} distinct texts", report.epoch);
@@ -239,6 +240,7 @@ fn listed(out: &mut String, name: &str, examples: &[Example]) {
     }
     for example in examples {
         let Example { a, b, page_pairs, similarity, reason } = example;
+        let (a, b) = (plain(a), plain(b));
         let _ = writeln!(
             out,
             "{:>7} {reason:<18} {:>6}  {a}\n{:>36}{b}",

@@ -4,8 +4,8 @@
 use crate::cli;
 use crate::jobs::{committed, open};
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, grouped, megabytes, percent, print_json, show};
-use crate::topology;
+use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
+use crate::{signals, topology};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
@@ -17,6 +17,14 @@ const HOSTS_SHOWN: usize = 10;
 
 /// `pagefold filter`.
 pub fn command(arguments: &cli::Filter) -> Result<()> {
+    // Files that are finished stay, and the next filter goes on with the others.
+    signals::on_signal(arguments.of.json);
+    let outcome = filter_or_undo(arguments);
+    signals::wait_if_stopping();
+    outcome
+}
+
+fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
     let folder = |path: &Option<std::path::PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
@@ -31,7 +39,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
             "made {} again in {}, {}: {} byte for byte, {} compressed anew\n",
             counted((undone.equal + undone.alike) as u64, "file"),
             originals.display(),
-            megabytes(undone.bytes),
+            size(undone.bytes),
             undone.equal,
             undone.alike
         ));
@@ -68,6 +76,7 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "files_left_over": outcome.left_over.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>(),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
+        "promoted": totals.promoted,
         "revisits": totals.revisits,
         "bytes_in": totals.bytes_in,
         "bytes_kept": totals.bytes_kept,
@@ -96,6 +105,13 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             let _ = writeln!(text, "{:<10} {}", verdict.name(), grouped(n));
         }
     }
+    if totals.promoted > 0 {
+        let promoted = grouped(totals.promoted);
+        let _ = writeln!(
+            text,
+            "promoted   {promoted} of the kept, in place of records that no input has now"
+        );
+    }
     if totals.revisits > 0 {
         let _ =
             writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
@@ -104,13 +120,13 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         let _ = writeln!(
             text,
             "bytes      {} of {}, {}",
-            megabytes(totals.bytes_kept),
-            megabytes(totals.bytes_in),
+            size(totals.bytes_kept),
+            size(totals.bytes_in),
             percent(totals.bytes_kept, totals.bytes_in)
         );
     }
     let left_out =
-        |saved: Saved| format!("{}, {}", counted(saved.records, "record"), megabytes(saved.bytes));
+        |saved: Saved| format!("{}, {}", counted(saved.records, "record"), size(saved.bytes));
     for (name, saved) in totals.sources.iter().filter(|(_, saved)| saved.records > 0) {
         let _ = writeln!(text, "left out   {} of source {name}", left_out(*saved));
     }
@@ -120,7 +136,7 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         (other.bytes, other.records, a).cmp(&(one.bytes, one.records, b))
     });
     for (host, saved) in hosts.into_iter().take(HOSTS_SHOWN) {
-        let _ = writeln!(text, "           {} of {host}", left_out(*saved));
+        let _ = writeln!(text, "           {} of {}", left_out(*saved), plain(host));
     }
     if outcome.recoded > 0 {
         let files = counted(outcome.recoded as u64, "file");
@@ -131,7 +147,12 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     }
     for (path, why) in &outcome.whole {
         let why = if why.is_empty() { "damaged, or of no known format" } else { why };
-        let _ = writeln!(text, "whole      {path} is copied with all that folds: {why}");
+        let _ = writeln!(
+            text,
+            "whole      {} is copied with all that folds: {}",
+            plain(path),
+            plain(why)
+        );
     }
     if let [first, ..] = &outcome.left_over[..] {
         let files = counted(outcome.left_over.len() as u64, "file");
@@ -144,10 +165,7 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     }
     if outcome.pages_elsewhere > 0 {
         let pages = counted(outcome.pages_elsewhere, "page");
-        let _ = writeln!(
-            text,
-            "elsewhere  {pages} whose records are in files that the job does not name now"
-        );
+        let _ = writeln!(text, "elsewhere  {pages} whose records are in no input as it is now");
     }
     text
 }

@@ -173,6 +173,10 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
                 "{}: the inputs have no text; nothing was written",
                 arguments.of.job.display()
             ),
+            all if matches!(arguments.kind, cli::LexiconKind::Furniture) => format!(
+                "no line stands on at least {docs_min} pages of one host and on half of them all; \
+                 {all} {distinct} were read: name more inputs, or lower --docs-min; nothing was written"
+            ),
             all => format!(
                 "no {} is in {docs_min} of {all} {texts} or more: lower --docs-min; nothing was written",
                 &words[..words.len() - 1]

@@ -12,9 +12,11 @@ use workers::ask::index::{Answer, Index, Match, because};
 use workers::ask::page;
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
+use workers::read::codec::{Codec, without_ending};
 use workers::read::fields::Wanted;
 use workers::read::json;
 use workers::read::record::{Body, Item, Mirror};
+use workers::read::shell;
 
 /// `pagefold query`.
 pub fn command(arguments: &cli::Query) -> Result<()> {
@@ -31,7 +33,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
     if input.has_rows(arguments.of.json)? {
         return rows(arguments, &job, &index, input);
     }
-    let body = input.body(&job)?;
+    let body = input.body(&job, arguments)?;
     told(arguments, &index.ask(body, arguments.all)?)
 }
 
@@ -62,8 +64,7 @@ impl Input {
     /// Whether it has JSON lines: by its name, or if `json` is asked for and the first byte is that
     /// of an object.
     fn has_rows(&mut self, json: bool) -> Result<bool> {
-        let name = self.name.to_ascii_lowercase();
-        let named = [".jsonl", ".ndjson", ".json"].iter().any(|ending| name.ends_with(ending));
+        let named = is_of_rows(&self.name);
         let head = match self.bytes.fill_buf() {
             Ok(head) => head,
             Err(error) => return Err(self.failed(error)),
@@ -71,8 +72,20 @@ impl Input {
         Ok((named || json) && head.trim_ascii_start().starts_with(b"{"))
     }
 
+    /// The command that asks about what is compressed in `bytes`; none if they are not compressed.
+    fn decoded(&self, bytes: &[u8], arguments: &cli::Query) -> Option<String> {
+        let decoder = shell::decoder(Codec::of(bytes))?;
+        let file = cli::named_file(arguments.file.as_ref());
+        // On stdin no name says that there are rows.
+        let has_rows = arguments.of.json || is_of_rows(without_ending(&self.name));
+        let json = if has_rows { " --json" } else { "" };
+        let (file, job) =
+            (file.map_or("FILE".to_owned(), shell::word), shell::word(&arguments.of.job));
+        Some(format!("`{decoder} < {file} | pagefold query {job}{json}` asks about what is in it"))
+    }
+
     /// One text or HTML page.
-    fn body(mut self, job: &Job) -> Result<Body> {
+    fn body(mut self, job: &Job, arguments: &cli::Query) -> Result<Body> {
         let max = job.read.limits.record_bytes_max;
         let mut bytes = Vec::new();
         let read = (&mut self.bytes).take(max as u64 + 1).read_to_end(&mut bytes);
@@ -85,6 +98,7 @@ impl Input {
         if let Some(what) = jobs::crawl(&bytes).filter(|what| *what != "JSON") {
             let wanted =
                 "query takes a text, an HTML page or JSON lines; `pagefold run` reads crawls";
+            let wanted = self.decoded(&bytes, arguments).unwrap_or_else(|| wanted.to_owned());
             return Err(Error::new(Kind::Data, format!("{}: {what}; {wanted}", self.name)));
         }
         let name = self.name.to_ascii_lowercase();
@@ -98,6 +112,12 @@ impl Input {
             Err(error) => Body::Plain { bytes: error.into_bytes(), charset: None },
         })
     }
+}
+
+/// Whether a file of this name has JSON lines.
+fn is_of_rows(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [".jsonl", ".ndjson", ".json"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Whether bytes begin as an HTML page does.

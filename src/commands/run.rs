@@ -89,9 +89,11 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     }
     let identity = job.identity()?;
     // Errors of the job's files come before anything is written.
-    if inputs::find(&job.read.inputs)?.is_empty() && !job.store.exists() {
+    let listing = inputs::list(&job.read.inputs)?;
+    if listing.files.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
+    inputs::warnings(&job, &listing).iter().for_each(|line| tracing::warn!("{line}"));
     match job.output.export {
         When::Always => export::check_place(&job, None)?,
         When::OnDemand => ours::check_beside(&job.output.dir)?,

@@ -92,7 +92,16 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
             .log
             .clone()
             .unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
-        return show(&crontab(&command, &absolute(&log)?, &moments)?);
+        let log = absolute(&log)?;
+        if let Some(folder) = Path::new(&log).parent().filter(|folder| !folder.exists()) {
+            tracing::warn!(
+                "{}: no such folder yet, and a shell starts no command whose log it cannot write; \
+                 before the first run: mkdir -p {}",
+                folder.display(),
+                shell::word(folder)
+            );
+        }
+        return show(&crontab(&command, &log, &moments)?);
     }
     for folder in job.as_ref().map(units::missing_folders).transpose()?.unwrap_or_default() {
         let path = shell::word(&folder);

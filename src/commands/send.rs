@@ -8,7 +8,8 @@
 use super::send_rows::{Batch, Row, Rows};
 use crate::cli;
 use crate::serve::{BODY_BYTES_MAX, token_of};
-use crate::terminal::print::{counted, print_json, show};
+use crate::terminal::paint::plain;
+use crate::terminal::print::{counted, escaped, print_json, show};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -156,7 +157,12 @@ impl Sender<'_> {
                     answers.lines().map(|answer| Told::of(answer, rows)).collect();
                 self.wait_for_room(bytes, rows, &mut told)?;
                 self.rejected += told.iter().filter(|told| told.reason.is_some()).count() as u64;
-                show(&told.into_iter().map(|told| told.line + "\n").collect::<String>())
+                show(
+                    &told
+                        .iter()
+                        .map(|told| format!("{}\n", escaped(&told.line)))
+                        .collect::<String>(),
+                )
             }
             None if rows.len() == 1 => {
                 self.reject(*line, format!("the server takes no row of {} bytes", body.len()))
@@ -222,7 +228,7 @@ impl Sender<'_> {
 
     /// The answers to a batch; none if it is too large for the server.
     fn post(&self, batch: &[u8]) -> Result<Option<String>> {
-        let failed = |kind, why: &str| Error::new(kind, format!("{}: {why}", self.url));
+        let failed = |kind, why: &str| Error::new(kind, format!("{}: {}", self.url, plain(why)));
         let mut refused = failed(Kind::TryAgain, "not sent");
         let mut silent_until: Option<Instant> = None;
         for _ in 0..TRIES {

@@ -127,7 +127,8 @@ fn tables(manifest: &Manifest) -> String {
 /// The state for people.
 fn as_text(state: &State, age: i64, not_consumed: &[String]) -> String {
     let mut out = String::new();
-    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{text}");
+    // What is due names files and what a bad record holds.
+    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
     let kept = state.pages.saturating_sub(state.folded);
     line(
         "pages",
@@ -138,32 +139,37 @@ fn as_text(state: &State, age: i64, not_consumed: &[String]) -> String {
     let last = &state.last;
     let how = match last.op {
         Op::Epoch | Op::Merge => "committed",
-        Op::Rollback => "rolled back to",
+        Op::Rollback => "a rollback to an earlier one",
     };
     let ago = if age < 0 {
         format!("{} ahead of the clock", period(-age))
     } else {
         format!("{} ago", period(age))
     };
-    line("last", format!("epoch {}, {how}, planned {ago}", last.epoch));
-    line(
-        "",
-        format!(
-            "{} read, {} accepted, {} rejected",
-            counted(last.read, "record"),
-            grouped(last.accepted),
-            grouped(last.rejected)
-        ),
-    );
-    line(
-        "",
-        format!(
-            "{} new, {} changed, {} gone",
-            counted(last.pages_new, "page"),
-            grouped(last.pages_changed),
-            grouped(last.pages_gone)
-        ),
-    );
+    // The time of a rollback is that of the epoch that it restores.
+    let planned = if last.op == Op::Rollback { "which was planned" } else { "planned" };
+    line("last", format!("epoch {}, {how}, {planned} {ago}", last.epoch));
+    // A rollback reads nothing and finds no page.
+    if last.op != Op::Rollback {
+        line(
+            "",
+            format!(
+                "{} read, {} accepted, {} rejected",
+                counted(last.read, "record"),
+                grouped(last.accepted),
+                grouped(last.rejected)
+            ),
+        );
+        line(
+            "",
+            format!(
+                "{} new, {} changed, {} gone",
+                counted(last.pages_new, "page"),
+                grouped(last.pages_changed),
+                grouped(last.pages_gone)
+            ),
+        );
+    }
     if state.attempts.unfinished > 0 {
         line("", "an epoch is unfinished: the next run takes it up".into());
     }

@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::jobs;
+use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
@@ -31,7 +32,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         let mut text = String::new();
         for finding in &report.findings {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}: {}", finding.path.display(), finding.what);
+            let _ = writeln!(text, "{}: {}", finding.path.display(), plain(&finding.what));
         }
         let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
         let _ = writeln!(
@@ -112,7 +113,14 @@ fn as_text(deep: &verify::Deep) -> String {
     let mut text = String::new();
     for check in &deep.checks {
         for row in &check.findings {
-            let _ = writeln!(text, "{}: {} {}: {}", check.name, row.table, row.key, row.what);
+            let _ = writeln!(
+                text,
+                "{}: {} {}: {}",
+                check.name,
+                row.table,
+                plain(&row.key),
+                plain(&row.what)
+            );
         }
         let more = check.found - check.findings.len() as u64;
         if more > 0 {

@@ -1,17 +1,23 @@
 //! Who may ask: the holder of the token, or, without one, programs of this machine.
 //!
 //! A page in a browser of this machine can make it send requests to a loopback address. Such a
-//! request has an `Origin`, or a `Host` that is the name of the page's site; both are refused.
+//! request has an `Origin`, or a `Host` that is the name of the page's site, or, if it is for an
+//! image or the like, a `Sec-Fetch-Site` that tells that another site sent it; all are refused. A
+//! browser sets these headers itself, and no page can leave them out or change them.
 
 use crate::secret_file;
 use crate::serve::problem::{Outcome, Problem};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
 
 /// The least length of a token: 16 random bytes in base64 or hex are longer.
 const TOKEN_BYTES_MIN: usize = 20;
+
+/// The header in which a browser says what sends a request: the user, a page of the same origin, or
+/// another one.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What a request must show.
 pub struct Access {
@@ -60,7 +66,9 @@ impl Access {
             .get(header::HOST)
             .and_then(|host| host.to_str().ok())
             .or(uri.authority().map(|of| of.as_str()));
-        match headers.contains_key(header::ORIGIN) || !host.is_some_and(is_local) {
+        let is_sent_by_a_page = headers.contains_key(header::ORIGIN)
+            || headers.get_all(SITE).iter().any(|site| site != "none" && site != "same-origin");
+        match is_sent_by_a_page || !host.is_some_and(is_local) {
             true => Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "without a token only programs of this machine are answered, by a loopback address and not from a page \
@@ -109,7 +117,8 @@ mod tests {
     }
 
     /// A site that a browser of this machine shows cannot use the server: its requests name an
-    /// origin, or its own host.
+    /// origin, or its own host. Those for an image have neither and were answered; they tell that
+    /// another site sends them.
     #[test]
     fn pages_of_browsers_are_refused() {
         let access = Access::new("127.0.0.1:80".parse().expect("an address"), "here", None)
@@ -123,6 +132,11 @@ mod tests {
                 !allowed(&[(header::HOST, host), (header::ORIGIN, "http://site.example")]),
                 "{host}"
             );
+            for (site, is_allowed) in
+                [("none", true), ("same-origin", true), ("same-site", false), ("cross-site", false)]
+            {
+                assert_eq!(allowed(&[(header::HOST, host), (SITE, site)]), is_allowed, "{site}");
+            }
         }
         for host in ["site.example:7311", "localhost.site.example", "10.0.0.1", ""] {
             assert!(!allowed(&[(header::HOST, host)]), "{host}");

@@ -1,6 +1,7 @@
 //! Logs on stderr, errors included: lines for people on a terminal, JSON lines elsewhere.
 //! `RUST_LOG` overrides the flags: a level, or levels of modules (`warn,workers::mesh=debug`).
 
+use crate::terminal::paint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::io::{IsTerminal, Write};
@@ -81,8 +82,10 @@ pub fn print_plain(lines: &str) {
     write(&plain(lines));
 }
 
+/// The lines without control characters. Tabs stand in quoted lines of job files.
 fn plain(lines: &str) -> String {
-    lines.lines().map(|line| format!("pagefold: {line}\n")).collect()
+    let of = |line: &str| format!("pagefold: {}\n", paint::plain(&line.replace('\t', " ")));
+    lines.lines().map(of).collect()
 }
 
 /// The time in the form of the log's other lines.
@@ -140,7 +143,7 @@ fn forwarded(line: &str, terminal: bool) -> (String, Option<String>) {
         Ok(LogLine { message, exit_code: Some(_), .. }) => (told("ERROR", &message), Some(message)),
         Ok(_) => (format!("{text}\n"), None),
         Err(_) if text.is_empty() => (String::new(), None),
-        Err(_) if terminal => (format!("{text}\n"), Some(text.to_owned())),
+        Err(_) if terminal => (format!("{}\n", paint::plain(text)), Some(text.to_owned())),
         Err(_) => (told("WARN", text), Some(text.to_owned())),
     }
 }
@@ -152,7 +155,7 @@ fn on_terminal(log: &LogLine) -> String {
     }
     let more = log.more.iter().filter(|(name, _)| *name != "timestamp");
     let more: String = more.map(|(name, value)| format!(" {name}={value}")).collect();
-    format!("{:>5} {}{more}\n", log.level, log.message)
+    format!("{:>5} {}\n", log.level, paint::plain(&format!("{}{more}", log.message)))
 }
 
 #[cfg(test)]
@@ -191,6 +194,18 @@ mod tests {
         }
         for terminal in [true, false] {
             assert_eq!(forwarded(" \r", terminal), (String::new(), None));
+        }
+    }
+
+    /// The text of a page in an error, or in a line of a worker, was obeyed by the terminal.
+    #[test]
+    fn hostile_lines_are_plain() {
+        let hostile = "a\u{1b}[2J\u{7}\u{9b}31m\u{202e}b";
+        assert_eq!(plain(&format!("{hostile}\n\tc")).lines().count(), 2);
+        let line = json!({ "level": "WARN", "message": hostile, "why": hostile }).to_string();
+        for shown in [plain(hostile), forwarded(&line, true).0, forwarded(hostile, true).0] {
+            let text = shown.trim_end_matches('\n');
+            assert!(!text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{shown:?}");
         }
     }
 }

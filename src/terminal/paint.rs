@@ -3,7 +3,7 @@
 
 use clap::ColorChoice;
 use std::io::IsTerminal;
-use workers::figures::turns_direction;
+pub use workers::figures::plain;
 
 /// Paints text, or leaves it as it is.
 #[derive(Clone, Copy, Debug)]
@@ -52,14 +52,6 @@ impl Paint {
         };
         if self.on && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
     }
-}
-
-/// `text` with every control character, and every mark that turns the direction of what follows,
-/// replaced.
-pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Writes results to stdout, for people and for scripts.
 
 use serde_json::json;
+use std::borrow::Cow;
 use std::io::Write as _;
 use workers::error::{Error, Kind, Result};
+use workers::figures::turns_direction;
 pub use workers::figures::{counted, grouped, megabytes, percent, size};
 
 /// Prints the failure as JSON, with the guard if a guard caused it.
@@ -16,7 +18,22 @@ pub fn print_failure(error: &Error) {
 pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string(value)
         .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
-    show(&format!("{text}\n"))
+    show(&format!("{}\n", escaped(&text)))
+}
+
+/// `json` with escapes for the control characters that JSON allows raw, DEL and C1, and for marks
+/// that turn the direction: a terminal may be where it goes. They stand in strings alone, so it
+/// means the same.
+pub fn escaped(json: &str) -> Cow<'_, str> {
+    let is_odd = |c: char| c.is_control() || turns_direction(c);
+    if !json.contains(is_odd) {
+        return json.into();
+    }
+    let escape = |c: char| match is_odd(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    json.chars().map(escape).collect()
 }
 
 /// Writes to stdout. A reader that has closed the pipe is not an error.
@@ -26,5 +43,22 @@ pub fn show(text: &str) -> Result<()> {
             Err(Error::new(Kind::Output, "cannot write to stdout").caused_by(e))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// JSON lets C1, DEL and marks of direction stand raw in a string, and so they reached the
+    /// terminal. Escaped it is the same JSON.
+    #[test]
+    fn json_has_no_control_characters() {
+        let hostile = "\u{1b}]0;x\u{7}\u{9b}31m\n\u{202e}\u{7f}漢";
+        let raw = serde_json::to_string(hostile).expect("JSON");
+        let shown = escaped(&raw);
+        assert!(!shown.contains(|c: char| c.is_control() || c == '\u{202e}'), "{shown:?}");
+        assert_eq!(serde_json::from_str::<String>(&shown).expect("JSON"), hostile);
+        assert_eq!(escaped("{\"a\":1}"), "{\"a\":1}");
     }
 }

@@ -153,8 +153,8 @@ impl Outcome<'_> {
         let rate = self.counts.read as f64 / work.max(0.001);
         let (processes, workers) = (self.processes.len(), self.workers);
         let line = |out: &mut String, head: &str, rest: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "{head:<10} {rest}");
+            // Writing to a string cannot fail. Names of files and URLs may hold anything.
+            let _ = writeln!(out, "{head:<10} {}", plain(&rest));
         };
         line(
             &mut out,
@@ -226,8 +226,12 @@ impl Outcome<'_> {
                 PageKey::Field(name) => format!("`{name}`"),
                 PageKey::Url | PageKey::Row => "URL".into(),
             };
-            let rest =
-                format!("{:<8} by another record of the same {key}", grouped(self.superseded));
+            let repeated = match self.counts.noted.get("repeated") {
+                Some(repeated) => format!(", beside {} repeated", grouped(*repeated)),
+                None => String::new(),
+            };
+            let superseded = grouped(self.superseded);
+            let rest = format!("{superseded:<8} by another record of the same {key}{repeated}");
             line(&mut out, "superseded", rest);
         }
         let gone: u64 = self.gone.iter().sum();
@@ -267,7 +271,7 @@ impl Outcome<'_> {
             for (pages, contents, hosts, url) in largest {
                 let counts = [(*pages, "page"), (*contents, "text"), (*hosts, "host")];
                 let counts = counts.map(|(n, one)| counted(n.into(), one));
-                line(&mut out, "", format!("{}  {}", counts.join(", "), plain(url)));
+                line(&mut out, "", format!("{}  {}", counts.join(", "), url));
             }
             for (at, text) in little(&summary.little).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "little" } else { "" }, text);
@@ -343,7 +347,7 @@ fn warning(cluster: &LargeCluster) -> String {
     let (pages, texts) = (counted((*pages).into(), "page"), counted((*contents).into(), "text"));
     let mut text = format!("a cluster of {pages}, {texts}, ");
     match &cluster.host {
-        Some(host) => text.push_str(&format!("all of {host}")),
+        Some(host) => text.push_str(&format!("all of {}", plain(host))),
         None => text.push_str(&counted(cluster.hosts.into(), "host")),
     }
     text.push_str(&format!(
@@ -427,7 +431,7 @@ pub fn barren(job: &Job, inputs: &[Input]) -> Vec<String> {
     let mut lines = vec![first];
     lines.extend(inputs.iter().take(BARREN_NAMED_MAX).map(|input| {
         let why = ingest::complaint(job, input).map_or(String::new(), |why| format!(": {why}"));
-        format!("{}{why}", plain(&input.shown()))
+        plain(&format!("{}{why}", input.shown()))
     }));
     let more = inputs.len().saturating_sub(BARREN_NAMED_MAX);
     lines.extend((more > 0).then(|| format!("and {} more", grouped(more as u64))));
@@ -441,8 +445,8 @@ pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
     let now: Vec<&Input> =
         inputs.iter().filter(|input| read.contains(input.path.as_str())).collect();
     for input in now.iter().take(BARREN_NAMED_MAX) {
-        let why = ingest::complaint(job, input).unwrap_or_default();
-        tracing::warn!(input = %input.shown(), %why, "nothing was read of this input");
+        let why = plain(&ingest::complaint(job, input).unwrap_or_default());
+        tracing::warn!(input = %plain(&input.shown()), %why, "nothing was read of this input");
     }
     if now.len() > BARREN_NAMED_MAX {
         tracing::warn!(more = now.len() - BARREN_NAMED_MAX, "nothing was read of other inputs");
@@ -452,8 +456,9 @@ pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
 /// That the job reads the consumed input at `path` otherwise, as a person reads it.
 fn otherwise(path: &str) -> String {
     format!(
-        "{path} was read with other [read.fields] or [read.limits] and stays as it was; `pagefold rebuild JOB` \
-         reads all inputs again, each in its turn"
+        "{} was read with other [read.fields] or [read.limits] and stays as it was; `pagefold rebuild JOB` \
+         reads all inputs again, each in its turn",
+        plain(path)
     )
 }
 
@@ -470,7 +475,7 @@ pub fn undivided(
     let megabytes = largest.bytes() as f64 / 1e6;
     Some(format!(
         "{} ({megabytes:.1} MB) cannot be divided: one of {workers} workers {reads} it",
-        input.shown()
+        plain(&input.shown())
     ))
 }
 

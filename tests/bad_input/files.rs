@@ -210,7 +210,7 @@ fn a_file_taken_out_of_the_job_is_not_read() {
 /// yet.
 #[test]
 fn the_first_reject_is_named() {
-    let lines = sound("a", 1) + "{broken\n";
+    let lines = sound("a", 1) + "{broken\n{broken\n";
     let bench = crawl(&[("a.jsonl", lines.as_bytes())], "");
     let stderr = fails(&bench, &[], 65);
     let place = format!("in/a.jsonl at {}", sound("a", 1).len());
@@ -263,7 +263,7 @@ fn changed_inputs() {
     std::fs::remove_file(&path).expect("removed");
     assert_eq!(planned.check_unchanged().expect_err("gone").kind(), Kind::NoInput);
 
-    add(&bench, &[("a.jsonl", (sound("a", 2) + "{broken\n").as_bytes())]);
+    add(&bench, &[("a.jsonl", (sound("a", 2) + &"{broken\n".repeat(3)).as_bytes())]);
     fails(&bench, &[], 65);
     add(&bench, &[("a.jsonl", sound("b", 3).as_bytes())]);
     let account = account(&bench);

@@ -8,6 +8,7 @@ use crate::workbench::Bench;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
+use workers::document::Id;
 
 /// A date in the future would be cut by the epoch, so that an older record could hold and a newer
 /// one would be lost. Such a record is not taken.
@@ -119,4 +120,128 @@ fn what_expires_before_a_run_can_see_it_is_inserted() {
     let urls: Vec<String> = members(&bench).into_keys().collect();
     let expected = ["b", "copy", "late", "old"].map(|name| format!("http://{name}.example/"));
     assert_eq!(urls, expected);
+}
+
+fn expires(answer: &Value) -> bool {
+    let told = answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")));
+    assert!(!told || answer["provisional"] == true, "{answer}");
+    told
+}
+
+/// A bench where pages expire that were not seen by two epochs that read something, after two
+/// epochs: the first one with all `pages`, the second one with those that `stay`.
+fn window(more: &str, pages: &[Value], stay: impl Fn(&str) -> bool) -> Bench {
+    let more = format!("[confirm]\nfacts = \"off\"\n[pages]\nretain_epochs = 2\n{more}{INBOX}");
+    let bench = Bench::new(Path::new("in"), &more);
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let seen: Vec<Value> = pages.iter().filter(|row| stay(&told(row, "url"))).cloned().collect();
+    for (file, rows) in [("in/1.jsonl", pages), ("in/2.jsonl", &seen)] {
+        std::fs::write(bench.at(file), super::lines(rows)).expect("written");
+        bench.run_well(&[]);
+    }
+    bench
+}
+
+/// Of the pages of a text the first ten were looked at, so a text of which these expire was taken
+/// for one that goes, and a copy of it was inserted though other pages stay.
+#[test]
+fn a_text_stays_with_its_last_page() {
+    let url = |n: u64| format!("http://a{n}.example/");
+    let pages: Vec<Value> = (0..40).map(|n| row(&url(n), &text(5, 0))).collect();
+    let mut docs: Vec<Id> = (0..40).map(|n| Id::of(url(n).as_bytes())).collect();
+    docs.sort_unstable();
+    let bench = window("", &pages, |url| !docs[..11].contains(&Id::of(url.as_bytes())));
+    let server = Server::start(&bench, &[]);
+    let copy = server.post("/insert", &row("http://copy.example/", &text(5, 0))).json();
+    assert_eq!((told(&copy, "verdict"), &copy["inserted"]), ("identical".into(), &json!(false)));
+}
+
+/// A page that names its cluster expired, and the answer named that cluster for sure, as the
+/// representative stayed.
+#[test]
+fn a_cluster_may_lose_its_name() {
+    let url = |n: u64| format!("http://a{n}.example/");
+    let mut pages: Vec<Value> = (0..8).map(|n| row(&url(n), &text(5, 0))).collect();
+    pages.push(row("https://s.example/", &text(5, 0)));
+    let least = pages.iter().map(|row| told(row, "url")).min_by_key(|url| Id::of(url.as_bytes()));
+    let least = least.expect("pages");
+    assert_ne!(least, "https://s.example/");
+    let bench = window("", &pages, |url| url != least);
+    let server = Server::start(&bench, &[]);
+    let asked = row("http://zz.example/", &text(5, 0));
+    let answer = server.post("/check", &asked).json();
+    assert_eq!(answer["representative"], "https://s.example/", "{answer}");
+    assert!(expires(&answer), "{answer}");
+    assert_eq!(server.post("/insert?always=true", &asked).json()["inserted"], true);
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let after = members(&bench);
+    assert_ne!(told(&after["http://zz.example/"], "cluster"), told(&answer, "cluster"));
+}
+
+/// A text that joined two others expired, and the answer named their cluster for sure. An answer
+/// about a cluster of which no page expires is sure.
+#[test]
+fn a_component_may_fall_apart() {
+    for radius in [0, 1] {
+        let pages = [
+            row("http://x.example/", &text(7, 0)),
+            row("http://bridge.example/", &text(7, 3)),
+            row("https://r.example/", &text(7, 6)),
+            row("http://y.example/", &text(8, 0)),
+            row("http://z.example/", &text(8, 1)),
+        ];
+        let more = format!("[clusters]\nradius = {radius}\n");
+        let bench = window(&more, &pages, |url| url != "http://bridge.example/");
+        let server = Server::start(&bench, &[]);
+        let copy = row("http://zz.example/", &text(7, 0));
+        let answer = server.post("/check", &copy).json();
+        assert!(radius == 1 || answer["representative"] == "https://r.example/", "{answer}");
+        assert!(expires(&answer), "{answer}");
+        for asked in [text(8, 0), text(8, 2)] {
+            let answer = server.post("/check", &row("http://zzz.example/", &asked)).json();
+            assert!(told(&answer, "verdict") != "new" && !expires(&answer), "{answer}");
+        }
+        assert_eq!(server.post("/insert?always=true", &copy).json()["inserted"], true);
+        assert!(server.stop().success());
+        bench.run_well(&[]);
+        let after = members(&bench);
+        assert_ne!(after["http://zz.example/"]["representative"], "https://r.example/");
+    }
+}
+
+/// All pages of a component were taken to stay if the representative does. So many are looked at
+/// for one that expires; of a component with more it is not known, and the answer says so.
+#[test]
+fn a_large_component_is_not_sure() {
+    for (count, is_sure) in [(255, true), (256, false)] {
+        let page = |n: u64| row(&format!("http://a{n}.example/"), &text(5, u64::from(n == 0)));
+        let pages: Vec<Value> = (0..=count).map(page).collect();
+        let bench = window("", &pages, |_| true);
+        let server = Server::start(&bench, &[]);
+        let answer = server.post("/check", &row("http://zz.example/", &text(5, 0))).json();
+        assert_eq!(told(&answer, "verdict"), "identical", "{answer}");
+        assert_eq!(expires(&answer), !is_sure, "{count}: {answer}");
+    }
+}
+
+/// The date of a text or a page was written to the inbox as a bare number, and of few digits a run
+/// reads a number as a day: a date in 1970 became one in 2020.
+#[test]
+fn the_date_of_a_text_is_that_of_its_page() {
+    let bench = bench(0, INBOX);
+    let server = Server::start(&bench, &[]);
+    let dates = ["1970-08-22T19:35:18Z", "1970-01-01T00:33:00Z", "2020-01-01T00:00:00Z"];
+    let url = |n: usize| format!("http://a.example/{n}");
+    for (n, date) in dates.iter().enumerate() {
+        let target = format!("/insert?url={}&date={date}", url(n));
+        let taken = server.send("POST", &target, "text/plain", unlike(n as u64).as_bytes());
+        assert_eq!(taken.json()["inserted"], true, "{taken:?}");
+    }
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let members = members(&bench);
+    for (n, date) in dates.iter().enumerate() {
+        assert_eq!(members[&url(n)]["date"], *date, "{:?}", members[&url(n)]);
+    }
 }

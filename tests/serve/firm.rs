@@ -6,6 +6,9 @@ use crate::texts::text;
 use crate::workbench::Bench;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Duration;
+use workers::job::Job;
+use workers::online::{Asked, Inserts, Online};
 
 const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 
@@ -184,4 +187,114 @@ fn a_record_is_checked_as_it_would_be_inserted() {
     }
     assert!(server.stop().success());
     assert_eq!(representative(&bench, "http://old.example/"), "http://new.example/");
+}
+
+/// A source that the store does not know yet was taken for the last one of all, so a page of it was
+/// no representative, though the job prefers that source and the next epoch obeys it.
+#[test]
+fn a_new_source_has_its_rank() {
+    let keep = "[keep]\nby = [\"sources\"]\nsources = [\"curated\", \"crawl\"]\n";
+    let bench = bench(0, &format!("{keep}{INBOX}"));
+    let rows = [row("http://a.example/", &text(1, 0)), row("http://b.example/", &text(2, 0))];
+    std::fs::write(bench.at("in/2.jsonl"), super::lines(&rows)).expect("written");
+    bench.run_well(&["--set", "read.source=crawl"]);
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
+    let job = job.replace("[read]\n", "[read]\nsource = \"curated\"\n");
+    std::fs::write(bench.at("job.toml"), job).expect("written");
+    let server = Server::start(&bench, &[]);
+    let copy = row("http://zz.example/", &text(1, 0));
+    let answer = server.post("/insert?always=true", &copy).json();
+    assert!(because(&answer, "represents"), "{answer}");
+    assert!(server.stop().success());
+    assert_eq!(representative(&bench, "http://a.example/"), "http://zz.example/");
+}
+
+/// A page had a text as its main text, and its new record has the text gathered from the whole page.
+/// The text is compared no more then, and the answer was sure of its cluster.
+#[test]
+fn a_text_that_is_gathered_now() {
+    let bench = bench(0, INBOX);
+    let page = |text: &str, form: [&str; 2]| {
+        let html = format!("<html><body>{}{text}{}</body></html>", form[0], form[1]);
+        json!({ "url": "http://p.example/", "html": html })
+    };
+    let main = |text: &str| page(text, ["<article><p>", "</p></article>"]);
+    let gathered = |text: &str| page(text, ["<nav><ul><li>", "</li></ul></nav>"]);
+    let near = row("https://near.example/", &text(1, 1));
+    std::fs::write(bench.at("in/2.jsonl"), super::lines(&[main(&text(1, 0)), near]))
+        .expect("written");
+    assert_eq!(representative(&bench, "http://p.example/"), "https://near.example/");
+    let server = Server::start(&bench, &[]);
+    assert!(!because(&server.post("/check", &main(&text(1, 0))).json(), "gathered"));
+    let answer = server.post("/insert?always=true", &gathered(&text(1, 0))).json();
+    assert_eq!(answer["representative"], "https://near.example/", "{answer}");
+    assert!(because(&answer, "gathered"), "{answer}");
+    assert!(server.stop().success());
+    assert_eq!(representative(&bench, "http://p.example/"), "http://p.example/");
+}
+
+/// `/check` was sure of an empty record that is older than what is known of its page; `/insert` said
+/// that it is outdated. So it was with an older record of a page of the inbox.
+#[test]
+fn old_records_are_checked_as_they_are_inserted() {
+    let bench = bench(4, INBOX);
+    let dated = |text: &str, date: &str| json!({ "url": "http://dated.example/", "text": text, "date": date });
+    let server = Server::start(&bench, &[]);
+    assert_eq!(server.post("/insert", &dated(&text(3, 0), "2020-05-10")).json()["inserted"], true);
+    for restarts in [false, true] {
+        for text in ["", &text(4, 0)] {
+            let old = dated(text, "2020-05-09");
+            let checked = server.post("/check", &old).json();
+            assert!(because(&checked, "outdated") && because(&checked, "replaces"), "{checked}");
+            if restarts {
+                continue;
+            }
+            let inserted = server.post("/insert", &old).json();
+            assert_eq!(checked["because"], inserted["because"]);
+        }
+        if !restarts {
+            bench.run_well(&[]);
+        }
+    }
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    let checked = server.post("/check", &dated("", "2020-05-09")).json();
+    assert_eq!(checked["because"], json!(["replaces", "outdated"]), "{checked}");
+}
+
+/// An answer that was another one only because a page had left did not wait until that was durable:
+/// after a power cut the page would be there again. It waits for what it rests on, and for no more.
+#[test]
+fn an_answer_waits_for_removals() {
+    let bench = bench(8, INBOX);
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
+    let job: Job = toml::from_str(&job).expect("a job");
+    let job = job.relative_to(&bench.at("")).settled().expect("a good one");
+    let inserts = Inserts { seal_after: Duration::from_secs(60), overlay_bytes_max: 1 << 30 };
+    let online = Online::open(job, Some(inserts)).expect("opened");
+    let parsed = |row: &Value| online.rows().parse(row.to_string().as_bytes()).expect("a row");
+    let check = |row: &Value| {
+        let told = online.check(&Asked::Record(parsed(row).record)).expect("an answer");
+        (told.answer.verdict.name(), told.after)
+    };
+    let remove = |url: &str| {
+        let row = json!({ "url": url, "deleted": true });
+        online.remove(&parsed(&row)).expect("taken").after
+    };
+    let copy = |article: u64, edition: u64| row("http://copy.example/", &text(article, edition));
+    assert_eq!(check(&copy(0, 3)), ("identical", 0));
+    // The only page of a stored text goes: that text is not there, and what was near it is new.
+    for n in 0..4 {
+        assert_eq!(remove(&format!("http://h{n}.example/{n}")), n + 1);
+    }
+    // That of its own page is the second one, and that of the next edition the third.
+    assert_eq!(check(&copy(0, 3)), ("new", 3));
+    assert_eq!(check(&copy(1, 0)), ("identical", 0), "it does not rest on them");
+    // A page of the inbox goes: any text may have been near its text.
+    let put = |row: &Value| online.insert(&parsed(row), true).expect("taken").after;
+    assert_eq!(put(&row("http://gone.example/", &text(30, 0))), 5);
+    assert_eq!(check(&copy(30, 1)), ("near", 5));
+    assert_eq!(remove("http://gone.example/"), 6);
+    assert_eq!(check(&copy(30, 1)), ("new", 6));
 }

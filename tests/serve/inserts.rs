@@ -509,6 +509,34 @@ fn memory_is_bounded() {
     assert!(server.stop().success());
 }
 
+/// What the inbox takes of memory was counted to a quarter: neither keys nor what a page had before
+/// counted. So a server took four times the memory that it was given.
+#[test]
+fn the_memory_of_the_inbox_is_counted() {
+    let bench = bench(0, INBOX);
+    let server = Server::start(&bench, &["--threads", "1"]);
+    let insert = |numbers: std::ops::Range<u64>| {
+        let rows: Vec<Value> = numbers
+            .map(|n| row(&format!("http://many.example/of/these/{n}"), &unlike(n)))
+            .collect();
+        server.batch("/insert", &rows);
+    };
+    let resident = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.id()));
+        let status = status.expect("readable");
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("there");
+        1024.0 * line.trim_end_matches("kB").trim().parse::<f64>().expect("a number")
+    };
+    let counted = || server.figure("pagefold_serve_inbox_bytes");
+    // What the server takes for itself comes with the first requests.
+    (0..4).for_each(|part| insert(1000 * part..1000 * (part + 1)));
+    let before = (resident(), counted());
+    (4..16).for_each(|part| insert(1000 * part..1000 * (part + 1)));
+    let grown = (resident() - before.0, counted() - before.1);
+    println!("{} bytes a record, of which {} are counted", grown.0 / 12e3, grown.1 / 12e3);
+    assert!(grown.1 > 0.75 * grown.0 && grown.1 < 1.5 * grown.0, "{grown:?}");
+}
+
 /// One server has the inbox. Another one answers questions only if it is asked to.
 #[test]
 fn one_server_has_the_inbox() {

@@ -10,6 +10,7 @@ use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow, UrlRow};
 use serde::Serialize;
+use std::path::Path;
 
 /// The last kept commits that are looked at.
 pub const COMMITS_MAX: usize = 64;
@@ -45,12 +46,12 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
     let (mut steps, mut before): (Vec<Step>, Option<State>) = (Vec::new(), None);
     let mut is_first = true;
     for version in &versions[versions.len().saturating_sub(COMMITS_MAX)..] {
-        let manifest = manifest::read(store.root(), *version)?.manifest;
         // A merge changes no row. If it is the first that is kept, it has the rows of its epoch.
-        if manifest.op == Op::Merge && !is_first {
-            continue;
-        }
-        let now = state(store, &open, &manifest, doc)?;
+        let told = of_commit(store.root(), *version, |manifest| match manifest.op {
+            Op::Merge if !is_first => Ok(None),
+            _ => Ok(Some((state(store, &open, &manifest, doc)?, manifest))),
+        })?;
+        let Some((now, manifest)) = told.flatten() else { continue };
         let what = match (&before, &now) {
             (before, now) if before == now => None,
             // Before the first kept epoch the page may have been there.
@@ -76,6 +77,20 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
         before = now;
     }
     Ok(steps)
+}
+
+/// What `read` finds in the commit of `version`; none if `gc` deletes that commit meanwhile. It
+/// deletes a manifest before the files that this names, so what fails while the manifest is there is
+/// damage.
+pub(super) fn of_commit<T>(
+    root: &Path,
+    version: u64,
+    read: impl FnOnce(Manifest) -> Result<T>,
+) -> Result<Option<T>> {
+    match manifest::read(root, version).and_then(|head| read(head.manifest)) {
+        Err(_) if !manifest::path(root, version).exists() => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// What a commit says about the page. Of each table only the segments are opened that may have the
@@ -114,4 +129,22 @@ fn row<R: Row<Key = Id>>(
     key: Id,
 ) -> Result<Option<R>> {
     Ok(rows(snapshot, open, key)?.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A commit that `gc` deleted after the manifests were listed ended the command. It is passed
+    /// by; a manifest that is there and cannot be read is an error.
+    #[test]
+    fn commits_that_go_are_passed_by() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = manifest::path(folder.path(), 3);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        let read = || of_commit(folder.path(), 3, |manifest| Ok(manifest.epoch));
+        assert_eq!(read().ok(), Some(None));
+        std::fs::write(&path, "damaged").expect("written");
+        assert!(read().is_err());
+    }
 }

@@ -12,15 +12,14 @@ use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::graph::keep_rule::{Facts, KeepRule, Rank};
 use crate::job::{Job, clusters};
-use crate::plan::time::now;
+use crate::read::PageKey;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
-use crate::store::manifest::{Head, Retention};
+use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
 use crate::tables::evidence::{damaged, unpack_text};
-use crate::tables::pages::has_expired;
 use crate::tables::visits::{GATHERED, TOO_SHORT};
-use crate::tables::{EvidenceRow, PageRow, PairRow, Visit, pairs};
+use crate::tables::{ContentRow, EvidenceRow, PageRow, PairRow, Visit, pairs};
 use crate::text::{simhash, sketch::Sketches};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -45,16 +44,17 @@ pub struct Index {
     pub(super) tables: Tables,
     pub(super) options: confirm::Options,
     pub(super) rule: KeepRule,
-    /// The names of the sources, by number.
+    /// The names of the sources, by number: those of the head, and that of the job, which the next
+    /// epoch adds if the head lacks it.
     pub(super) sources: Vec<String>,
-    job: Job,
+    pub(super) job: Job,
     texts: Arc<Texts>,
     /// The epochs that read something, and the next one, which does so.
-    reading: Vec<u64>,
+    pub(super) reading: Vec<u64>,
     /// The time of the head's plan, seconds since 1970.
-    logical_time: i64,
+    pub(super) logical_time: i64,
     /// Seconds until a run can read what is inserted now.
-    lead_seconds: i64,
+    pub(super) lead_seconds: i64,
 }
 
 /// What becomes of a text.
@@ -180,10 +180,11 @@ pub mod because {
     pub const REPLACES: &str = "replaces";
     /// A record of its URL that is known has a later date, and holds.
     pub const OUTDATED: &str = "outdated";
-    /// The pages that have the text, or the representative, expire with the next epoch unless it
-    /// sees them.
+    /// Pages expire with the next epoch, unless it sees them, on which the answer depends, see
+    /// [`crate::ask::expiry`].
     pub const EXPIRES: &str = "expires";
-    /// The text was gathered from whole pages so far and was not compared; now it will be.
+    /// The text was gathered from whole pages so far and was not compared, and now it will be; or
+    /// it was compared and will not be, as no page has it as its main text any more.
     pub const GATHERED: &str = "gathered";
     /// Records that were inserted since the last epoch are like it, or change its cluster.
     pub const INBOX: &str = "inbox";
@@ -210,6 +211,11 @@ impl Index {
         texts: Arc<Texts>,
         open: &OpenSegments,
     ) -> Result<Index> {
+        let mut sources: Vec<String> =
+            head.manifest.source_names().into_iter().map(str::to_owned).collect();
+        if !sources.contains(&job.read.source) {
+            sources.push(job.read.source.clone());
+        }
         // Before the first commit nothing was decided.
         if head.manifest.version > 0 {
             job.check_decided(store.root(), &head.manifest, true)?;
@@ -218,8 +224,8 @@ impl Index {
             epoch: head.manifest.epoch,
             tables: Tables::open(store, head, job, open)?,
             options: job.verdicts()?,
-            rule: KeepRule::new(&job.keep, &head.manifest.source_names()),
-            sources: head.manifest.source_names().into_iter().map(str::to_owned).collect(),
+            rule: KeepRule::new(&job.keep, &sources),
+            sources,
             job: job.clone(),
             texts,
             reading: head.manifest.reading().chain([head.manifest.epoch + 1]).collect(),
@@ -297,9 +303,6 @@ impl Index {
         let Text { url, visit, evidence, says_little, notes } = text;
         let mut answer =
             Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };
-        if visit.content.is_none() {
-            return Ok(answer);
-        }
         if let Some(row) = self.tables.content(visit.content).filter(|_| identical) {
             if row.flags & TOO_SHORT != 0 && !answer.notes.iter().any(|note| note == TOO_SHORT_NOTE)
             {
@@ -309,8 +312,12 @@ impl Index {
             if *says_little {
                 answer.stays_apart();
             }
-            let is_compared_now = row.flags & GATHERED != 0 && visit.flags & GATHERED == 0;
-            answer.because.extend(is_compared_now.then_some(because::GATHERED));
+            let changes = match [row.flags, visit.flags].map(|flags| flags & GATHERED != 0) {
+                [true, false] => true,
+                [false, true] => self.is_last_main(visit, &row),
+                _ => false,
+            };
+            answer.because.extend(changes.then_some(because::GATHERED));
             self.lapse(&[visit.content], &mut answer);
             if all {
                 self.stored_pairs(visit.content, &mut answer);
@@ -318,7 +325,7 @@ impl Index {
         } else if let Some(evidence) = evidence.as_ref().filter(|_| !says_little) {
             self.compare(evidence, all, &mut answer)?;
         }
-        if *says_little {
+        if *says_little && !visit.content.is_none() {
             // Its page would fold with none, whatever is near it.
             answer.notes.push(SAYS_LITTLE.to_owned());
         }
@@ -337,6 +344,8 @@ impl Index {
         let mut answer = Answer::new(Some(self.tables.url(doc)), page.content, chars);
         if !page.content.is_none() {
             self.identical(page.content, &mut answer);
+            self.lapse(&[page.content], &mut answer);
+            answer.provisional = !answer.because.is_empty();
             self.stored_pairs(page.content, &mut answer);
             if !all {
                 answer.refused.clear();
@@ -345,8 +354,22 @@ impl Index {
         Some(answer)
     }
 
+    /// Whether the pages have keys of the job's own, which are no URLs in canonical form.
+    pub(super) fn has_keys(&self) -> bool {
+        self.job.read.key != PageKey::Url
+    }
+
     pub(super) fn clusters(&self) -> &clusters::Options {
         &self.job.clusters
+    }
+
+    /// Whether the page of `visit` is the only one that has the text of `row` as its main text.
+    fn is_last_main(&self, visit: &Visit, row: &ContentRow) -> bool {
+        let is_main = self
+            .tables
+            .page(visit.doc)
+            .is_some_and(|page| page.content == visit.content && page.gathered == 0);
+        is_main && u64::from(row.gathered_pages) + 1 >= self.tables.pages_of(visit.content)
     }
 
     fn identical(&self, content: Id, answer: &mut Answer) {
@@ -416,37 +439,6 @@ impl Index {
         Ok(())
     }
 
-    /// Says whether pages that `answer` is about expire with the next epoch.
-    fn lapse(&self, contents: &[Id], answer: &mut Answer) {
-        let Some(retention) = self.retention().filter(|_| !contents.is_empty()) else { return };
-        let none = BTreeSet::new();
-        answer.outlives = contents.iter().all(|content| self.expires(*content, &none));
-        let representative = self.tables.cluster_of(contents[0]).representative_doc;
-        let expires = self.has_expired(representative, retention);
-        answer.because.extend((answer.outlives || expires).then_some(because::EXPIRES));
-    }
-
-    /// Whether all pages of a content, besides those in `gone`, expire with the next epoch.
-    pub fn expires(&self, content: Id, gone: &BTreeSet<Id>) -> bool {
-        let Some(retention) = self.retention() else { return false };
-        let docs = self.tables.first_pages(content, gone.len() + URLS_MAX);
-        let mut stay = docs.into_iter().filter(|doc| !gone.contains(doc));
-        stay.all(|doc| self.has_expired(doc, retention))
-    }
-
-    /// Which pages the next epoch keeps, if it runs as soon as it can read what is inserted now;
-    /// none if it keeps all.
-    fn retention(&self) -> Option<Retention> {
-        let pages = &self.job.pages;
-        let time = now().saturating_add(self.lead_seconds).max(self.logical_time);
-        let keeps_all = pages.retain_days.is_none() && pages.retain_epochs.is_none();
-        (!keeps_all).then(|| pages.retention(&self.reading, time))
-    }
-
-    fn has_expired(&self, doc: Id, retention: Retention) -> bool {
-        self.tables.page(doc).is_none_or(|page| has_expired(&page, retention))
-    }
-
     fn matched(
         &self,
         content: Id,
@@ -493,41 +485,31 @@ impl Index {
     /// its cluster.
     fn replace(&self, visit: &Visit, says_little: bool, answer: &mut Answer) {
         let stored = self.tables.page(visit.doc);
-        if stored.as_ref().is_some_and(|page| page.content != visit.content) {
-            answer.because.push(because::REPLACES);
+        let replaces = stored.as_ref().is_some_and(|page| page.content != visit.content);
+        let is_outdated =
+            visit.date != NO_DATE && self.as_of(visit.doc).is_some_and(|as_of| visit.date < as_of);
+        let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
+        because(replaces, because::REPLACES);
+        because(is_outdated, because::OUTDATED);
+        if answer.verdict != Found::New && !says_little {
+            self.come_first(visit, stored.as_ref(), answer);
         }
-        if visit.date != NO_DATE && self.as_of(visit.doc).is_some_and(|as_of| visit.date < as_of) {
-            answer.because.push(because::OUTDATED);
-        }
-        if answer.verdict == Found::New || says_little {
-            return;
-        }
-        // As the next epoch of this job would see it.
-        let source = self.sources.iter().position(|name| *name == self.job.read.source);
-        let facts = Facts {
-            host: visit.host,
-            url: &String::from_utf8_lossy(&visit.url),
-            https: visit.https == 1,
-            url_bytes: u32::try_from(visit.url.len()).unwrap_or(u32::MAX),
-            date: visit.date,
-            score: visit.score,
-            first_epoch: stored.as_ref().map_or(u32::MAX, |page| page.first_epoch),
-            source: source.and_then(|at| u16::try_from(at).ok()).unwrap_or(u16::MAX),
-            chars: visit.chars,
-        };
-        let own_rank = self.rule.rank(facts);
-        if stored.as_ref().is_some_and(|page| {
+    }
+
+    /// Says whether the page of `visit`, which is `stored` or new, would lead, represent or name
+    /// its cluster.
+    fn come_first(&self, visit: &Visit, stored: Option<&PageRow>, answer: &mut Answer) {
+        let own_rank = self.own_rank(visit, stored);
+        let is_as_it_was = |page: &PageRow| {
             page.content == visit.content && self.rank(page, visit.chars) == own_rank
-        }) {
+        };
+        if stored.is_some_and(is_as_it_was) {
             return;
         }
         let is_identical = answer.verdict == Found::Identical;
-        if is_identical && self.leads_otherwise(visit, own_rank) {
-            answer.because.push(because::RADIUS);
-        }
+        let leads = is_identical && self.leads_otherwise(visit, own_rank);
         let docs = answer.matches.iter().map(|one| one.representative_doc);
         let own = is_identical.then(|| self.tables.cluster_of(visit.content).representative_doc);
-        let own_pages = stored.as_ref().map_or(0, |page| self.represents(page));
         let rank = |doc: Id| {
             let page = self.tables.page(doc)?;
             let chars = self.tables.content(page.content)?.chars;
@@ -535,13 +517,30 @@ impl Index {
         };
         let first = own.into_iter().chain(docs).filter_map(rank).min();
         // The page itself may be the first, and its rank is another one now.
+        let own_pages = stored.map_or(0, |page| self.represents(page));
         let own = (self.rule.with_represented(own_rank, own_pages), visit.doc);
-        if first.is_some_and(|first| first.1 == visit.doc || own < first) {
-            answer.because.push(because::REPRESENTS);
-        }
-        if answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster) {
-            answer.because.push(because::NAMES);
-        }
+        let represents = first.is_some_and(|first| first.1 == visit.doc || own < first);
+        let names = answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster);
+        let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
+        because(leads, because::RADIUS);
+        because(represents, because::REPRESENTS);
+        because(names, because::NAMES);
+    }
+
+    /// The rank of the page of `visit`, as the next epoch of this job would see it.
+    fn own_rank(&self, visit: &Visit, stored: Option<&PageRow>) -> Rank {
+        let source = self.sources.iter().position(|name| *name == self.job.read.source);
+        self.rule.rank(Facts {
+            host: visit.host,
+            url: &String::from_utf8_lossy(&visit.url),
+            https: visit.https == 1,
+            url_bytes: u32::try_from(visit.url.len()).unwrap_or(u32::MAX),
+            date: visit.date,
+            score: visit.score,
+            first_epoch: stored.map_or(u32::MAX, |page| page.first_epoch),
+            source: source.and_then(|at| u16::try_from(at).ok()).unwrap_or(u16::MAX),
+            chars: visit.chars,
+        })
     }
 
     /// Whether the best page of a stored text is another one once the page of `visit` has this
@@ -608,6 +607,14 @@ impl Answer {
         self.because.extend(
             (clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS),
         );
+    }
+
+    /// Adds a reason for which the next epoch may see it otherwise, once.
+    pub fn add(&mut self, why: &'static str) {
+        if !self.because.contains(&why) {
+            self.because.push(why);
+        }
+        self.provisional = true;
     }
 
     /// The pages of its text fold with none, so it is in no cluster of theirs.

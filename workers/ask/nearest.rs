@@ -3,10 +3,12 @@
 //! The store knows URLs by their digest, so only a few other spellings can be looked up: http or
 //! https, with or without `www.`, with or without a slash at the end, without the query, and with
 //! a scheme if what was typed has none. Another host with the same path cannot be found without
-//! reading the table through, and is not.
+//! reading the table through, and is not. If the job names a key of its own, a page is found by
+//! that key alone, byte for byte: two keys that are spellings of one URL are two pages.
 
 use crate::ask::tables::Tables;
-use crate::document::{Id, PageUrl, canonical_url};
+use crate::document::{Id, PageUrl, canonical_url, own_key};
+use crate::figures::plain;
 use crate::read::shell;
 use std::path::Path;
 use url::Url;
@@ -14,7 +16,7 @@ use url::Url;
 /// What the store has of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nearest {
-    /// The canonical URL of the page.
+    /// The canonical URL, or the key, of the page.
     pub url: String,
     /// Its DocId.
     pub doc: Id,
@@ -28,14 +30,16 @@ impl Nearest {
     /// What is said of a page that is gone.
     pub fn gone(&self) -> String {
         // People copy the command as it stands, and a URL of a crawl may be anything.
-        let url = shell::word(Path::new(&self.url));
-        format!("{}: the page is gone; `pagefold explain JOB {url}` says why", self.url)
+        let url = plain(&self.url);
+        let word = shell::word(Path::new(&url));
+        format!("{url}: the page is gone; `pagefold explain JOB {word}` says why")
     }
 }
 
-/// A live page of `url`; else of the nearest other spelling; else one that is gone, likewise.
-pub fn nearest(tables: &Tables, url: &str) -> Option<Nearest> {
-    let spellings = spellings(url);
+/// A live page of `url`; else of the nearest other spelling; else one that is gone, likewise. If
+/// it `is_key` of the job's own, no other spelling is looked for.
+pub fn nearest(tables: &Tables, url: &str, is_key: bool) -> Option<Nearest> {
+    let spellings = if is_key { vec![(own_key(url), Vec::new())] } else { spellings(url) };
     let found = |is_live: bool| {
         let is_there =
             |doc: Id| if is_live { tables.page(doc).is_some() } else { tables.gone(doc).is_some() };
@@ -89,7 +93,7 @@ const CHANGES: [(&str, Change); 4] = [
     }),
 ];
 
-/// Whether other spellings of a canonical URL are tried. A key of a job's own has none.
+/// Whether other spellings of a canonical URL are tried.
 pub fn has_spellings(canonical: &str) -> bool {
     address(canonical).is_some()
 }

@@ -7,7 +7,7 @@ use crate::ask::index::Index;
 use crate::ask::keep::{Kept, kept};
 use crate::ask::nearest::{Nearest, has_spellings, nearest};
 use crate::ask::tables::{Cluster, time};
-use crate::document::{Id, canonical_url, hex};
+use crate::document::{Id, canonical_url, hex, own_key};
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule;
 use crate::job::Job;
@@ -26,9 +26,9 @@ pub const SAME_TEXT_MAX: usize = 10;
 pub struct Page {
     /// The epoch of the head.
     pub epoch: u64,
-    /// The canonical URL that was asked for.
+    /// The canonical URL, or the key, that was asked for.
     pub asked: String,
-    /// The canonical URL of the page that is explained.
+    /// The canonical URL, or the key, of the page that is explained.
     pub url: String,
     /// In what both differ; empty if they are the same.
     pub differs_by: Vec<&'static str>,
@@ -93,20 +93,29 @@ pub struct Gone {
     pub date: Option<String>,
 }
 
-/// What the store has of `url`, or of its nearest other spelling.
+/// What the store has of `url`, or of its nearest other spelling; of a key of the job's own what it
+/// has of that key alone.
 ///
 /// # Errors
 ///
 /// `NoInput` if it has none of them.
 pub fn find(index: &Index, url: &str) -> Result<Nearest> {
-    nearest(&index.tables, url).ok_or_else(|| {
-        let asked = canonical_url(url).canonical;
-        let tried = match has_spellings(&asked) {
-            true => "; http and https, with and without www., a slash at the end and the query were tried",
-            false => ", and other spellings are tried of URLs with a scheme and a host alone",
+    nearest(&index.tables, url, index.has_keys()).ok_or_else(|| {
+        let asked = asked(index, url);
+        let tried = if index.has_keys() {
+            "; a key is looked up as it is"
+        } else if has_spellings(&asked) {
+            "; http and https, with and without www., a slash at the end and the query were tried"
+        } else {
+            ", and other spellings are tried of URLs with a scheme and a host alone"
         };
         Error::new(Kind::NoInput, format!("{asked}: the store has no such page{tried}"))
     })
+}
+
+/// The URL that was asked for, as the store would have it.
+fn asked(index: &Index, url: &str) -> String {
+    if index.has_keys() { own_key(url) } else { canonical_url(url) }.canonical
 }
 
 /// Explains `found`, which was asked for as `url`.
@@ -120,7 +129,7 @@ pub fn explain(
 ) -> Result<Page> {
     let mut page = Page {
         epoch: index.epoch,
-        asked: canonical_url(url).canonical,
+        asked: asked(index, url),
         url: found.url.clone(),
         differs_by: found.differs_by.clone(),
         is_live: found.is_live,

@@ -18,6 +18,7 @@ use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ContentRow, PageRow};
 use crate::upkeep::gc;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The state of a store.
@@ -49,7 +50,7 @@ pub struct State {
     pub gc_bytes: Option<u64>,
 }
 
-/// What the last epoch did.
+/// What the last epoch did. A rollback reads nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Last {
     /// Its number.
@@ -136,7 +137,10 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
 }
 
 fn last(head: &Head) -> Last {
-    let counters = &head.manifest.counters;
+    // Those in the manifest of a rollback are of the epoch that it restores.
+    let none = BTreeMap::new();
+    let is_rollback = head.manifest.op == Op::Rollback;
+    let counters = if is_rollback { &none } else { &head.manifest.counters };
     let count = |name: &str| counters.get(name).copied().unwrap_or(0);
     let sum = |prefix: &str| {
         counters.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, n)| n).sum()

@@ -64,6 +64,10 @@ impl Guard {
 /// A share of so few pages, or of fewer, says nothing. So the guards `missing`, `expired` and
 /// `folds` do not refuse.
 pub const PAGES_MIN: u64 = 1000;
+/// So few bad records, or fewer, say nothing by their share where at least as many records were
+/// good, so the guard `rejects` does not refuse them: one file that a crawler was cut off in would
+/// stop a small delivery, and every later run. A job that allows none means it.
+const REJECTS_MIN: u64 = 20;
 /// `source_folded` refuses only what concerns at least one in so many of all pages. A crawl of many
 /// hosts always has one that answers everything with a login page, and `[clusters] pages_warn`
 /// warns of that.
@@ -99,14 +103,23 @@ pub struct Figures {
     pub gathered: Option<Folds>,
 }
 
+impl Figures {
+    fn has_too_many_rejects(&self) -> bool {
+        let Rejects { rejected, accepted, .. } = self.rejects;
+        let are_few = rejected <= REJECTS_MIN
+            && rejected <= accepted
+            && self.rejects_max > 0.0
+            && !self.rejects.are_of_document();
+        rejected as f64 > self.rejects_max * self.read as f64 && !are_few
+    }
+}
+
 /// Refuses an epoch by the first guard that its figures violate and that is not `allowed`.
 pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<()> {
     let share = |part: u64, whole: u64| part as f64 / (whole as f64).max(1.0);
     for guard in Guard::ALL.into_iter().filter(|guard| !allowed.contains(guard)) {
         match guard {
-            Guard::Rejects
-                if figures.rejects.rejected as f64 > figures.rejects_max * figures.read as f64 =>
-            {
+            Guard::Rejects if figures.has_too_many_rejects() => {
                 let allow = guard.advice(&format!("[read] rejects_max = {}", figures.rejects_max));
                 let line = figures.rejects.refusal(figures.read, &allow);
                 return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
@@ -231,9 +244,43 @@ pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fold::splits::RejectLine;
+    use crate::read::json;
 
     fn refusal(figures: &Figures, allowed: &[Guard]) -> Option<&'static str> {
         check(&Options::default(), figures, allowed).err().and_then(|error| error.guard())
+    }
+
+    /// One record cut off in a small delivery was too great a share of it: the run failed, and so
+    /// did every later one. A few bad records pass where at least as many were good, unless the job
+    /// allows none.
+    #[test]
+    fn few_rejects_pass() {
+        let of = |rejected, accepted, read, rejects_max| {
+            let rejects = Rejects { rejected, accepted, ..Rejects::default() };
+            refusal(&Figures { rejects_max, read, rejects, ..Figures::default() }, &[]).is_none()
+        };
+        assert!(of(1, 1, 4, 0.05));
+        assert!(of(20, 20, 40, 0.05));
+        assert!(!of(21, 100, 121, 0.05), "more are no accident of one file");
+        assert!(!of(1, 0, 4, 0.05), "hardly any was good");
+        assert!(!of(3, 2, 5, 0.05), "hardly any was good");
+        assert!(!of(1, 99, 100, 0.0), "none is allowed");
+        assert!(of(21, 400, 421, 0.05), "a small share");
+        let line = |detail: &str| RejectLine {
+            file: "a.json".into(),
+            offset: 0,
+            reason: "bad_json".into(),
+            detail: detail.into(),
+        };
+        let rejects = Rejects {
+            rejected: 1,
+            accepted: 9,
+            example: Some(line(json::ARRAY)),
+            ..Rejects::default()
+        };
+        let document = Figures { rejects_max: 0.05, read: 10, rejects, ..Figures::default() };
+        assert_eq!(refusal(&document, &[]), Some("rejects"), "all records of a document");
     }
 
     /// Each guard refuses above its limit and not at it, and is named by the error. It does not

@@ -19,6 +19,7 @@ use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
 use crate::plan::{self, Plan};
+use crate::read::PageKey;
 use crate::store::manifest::{
     self, Consumed, Head, Manifest, Op, Retention, Run, Source, TableState,
 };
@@ -75,6 +76,12 @@ fn figures(
     attempt: &Path,
 ) -> Figures {
     let counts = &read.counts;
+    // A file to which a row was added has other keys for all its rows, where these are the pages.
+    // What such a snapshot lacks is told by how many rows fewer there are.
+    let replaced = match job.read.key {
+        PageKey::Row => counters.get(Counter::PagesNew),
+        PageKey::Url | PageKey::Field(_) => 0,
+    };
     let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
     Figures {
         rejects_max: job.read.rejects_max,
@@ -82,7 +89,7 @@ fn figures(
         read: counts.read,
         rejects: Rejects::of(counts, read.listed.example.clone(), attempt),
         known: counters.get(Counter::PagesKnown),
-        missing: counters.get(Counter::PagesMissing),
+        missing: counters.get(Counter::PagesMissing).saturating_sub(replaced),
         expired: counters.get(Counter::PagesExpired),
         before,
         after,

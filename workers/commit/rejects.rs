@@ -6,7 +6,7 @@
 //! inputs for nothing.
 
 use crate::error::{Error, Result};
-use crate::figures::{counted, grouped};
+use crate::figures::{counted, grouped, plain};
 use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
 use crate::plan::Plan;
@@ -61,7 +61,10 @@ impl Rejects {
         let first = self.example.as_ref().map_or(String::new(), |line| {
             let detail: String = line.detail.chars().take(DETAIL_CHARS_MAX).collect();
             let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
-            format!("; such as {} at {}, {}{detail}", line.file, line.offset, line.reason)
+            let such =
+                format!("; such as {} at {}, {}{detail}", line.file, line.offset, line.reason);
+            // The detail is of a page, which may hold anything.
+            plain(&such)
         });
         let remedy = self.document().unwrap_or_else(|| {
             if self.accepted < self.rejected { self.remedy() } else { allow.to_owned() }
@@ -83,6 +86,11 @@ impl Rejects {
         } else {
             format!(". Rejected records: {}", self.list.display())
         }
+    }
+
+    /// Whether the example is of a JSON document. That is one bad record, whatever it holds.
+    pub fn are_of_document(&self) -> bool {
+        self.example.as_ref().is_some_and(|line| is_of_document(&line.reason, &line.detail))
     }
 
     /// The command that makes lines of a JSON document, if the example is of one.
@@ -124,6 +132,11 @@ impl Rejects {
             "bad_field" => {
                 "A field that the job reads holds something else. Name the right one in \
                             [read.fields], or change its values to texts"
+                    .into()
+            }
+            "bad_utf8" => {
+                "The files are in another charset, or a field of texts has other bytes: write \
+                            them in UTF-8, or name another field in [read.fields]"
                     .into()
             }
             "long_line" => "If such lines are records, raise [read.limits] line_bytes_max".into(),

@@ -15,6 +15,7 @@ mod note;
 mod order;
 mod parquet;
 mod part;
+mod promotions;
 mod revisit;
 mod rows;
 mod totals;
@@ -112,7 +113,7 @@ pub struct Outcome {
     pub recoded: usize,
     /// The sums.
     pub totals: Totals,
-    /// Pages of the store whose records are in files that the job does not name now.
+    /// Pages of the store whose records are in no input as it is now.
     pub pages_elsewhere: u64,
 }
 
@@ -139,10 +140,11 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     if options.annotate.is_some() {
         originals.iter().try_for_each(has_rows)?;
     }
-    let judge = Judge::new(store, head)?;
+    let judge = Judge::new(job, store, head, &originals, options.threads)?;
+    let pages_elsewhere = judge.promotions().pages_elsewhere;
     // The largest first, so that no thread begins a large one when the others are done.
     originals.sort_by_key(|original| std::cmp::Reverse(original.input.bytes));
-    let manner = Manner::of(job, store, head, options);
+    let manner = Manner::of(job, store, head, options, judge.promotions());
     let mut work = Work { job, judge, options, manner, targets: HashMap::new() };
     if options.revisits {
         let found = in_threads(&originals, options.threads, |original| work.targets_in(original))?;
@@ -150,8 +152,8 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     }
     let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
     let all = in_threads(&originals, options.threads, |original| done(original, false))?;
-    let mut outcome =
-        Outcome { epoch: head.manifest.epoch, files: originals.len(), ..Outcome::default() };
+    let (epoch, files) = (head.manifest.epoch, originals.len());
+    let mut outcome = Outcome { epoch, files, pages_elsewhere, ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {
         // What another process has locked is waited for.
         let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;
@@ -167,10 +169,6 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     }
     outcome.whole.sort();
     outcome.left_over = left_over(options, &originals)?;
-    let pages = head.manifest.tables.get("pages").map_or(0, |table| table.rows);
-    let totals = &outcome.totals;
-    let found = totals.of(Verdict::Kept) + totals.of(Verdict::Folded);
-    outcome.pages_elsewhere = pages.saturating_sub(found.saturating_sub(totals.mirrors));
     Ok(outcome)
 }
 
@@ -382,7 +380,7 @@ impl Work<'_> {
         };
         let [.., table] = self.options.places(name);
         let mut records = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
-        let mut totals = Totals::new(&original.source);
+        let (mut totals, mut measured) = (Totals::new(&original.source), 0u64);
         let mut file = Portions { reader: &mut *reader, shape, size, open: None, is_done: false };
         while let Some((mut portion, ranges)) = file.next()? {
             self.judge.judge(original, &mut portion);
@@ -393,6 +391,7 @@ impl Work<'_> {
                 }
                 let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
                 totals.count(record, stays, range.bytes);
+                measured += range.bytes;
                 if let Some(rows) = &mut records {
                     rows.push(record, range.alone)?;
                 }
@@ -427,6 +426,11 @@ impl Work<'_> {
             return Err(Error::new(Kind::TryAgain, line));
         }
         totals.bytes_in = size;
+        // Decoded records have more bytes than the file. What is copied as it lies there has no more
+        // than that.
+        if matches!(shape, Some((Format::Parquet, _))) || measured > size {
+            totals.scale(size, measured);
+        }
         let mut note = Note::new(&self.manner, original, shape, totals, is_whole);
         note.records = records.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
         if let Some(copied) = copied {
@@ -500,7 +504,8 @@ fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
 struct Range {
     /// Its bytes in the file, if it lies there alone.
     alone: Option<(u64, u64)>,
-    /// How many there are, in the file or else decoded; 0 in Parquet, and where it is not known.
+    /// How many there are, in the file or else decoded; 0 where it is not known. A row of Parquet has
+    /// no place of its own, and counts as 1.
     bytes: u64,
 }
 
@@ -560,7 +565,8 @@ impl Portions<'_> {
     fn range(&self, record: &Record, next: Option<&Record>) -> Range {
         let to = |end: u64, start: u64| end.saturating_sub(start);
         let alone = match self.shape {
-            Some((Format::Parquet, _)) | None => return Range { alone: None, bytes: 0 },
+            Some((Format::Parquet, _)) => return Range { alone: None, bytes: 1 },
+            None => return Range { alone: None, bytes: 0 },
             Some((format, Codec::Plain)) if format != Format::Wacz => {
                 Some((record.position, next.map_or(self.size, |next| next.position)))
             }

@@ -4,6 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::export::current::seen_from;
 use crate::filter::Options;
 use crate::filter::inputs::Original;
+use crate::filter::promotions::Promotions;
 use crate::filter::totals::Totals;
 use crate::job::{Job, resolved};
 use crate::read::Format;
@@ -35,13 +36,24 @@ impl Manner {
         self.store == other.store && self.epoch > other.epoch
     }
 
-    /// Of a filter of `job` by `head`.
-    pub fn of(job: &Job, store: &Store, head: &Head, options: &Options) -> Manner {
+    /// Of a filter of `job` by `head`. What is promoted depends on which inputs are there, so that a
+    /// file is made again when another one has come or gone.
+    pub fn of(
+        job: &Job,
+        store: &Store,
+        head: &Head,
+        options: &Options,
+        promotions: &Promotions,
+    ) -> Manner {
         let Options { to, removed, records, annotate, revisits, threads: _ } = options;
         let names = annotate.map(|names| [names.cluster, names.size, names.representative]);
         let written = json!([to.is_some(), removed.is_some(), records.is_some(), names, revisits]);
         let read = json!([job.read.fields, job.read.key, job.read.limits]);
-        let options = digest_of(&json!([written, read]))[..16].to_owned();
+        let options = match promotions.digest() {
+            Some(promoted) => digest_of(&json!([written, read, promoted])),
+            None => digest_of(&json!([written, read])),
+        };
+        let options = options[..16].to_owned();
         Manner { store: store.uuid().to_owned(), epoch: head.manifest.epoch, options }
     }
 }

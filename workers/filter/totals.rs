@@ -1,7 +1,7 @@
 //! Counts what a filter keeps and removes.
 
 use crate::document::host_name;
-use crate::filter::verdict::{REVISIT, Record, Verdict};
+use crate::filter::verdict::{PROMOTED, REVISIT, Record, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub const TOP_HOSTS: usize = 1000;
 pub struct Saved {
     /// Records.
     pub records: u64,
-    /// Their bytes as they lie in the file, or decoded where they are compressed together. Rows of
-    /// Parquet have none: a row has no place of its own.
+    /// Their bytes as they lie in the file. Of what is compressed together, and of Parquet, that is
+    /// their share of the file: by the bytes of decoded records, and by the number of rows.
     pub bytes: u64,
 }
 
@@ -26,6 +26,9 @@ pub struct Totals {
     /// Records that fold and have no page: a crawler's own revisits of other URLs.
     #[serde(default)]
     pub mirrors: u64,
+    /// Records that are kept in place of those that no input has.
+    #[serde(default)]
+    pub promoted: u64,
     /// Revisits that were written.
     pub revisits: u64,
     /// Bytes of the inputs.
@@ -51,11 +54,14 @@ impl Totals {
         Totals { source: source.to_owned(), ..Totals::default() }
     }
 
-    /// Counts a record, which has so many bytes.
+    /// Counts a record, which has so many bytes. A reject counts as all records that are lost with
+    /// it, as a run counts it.
     pub fn count(&mut self, record: &Record, stays: bool, bytes: u64) {
-        *self.verdicts.entry(record.verdict.name().to_owned()).or_default() += 1;
+        *self.verdicts.entry(record.verdict.name().to_owned()).or_default() += record.records;
         let is_mirror = record.verdict == Verdict::Folded && record.reason == Some(REVISIT);
         self.mirrors += u64::from(is_mirror);
+        let is_promoted = record.verdict == Verdict::Kept && record.reason == Some(PROMOTED);
+        self.promoted += u64::from(is_promoted);
         if stays {
             return;
         }
@@ -74,6 +80,16 @@ impl Totals {
         }
     }
 
+    /// Makes the bytes of what is left out a share of the file's `size`: they were counted in
+    /// another measure, in which all records of the file have `whole`.
+    pub fn scale(&mut self, size: u64, whole: u64) {
+        let saved = self.sources.values_mut().chain(self.hosts.values_mut());
+        for saved in saved.chain([&mut self.other_hosts]) {
+            let bytes = u128::from(saved.bytes) * u128::from(size) / u128::from(whole.max(1));
+            saved.bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        }
+    }
+
     /// Adds the sums of other files.
     pub fn add(&mut self, other: &Totals) {
         other
@@ -81,6 +97,7 @@ impl Totals {
             .iter()
             .for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
         self.mirrors += other.mirrors;
+        self.promoted += other.promoted;
         self.revisits += other.revisits;
         self.bytes_in += other.bytes_in;
         self.bytes_kept += other.bytes_kept;

@@ -7,6 +7,8 @@ use crate::document::{Id, canonical_url, own_key};
 use crate::error::Result;
 use crate::export::tables::{Tables, find, sorted};
 use crate::filter::inputs::Original;
+use crate::filter::promotions::Promotions;
+use crate::job::Job;
 use crate::read::json;
 use crate::read::record::{Body, Entry, Heading, Item, Mirror};
 use crate::store::Store;
@@ -14,7 +16,7 @@ use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::tables::pages::{EXPIRED, MISSING};
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{GoneRow, PageRow};
+use crate::tables::{ClusterRow, GoneRow, PageRow};
 use serde::Serialize;
 
 /// What became of a record.
@@ -69,6 +71,8 @@ pub const REMOVAL: &str = "removal";
 pub const REVISIT: &str = "revisit";
 /// `reason` of a superseded record: its file has the bytes of another.
 pub const COPY: &str = "copy";
+/// `reason` of a kept record: no input has the one by which it would be left out.
+pub const PROMOTED: &str = "promoted";
 
 /// The cluster of a record that holds, or of the page that it mirrors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +133,8 @@ pub struct Record {
     pub url: Option<String>,
     /// The DocId of the URL.
     pub doc: Option<Id>,
+    /// The records that it stands for: one, or all that are lost with it.
+    pub records: u64,
     says: Says,
     /// What became of it.
     pub verdict: Verdict,
@@ -142,6 +148,7 @@ impl Record {
     /// The record of `entry`, not judged yet.
     /// If it `is_key`, its URL is the page's key as it is.
     pub fn of(entry: Entry, id: Option<&str>, is_key: bool) -> Record {
+        let records = entry.item.records();
         let (says, url) = match entry.item {
             Item::Record(record) => match record.body {
                 Body::Removed => (Says::Removal, Some(record.url)),
@@ -164,6 +171,7 @@ impl Record {
                 .as_deref()
                 .map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
             url,
+            records,
             says,
             verdict: Verdict::Rejected,
             reason: None,
@@ -191,15 +199,27 @@ impl Record {
 pub struct Judge {
     tables: Tables,
     gone: Table<GoneRow>,
+    promotions: Promotions,
 }
 
 impl Judge {
-    /// For the records of inputs that `head` has read.
-    pub fn new(store: &Store, head: &Head) -> Result<Judge> {
-        Ok(Judge {
-            tables: Tables::open(store, &head.manifest.tables)?,
-            gone: Snapshot::of(store, head).table()?,
-        })
+    /// For the records of `originals`, which `head` has read and which are in the order of their
+    /// paths.
+    pub fn new(
+        job: &Job,
+        store: &Store,
+        head: &Head,
+        originals: &[Original],
+        threads: usize,
+    ) -> Result<Judge> {
+        let tables = Tables::open(store, &head.manifest.tables)?;
+        let promotions = Promotions::find(job, head, &tables, originals, threads)?;
+        Ok(Judge { tables, gone: Snapshot::of(store, head).table()?, promotions })
+    }
+
+    /// The records that are kept in place of those that no input has.
+    pub fn promotions(&self) -> &Promotions {
+        &self.promotions
     }
 
     /// Sets the verdicts of `records`, which stand in `original`.
@@ -216,12 +236,18 @@ impl Judge {
         }));
         let pages = self.tables.pages.matching(&docs);
         let gone = self.gone.matching(&docs);
+        // Whether it stands in for the record that holds, and then, whether it has that text.
+        let stand_in = |record: &Record| {
+            let doc = record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?;
+            self.promotions.stand_in(doc, input, record.position)
+        };
         let holds = |record: &Record| {
             let page = find(
                 &pages,
                 record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?,
             )?;
-            ((page.input, page.position) == (input, record.position)).then_some(page)
+            let is_own = (page.input, page.position) == (input, record.position);
+            (is_own || stand_in(record) == Some(true)).then_some(page)
         };
         // A page that has a record of its own mirrors none.
         let mirrored = |record: &Record| {
@@ -235,16 +261,19 @@ impl Judge {
         let found = || of_records.iter().copied().flatten();
         let contents = sorted(found().map(|page| page.content).filter(|id| !id.is_none()));
         let clusters = self.tables.clusters_of(&contents);
+        let represents = |of: &ClusterRow| self.promotions.shown(of.representative);
         let represented = found().filter_map(|page| clusters.of(page.content));
-        let shown =
-            self.tables.pages.matching(&sorted(represented.map(|cluster| cluster.representative)));
+        let shown = self.tables.pages.matching(&sorted(represented.map(represents)));
         let representative =
-            |page: &PageRow| clusters.of(page.content).map_or(page.doc, |c| c.representative);
+            |page: &PageRow| clusters.of(page.content).map_or(page.doc, represents);
+        let is_promoted = |page: &PageRow| {
+            clusters.of(page.content).is_some_and(|of| represents(of) != of.representative)
+        };
         let urls = self.tables.urls(found().map(representative));
         // The cluster of `page`, and whether the record of `doc` folds in it.
         let membership = |page: &PageRow, doc: Option<Id>| {
             let cluster = clusters.of(page.content);
-            let representative = cluster.map_or(page.doc, |cluster| cluster.representative);
+            let representative = cluster.map_or(page.doc, represents);
             let other = find(&shown, representative);
             let is_identical =
                 other.map_or(representative == page.doc, |other| other.content == page.content);
@@ -269,9 +298,18 @@ impl Judge {
                 (Says::Mirrors { .. }, None) => (Verdict::Skipped, Some(Mirror::REASON), None),
                 (Says::Page, Some(page)) => {
                     let membership = membership(page, record.doc);
-                    let verdict =
-                        if membership.relation.is_some() { Verdict::Folded } else { Verdict::Kept };
-                    (verdict, None, Some(membership))
+                    let (verdict, reason) = match membership.relation {
+                        Some(_) => (Verdict::Folded, None),
+                        None if is_promoted(page) || stand_in(record).is_some() => {
+                            (Verdict::Kept, Some(PROMOTED))
+                        }
+                        None => (Verdict::Kept, None),
+                    };
+                    (verdict, reason, Some(membership))
+                }
+                // Its text is not the page's, so that no cluster of the store has it.
+                (Says::Page, None) if stand_in(record).is_some() => {
+                    (Verdict::Kept, Some(PROMOTED), None)
                 }
                 (Says::Page, None) if original.is_copy => (Verdict::Superseded, Some(COPY), None),
                 (Says::Page, None) => match record.doc.and_then(|doc| find(&pages, doc)) {

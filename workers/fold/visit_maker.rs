@@ -55,14 +55,61 @@ fn blank(url: &str, is_key: bool, date: i64) -> Visit {
     }
 }
 
-/// Makes visits. Each worker has one, and reuses its buffers.
-pub struct VisitMaker {
+/// Finds the normalised text of records, and so their contents. No word is cut, so no dictionary is
+/// needed.
+pub struct TextReader {
     extract: extract::Options,
     furniture: Option<Furniture>,
     normalize: normalize::Options,
+    normal: String,
+}
+
+impl TextReader {
+    /// A reader of the records of `job`, which takes the lines of `furniture` off.
+    pub fn new(job: &Job, furniture: Option<Furniture>) -> TextReader {
+        let (extract, normalize) = (job.extract.clone(), job.normalize.clone());
+        TextReader { extract, furniture, normalize, normal: String::new() }
+    }
+
+    /// The content of `record`; [`Id::NONE`] if it has no text. If it `is_key`, its URL is the page's
+    /// key as it is.
+    pub fn content(&mut self, record: Record, is_key: bool) -> Id {
+        let host = if is_key { own_key(&record.url) } else { canonical_url(&record.url) }.host;
+        match self.read(record.body, host, &mut |_| {}) {
+            Some(_) if !self.normal.is_empty() => Id::of(self.normal.as_bytes()),
+            _ => Id::NONE,
+        }
+    }
+
+    /// Makes `normal` the text of `body`, which is of a page of `host`. Returns the flags that
+    /// extraction gives a visit; none if the record says that the page was removed or only seen.
+    fn read(&mut self, body: Body, host: u64, note: &mut impl FnMut(&str)) -> Option<u8> {
+        let mut extracted = text_of(body, &self.extract)?;
+        let mut flags = 0;
+        if extracted.flags.contains(Flags::FALLBACK) {
+            note("extracted_by_fallback");
+            flags |= GATHERED;
+        }
+        if extracted.flags.contains(Flags::TRUNCATED) {
+            note("page_cut");
+        }
+        if let Some(furniture) = &mut self.furniture
+            && furniture.take_off(host, &mut extracted.text) > 0
+        {
+            note("furniture");
+        }
+        if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
+            note("text_cut");
+        }
+        Some(flags)
+    }
+}
+
+/// Makes visits. Each worker has one, and reuses its buffers.
+pub struct VisitMaker {
+    text: TextReader,
     featurizer: Featurizer,
     evidence: EvidenceBuilder,
-    normal: String,
     letters: Letters,
     features: Vec<Feature>,
     words: Vec<u64>,
@@ -77,12 +124,9 @@ impl VisitMaker {
         signer: Signer,
     ) -> Result<VisitMaker> {
         Ok(VisitMaker {
-            extract: job.extract.clone(),
-            furniture,
-            normalize: job.normalize.clone(),
+            text: TextReader::new(job, furniture),
             featurizer,
             evidence: EvidenceBuilder::new(&job.contents, signer)?,
-            normal: String::new(),
             letters: Letters::default(),
             features: Vec::new(),
             words: Vec::new(),
@@ -122,38 +166,25 @@ impl VisitMaker {
         visit.kind = PAGE;
         visit.score = record.score.unwrap_or(NO_SCORE);
         let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
-        let Some(mut extracted) = text_of(record.body, &self.extract) else {
+        let Some(flags) = self.text.read(record.body, visit.host, &mut note) else {
             (visit.kind, visit.score) = (without_text, NO_SCORE);
             return visit;
         };
-        if extracted.flags.contains(Flags::FALLBACK) {
-            note("extracted_by_fallback");
-            visit.flags |= GATHERED;
-        }
-        if extracted.flags.contains(Flags::TRUNCATED) {
-            note("page_cut");
-        }
-        if let Some(furniture) = &mut self.furniture
-            && furniture.take_off(visit.host, &mut extracted.text) > 0
-        {
-            note("furniture");
-        }
-        if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
-            note("text_cut");
-        }
-        if self.normal.is_empty() {
+        visit.flags |= flags;
+        if self.text.normal.is_empty() {
             note("empty");
             return visit;
         }
-        visit.content = Id::of(self.normal.as_bytes());
-        visit.chars = u32::try_from(self.normal.chars().count()).unwrap_or(u32::MAX);
-        self.letters.read(&self.normal);
+        visit.content = Id::of(self.text.normal.as_bytes());
+        visit.chars = u32::try_from(self.text.normal.chars().count()).unwrap_or(u32::MAX);
+        self.letters.read(&self.text.normal);
         visit.letters = self.letters.weight();
-        if little::is_notice(&self.normal, visit.letters) {
+        if little::is_notice(&self.text.normal, visit.letters) {
             visit.flags |= NOTICE;
         }
         // Counted in the normalised text, so that all pages with this content get the same flag.
-        let replaced = memchr::memmem::find_iter(self.normal.as_bytes(), "\u{FFFD}").count() as u64;
+        let replaced =
+            memchr::memmem::find_iter(self.text.normal.as_bytes(), "\u{FFFD}").count() as u64;
         if replaced * 10 > u64::from(visit.chars) {
             visit.flags |= REPLACED;
             note("replaced_characters");
@@ -170,9 +201,13 @@ impl VisitMaker {
         mut note: impl FnMut(&str),
     ) -> Result<Option<EvidenceRow>> {
         if self.evidence.uses_words() {
-            self.featurizer.words_and_features(&self.normal, &mut self.words, &mut self.features);
+            self.featurizer.words_and_features(
+                &self.text.normal,
+                &mut self.words,
+                &mut self.features,
+            );
         } else {
-            self.featurizer.features(&self.normal, &mut self.features);
+            self.featurizer.features(&self.text.normal, &mut self.features);
         }
         visit.fingerprint = simhash(&self.features);
         if self.featurizer.is_too_short(&self.features) {
@@ -184,7 +219,7 @@ impl VisitMaker {
             return Ok(None);
         }
         let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);
-        let (normal, letters, words) = (&self.normal, &self.letters, &self.words);
+        let (normal, letters, words) = (&self.text.normal, &self.letters, &self.words);
         self.evidence.evidence(content, fingerprint, chars, normal, letters, words).map(Some)
     }
 }

@@ -19,7 +19,8 @@ pub struct Read {
     /// them are removed. Default: false.
     #[serde(default)]
     pub complete: bool,
-    /// The share of records that may be bad. More stop the run before it commits. Default: 0.05.
+    /// The share of records that may be bad. More stop the run before it commits, unless they are
+    /// few (`commit/guards.rs`). Default: 0.05.
     #[serde(default = "rejects_max")]
     pub rejects_max: f64,
     /// A sample: at most so many records of each input are read. Default: all.

@@ -286,9 +286,8 @@ impl Online {
                 if !state.agrees(&opened, content, identical) {
                     continue;
                 }
-                let (answer, after) =
-                    state.overlay.decide(&opened.index, &text, of_head.clone())?;
-                if answer.is_known() && !state.overlay.is_own(&opened.index, &text) {
+                let (answer, after, is_wanted) = state.decided(&text, of_head.clone())?;
+                if !is_wanted {
                     return Ok(self.decision(answer, false, after));
                 }
             }
@@ -299,16 +298,9 @@ impl Online {
             {
                 continue;
             }
-            let (mut answer, after) = state.overlay.decide(&opened.index, &text, of_head)?;
-            let is_own = state.overlay.is_own(&opened.index, &text);
-            if answer.is_known() && !is_own && !always {
+            let (answer, after, is_wanted) = state.decided(&text, of_head)?;
+            if !is_wanted && !always {
                 return Ok(self.decision(answer, false, after));
-            }
-            if !state.overlay.holds(&opened.index, &text.visit)
-                && !answer.because.contains(&because::OUTDATED)
-            {
-                answer.because.push(because::OUTDATED);
-                answer.provisional = true;
             }
             let after = self.append(&mut state, text, &line, &answer)?;
             return Ok(self.decision(answer, true, after));
@@ -505,6 +497,15 @@ impl State {
             arrival.max(known.or_else(|| self.opened.index.as_of(doc)).unwrap_or(arrival))
         });
         (date, before.map(|entry| entry.key()))
+    }
+
+    /// What becomes of a record of which the head gives this answer; how many of the appended
+    /// records must be durable for that; and whether the record is to be inserted.
+    fn decided(&self, text: &Text, of_head: Answer) -> Result<(Answer, u64, bool)> {
+        let index = &self.opened.index;
+        let (answer, after) = self.overlay.decide(index, text, of_head)?;
+        let is_wanted = !answer.is_known() || self.overlay.is_own(index, text);
+        Ok((answer, after, is_wanted))
     }
 
     fn is_at(&self, opened: &Arc<Opened>) -> bool {

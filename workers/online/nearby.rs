@@ -4,6 +4,9 @@
 //! of a band. The pivot rule bounds what is compared in a group or bucket, over these contents
 //! alone, and so does a limit on near fingerprints. So more may be compared than an epoch compares,
 //! which sees them together with the store's; answers say that they are provisional.
+//!
+//! Most keys are those of one content, so each table is one ordered set of rows: a set for each key
+//! takes five times the memory.
 
 use crate::ask::candidates::Proposed;
 use crate::ask::tables::BUCKET_CONTENTS_MAX;
@@ -13,24 +16,45 @@ use crate::document::Id;
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::keys;
 use crate::text::simhash;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Contents by what makes them meet.
 pub struct Nearby {
     bands: Bands,
-    /// The contents of a fingerprint.
-    groups: HashMap<u64, BTreeSet<Id>>,
-    /// The fingerprints of a bucket, by band.
-    buckets: Vec<HashMap<u64, BTreeSet<u64>>>,
-    /// The contents of a key, with the number of its signature.
-    keys: HashMap<(u8, u64), BTreeSet<Id>>,
+    /// Fingerprints and their contents.
+    groups: BTreeSet<(u64, Id)>,
+    /// Buckets and their fingerprints, by band.
+    buckets: Vec<BTreeSet<(u64, u64)>>,
+    /// The numbers of signatures, their keys, and the contents of these.
+    keys: BTreeSet<(u8, u64, Id)>,
 }
 
 impl Nearby {
     /// Of no contents.
     pub fn new(bands: Bands) -> Nearby {
-        let buckets = (0..bands.count()).map(|_| HashMap::new()).collect();
-        Nearby { bands, groups: HashMap::new(), buckets, keys: HashMap::new() }
+        let buckets = (0..bands.count()).map(|_| BTreeSet::new()).collect();
+        Nearby { bands, groups: BTreeSet::new(), buckets, keys: BTreeSet::new() }
+    }
+
+    /// About the bytes that a content takes here.
+    pub fn bytes(&self, evidence: &EvidenceRow) -> usize {
+        // A node of an ordered set is two thirds full.
+        let of = |count: usize, row_bytes: usize| count * row_bytes * 3 / 2;
+        of(1, size_of::<(u64, Id)>())
+            + of(self.buckets.len(), size_of::<(u64, u64)>())
+            + of(keys(&evidence.keys).count(), size_of::<(u8, u64, Id)>())
+    }
+
+    /// The contents of a fingerprint, ascending.
+    fn group(&self, fingerprint: u64) -> impl Iterator<Item = Id> + '_ {
+        let range = (fingerprint, Id::NONE)..=(fingerprint, Id::MAX);
+        self.groups.range(range).map(|(_, content)| *content)
+    }
+
+    /// The contents of a key, ascending.
+    fn bucket(&self, (kind, key): (u8, u64)) -> impl Iterator<Item = Id> + '_ {
+        let range = (kind, key, Id::NONE)..=(kind, key, Id::MAX);
+        self.keys.range(range).map(|(.., content)| *content)
     }
 
     /// The bucket of a fingerprint in each band.
@@ -42,87 +66,61 @@ impl Nearby {
     /// Adds a content.
     pub fn add(&mut self, evidence: &EvidenceRow) {
         let (content, fingerprint) = (evidence.content, evidence.fingerprint);
-        self.groups.entry(fingerprint).or_default().insert(content);
+        self.groups.insert((fingerprint, content));
         for (place, buckets) in self.places(fingerprint).zip(&mut self.buckets) {
-            buckets.entry(place).or_default().insert(fingerprint);
+            buckets.insert((place, fingerprint));
         }
-        for key in keys(&evidence.keys) {
-            self.keys.entry(key).or_default().insert(content);
-        }
+        self.keys.extend(keys(&evidence.keys).map(|(kind, key)| (kind, key, content)));
     }
 
     /// Removes a content that was added.
     pub fn remove(&mut self, evidence: &EvidenceRow) {
         let (content, fingerprint) = (evidence.content, evidence.fingerprint);
-        if remove(&mut self.groups, fingerprint, content) {
+        self.groups.remove(&(fingerprint, content));
+        if self.group(fingerprint).next().is_none() {
             for (place, buckets) in self.places(fingerprint).zip(&mut self.buckets) {
-                remove(buckets, place, fingerprint);
+                buckets.remove(&(place, fingerprint));
             }
         }
-        for key in keys(&evidence.keys) {
-            remove(&mut self.keys, key, content);
+        for (kind, key) in keys(&evidence.keys) {
+            self.keys.remove(&(kind, key, content));
         }
     }
 
     /// The other fingerprints within k bits of one, in their order.
     fn within(&self, fingerprint: u64) -> BTreeSet<u64> {
-        let buckets = self
-            .places(fingerprint)
-            .zip(&self.buckets)
-            .filter_map(|(place, buckets)| buckets.get(&place));
+        let buckets = self.places(fingerprint).zip(&self.buckets);
+        let buckets = buckets.flat_map(|(place, rows)| rows.range((place, 0)..=(place, u64::MAX)));
         let is_near = |other: &u64| {
             *other != fingerprint && simhash::distance(*other, fingerprint) <= self.bands.k()
         };
-        buckets.flatten().copied().filter(is_near).collect()
+        buckets.map(|(_, other)| *other).filter(is_near).collect()
     }
 
     /// Whether a content has this fingerprint, or one within k bits.
     pub fn has_near(&self, fingerprint: u64) -> bool {
-        self.groups.contains_key(&fingerprint) || !self.within(fingerprint).is_empty()
+        self.group(fingerprint).next().is_some() || !self.within(fingerprint).is_empty()
     }
 
     /// With which contents a text is compared, by the number of their signatures.
     pub fn proposed(&self, evidence: &EvidenceRow) -> Proposed {
-        let first = |all: Option<&BTreeSet<Id>>, most: usize| -> Vec<Id> {
-            all.into_iter()
-                .flatten()
-                .copied()
-                .filter(|id| *id != evidence.content)
-                .take(most)
-                .collect()
+        let is_other = |id: &Id| *id != evidence.content;
+        let first = |all: &mut dyn Iterator<Item = Id>| -> Vec<Id> {
+            all.filter(is_other).take(BUCKET_CONTENTS_MAX).collect()
         };
         let mut proposed = Proposed::default();
-        let own = self.groups.get(&evidence.fingerprint);
-        proposed.add_bucket(&first(own, BUCKET_CONTENTS_MAX), evidence.content, 0);
+        let own = first(&mut self.group(evidence.fingerprint));
+        proposed.add_bucket(&own, evidence.content, 0);
         for near in self.within(evidence.fingerprint).into_iter().take(PIVOTS) {
-            for content in first(self.groups.get(&near), PIVOTS) {
+            for content in self.group(near).filter(is_other).take(PIVOTS) {
                 proposed.add(content, 0);
             }
         }
-        for (kind, key) in keys(&evidence.keys) {
-            proposed.add_bucket(
-                &first(self.keys.get(&(kind, key)), BUCKET_CONTENTS_MAX),
-                evidence.content,
-                kind,
-            );
+        for key in keys(&evidence.keys) {
+            proposed.add_bucket(&first(&mut self.bucket(key)), evidence.content, key.0);
         }
         proposed
     }
-}
-
-/// Removes one of a set, and the set with its last. Returns whether it was the last.
-fn remove<K: std::hash::Hash + Eq, V: Ord>(
-    sets: &mut HashMap<K, BTreeSet<V>>,
-    key: K,
-    value: V,
-) -> bool {
-    let Some(set) = sets.get_mut(&key) else { return false };
-    set.remove(&value);
-    let is_empty = set.is_empty();
-    if is_empty {
-        sets.remove(&key);
-    }
-    is_empty
 }
 
 #[cfg(test)]
@@ -172,7 +170,7 @@ mod tests {
         assert!(
             nearby.groups.is_empty()
                 && nearby.keys.is_empty()
-                && nearby.buckets.iter().all(HashMap::is_empty)
+                && nearby.buckets.iter().all(BTreeSet::is_empty)
         );
     }
 }

@@ -24,8 +24,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Bytes of an entry besides its URL and evidence, in all tables, about.
-const ENTRY_BYTES: usize = 1024;
+/// Bytes of an entry in all tables, besides itself, its URLs and its evidence: rows of hash tables
+/// that are half full, of ordered sets, the cluster, and what the allocator adds to each part.
+const TABLES_BYTES: usize = 1024;
+/// Bytes for a content of the head that pages left, and for each of these.
+const LEFT_BYTES: usize = 288;
+/// Bytes for a component that may change.
+const TOUCHED_BYTES: usize = 32;
 
 /// The place of a record in the inbox: the number of its file, and its place in it.
 pub type Key = (u64, u64);
@@ -43,10 +48,11 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// About its bytes in memory.
+    /// About its bytes in memory, but for its keys in the tables of these.
     pub fn bytes(&self) -> usize {
         let evidence = self.text.evidence.as_ref().map_or(0, EvidenceRow::bytes);
-        2 * self.text.visit.url.len() + evidence + ENTRY_BYTES
+        // The text, its visit, the content and its representative have one each.
+        4 * self.text.visit.url.len() + evidence + size_of::<Entry>() + TABLES_BYTES
     }
 
     /// Entries are applied in this order.
@@ -66,8 +72,8 @@ fn rank(visit: &Visit) -> (i64, u8, Id) {
 
 /// A content of the inbox.
 struct Content {
-    /// The pages of the inbox that have it.
-    docs: BTreeSet<Id>,
+    /// The number of pages of the inbox that have it.
+    pages: u64,
     /// The URL of its first page.
     url: String,
     /// Its first entry is durable when so many of the appended records are.
@@ -86,6 +92,31 @@ impl Content {
     }
 }
 
+/// Pages of the head that have a content no more.
+#[derive(Default)]
+struct Left {
+    docs: BTreeSet<Id>,
+    /// It is durable that they left when so many of the appended records are.
+    after: u64,
+}
+
+/// What of the inbox an answer rests on.
+struct Basis {
+    /// Whether the answer has a part of the inbox, or the next epoch may change its cluster.
+    is_touched: bool,
+    /// The answer holds when so many of the appended records are durable.
+    after: u64,
+}
+
+impl Basis {
+    /// The answer would be another one without a record that is durable when so many of those that
+    /// were appended are. Those that were there at the start are durable from 0 on.
+    fn depends_on(&mut self, after: u64) {
+        self.after = self.after.max(after);
+        self.is_touched = true;
+    }
+}
+
 /// Records of the inbox over a head.
 pub struct Overlay {
     options: confirm::Options,
@@ -95,9 +126,14 @@ pub struct Overlay {
     /// The record of a URL that holds.
     pages: HashMap<Id, Arc<Entry>>,
     contents: HashMap<Id, Content>,
+    /// The contents of the inbox, each with the pages that have it. Most have one.
+    docs: BTreeSet<(Id, Id)>,
     nearby: Nearby,
     /// The pages of the head that have another text now, or are gone, by the content they had.
-    left: HashMap<Id, BTreeSet<Id>>,
+    left: HashMap<Id, Left>,
+    /// When so many of the appended records are durable, texts that pages of the inbox had before
+    /// are gone for good. Any text may have been near one of them, so every answer depends on it.
+    taken_after: u64,
     /// The components of the head that may change.
     touched: HashSet<Id>,
 }
@@ -112,8 +148,10 @@ impl Overlay {
             bytes: 0,
             pages: HashMap::new(),
             contents: HashMap::new(),
+            docs: BTreeSet::new(),
             nearby: Nearby::new(bands),
             left: HashMap::new(),
+            taken_after: 0,
             touched: HashSet::new(),
         }
     }
@@ -126,12 +164,16 @@ impl Overlay {
 
     /// The number of its entries, and about their bytes in memory.
     pub fn size(&self) -> (usize, usize) {
-        (self.entries.len(), self.bytes)
+        (self.entries.len(), self.bytes())
     }
 
     /// Whether there is room for another record.
     pub fn has_room(&self, bytes_max: usize) -> bool {
-        self.bytes < bytes_max
+        self.bytes() < bytes_max
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + TOUCHED_BYTES * self.touched.len()
     }
 
     /// The record of the inbox that holds for a URL.
@@ -141,7 +183,7 @@ impl Overlay {
 
     /// Whether all pages that the head has of a content are gone.
     pub fn is_gone(&self, index: &Index, content: Id) -> bool {
-        let left = self.left.get(&content).map_or(0, |docs| docs.len() as u64);
+        let left = self.left.get(&content).map_or(0, |left| left.docs.len() as u64);
         left > 0 && left >= index.pages_of(content) && !self.contents.contains_key(&content)
     }
 
@@ -153,91 +195,137 @@ impl Overlay {
     /// Brings `answer`, which the head gives about `text`, up to date. Returns with it how many
     /// of the appended records must be durable for it to hold.
     pub fn decide(&self, index: &Index, text: &Text, mut answer: Answer) -> Result<(Answer, u64)> {
-        let content = text.visit.content;
-        if self.entries.is_empty() || content.is_none() {
+        if self.entries.is_empty() {
             return Ok((answer, 0));
         }
-        let (mut is_touched, mut after) = (false, 0);
-        let before = answer.matches.len();
-        answer.matches.retain(|found| !self.is_gone(index, found.id));
-        is_touched |= answer.matches.len() < before;
+        let mut basis = Basis { is_touched: false, after: self.taken_after };
+        if !text.visit.content.is_none() {
+            self.drop_gone(index, &mut answer, &mut basis);
+            self.settle(index, text, &mut answer, &mut basis)?;
+            self.outlive(index, text.visit.content, &mut answer, &mut basis);
+        }
+        if text.url.is_some() {
+            self.hold(index, &text.visit, &mut answer, &mut basis);
+        }
+        answer.because.extend(basis.is_touched.then_some(because::INBOX));
+        answer.provisional = !answer.because.is_empty();
+        Ok((answer, basis.after))
+    }
+
+    /// Drops matches whose pages the inbox took away, and representatives, likewise.
+    fn drop_gone(&self, index: &Index, answer: &mut Answer, basis: &mut Basis) {
+        answer.matches.retain(|found| {
+            let is_gone = self.is_gone(index, found.id);
+            if is_gone {
+                basis.depends_on(self.left_after(found.id));
+            }
+            !is_gone
+        });
         for found in &mut answer.matches {
-            if let Some(page) = self.instead_of(index, &found.representative, found.id) {
+            if let Some(page) = self.instead_of(index, &found.representative, found.id, basis) {
                 found.representative = page;
             }
+        }
+    }
+
+    /// Says whether the text is identical or near to texts of the inbox, besides those of the head.
+    fn settle(
+        &self,
+        index: &Index,
+        text: &Text,
+        answer: &mut Answer,
+        basis: &mut Basis,
+    ) -> Result<()> {
+        let content = text.visit.content;
+        // Pages of the head that had the text may have left.
+        if let Some(left) = self.left.get(&content) {
+            basis.depends_on(left.after);
         }
         match self.contents.get(&content) {
             Some(same) if answer.verdict != Found::Identical => {
                 answer.verdict = Found::Identical;
                 (answer.similarity, answer.reason) = (Some(1.0), None);
                 answer.cluster = Some(same.cluster.clone());
-                answer.representative = Some(self.representative(index, same));
+                answer.representative = Some(self.representative(index, same, basis));
                 answer.cluster_pages = None;
-                (answer.pages, answer.urls) = (same.docs.len() as u64, vec![same.url.clone()]);
+                (answer.pages, answer.urls) = (same.pages, vec![same.url.clone()]);
                 if text.says_little {
                     answer.stays_apart();
                 }
-                (is_touched, after) = (true, same.after);
+                basis.depends_on(same.after);
             }
             _ if answer.verdict == Found::Identical => {
-                is_touched |= self.touched.contains(&index.component(content));
+                basis.is_touched |= self.touched.contains(&index.component(content));
                 let named = answer.representative.as_ref();
-                let other = named.and_then(|named| self.instead_of(index, named, content));
-                answer.representative = other.or(answer.representative);
+                let other = named.and_then(|named| self.instead_of(index, named, content, basis));
+                answer.representative = other.or(answer.representative.take());
             }
             _ => {
                 if let Some(evidence) = text.evidence.as_ref().filter(|_| !text.says_little) {
-                    let compared = self.compare(index, evidence, &mut answer)?;
-                    is_touched |= compared.is_some();
-                    after = after.max(compared.unwrap_or(0));
+                    self.compare(index, evidence, answer, basis)?;
                 }
-                is_touched |= answer
+                basis.is_touched |= answer
                     .matches
                     .iter()
                     .any(|found| self.touched.contains(&index.component(found.id)));
-                is_touched |= answer.near.iter().any(|near| self.nearby.has_near(*near));
+                basis.is_touched |= answer.near.iter().any(|near| self.nearby.has_near(*near));
                 answer.settle(&self.clusters);
             }
         }
-        // The next epoch sees what the inbox has, and lacks the pages that left.
+        Ok(())
+    }
+
+    /// Says whether a page stays that has the text, or one near it: the next epoch sees the pages
+    /// that the inbox has, and lacks those that left.
+    fn outlive(&self, index: &Index, content: Id, answer: &mut Answer, basis: &mut Basis) {
         let contents: Vec<Id> = match answer.verdict {
             Found::Identical => vec![content],
             _ => answer.matches.iter().map(|found| found.id).collect(),
         };
-        if contents.iter().any(|id| self.contents.contains_key(id)) {
-            answer.outlives = false;
+        let in_inbox = contents.iter().filter_map(|id| Some(self.contents.get(id)?.after)).min();
+        if let Some(after) = in_inbox {
+            if std::mem::take(&mut answer.outlives) {
+                basis.depends_on(after);
+            }
         } else if !answer.outlives && contents.iter().any(|id| self.left.contains_key(id)) {
             let none = BTreeSet::new();
-            let left = |id: &Id| self.left.get(id).unwrap_or(&none);
+            let left = |id: &Id| self.left.get(id).map_or(&none, |left| &left.docs);
             answer.outlives = contents.iter().all(|id| index.expires(*id, left(id)));
-            let told = answer.because.contains(&because::EXPIRES);
-            answer.because.extend((answer.outlives && !told).then_some(because::EXPIRES));
+            if answer.outlives {
+                contents.iter().for_each(|id| basis.depends_on(self.left_after(*id)));
+                answer.add(because::EXPIRES);
+            }
         }
-        if let Some(page) = self.pages.get(&text.visit.doc).filter(|_| text.url.is_some()) {
-            // Whether the record is inserted depends on what its page has now.
-            (is_touched, after) = (true, after.max(page.after));
-            let replaces =
-                page.text.visit.content != content && !answer.because.contains(&because::REPLACES);
-            answer.because.extend(replaces.then_some(because::REPLACES));
-        }
-        answer.because.extend(is_touched.then_some(because::INBOX));
-        answer.provisional = !answer.because.is_empty();
-        Ok((answer, after))
     }
 
-    /// Compares a text with contents of the inbox. None if there is none to compare it with; else
-    /// how many of the appended records must be durable for those that are accepted.
+    /// Says what the inbox knows of the URL of a record: whether the record holds, and whether it
+    /// gives the page another text, depends on that.
+    fn hold(&self, index: &Index, visit: &Visit, answer: &mut Answer, basis: &mut Basis) {
+        if !self.holds(index, visit) {
+            answer.add(because::OUTDATED);
+        }
+        if let Some(page) = self.pages.get(&visit.doc) {
+            basis.depends_on(page.after);
+            if page.text.visit.content != visit.content {
+                answer.add(because::REPLACES);
+            }
+        }
+    }
+
+    /// Compares a text with contents of the inbox.
     fn compare(
         &self,
         index: &Index,
         evidence: &EvidenceRow,
         answer: &mut Answer,
-    ) -> Result<Option<u64>> {
+        basis: &mut Basis,
+    ) -> Result<()> {
         let proposed = self.nearby.proposed(evidence);
         if proposed.contents.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
-        let (mut after, own) = (0, unpacked(evidence));
+        basis.is_touched = true;
+        let own = unpacked(evidence);
         let own = Repeated::new(known(evidence, &own)?);
         for (id, proposals) in proposed.contents {
             let Some(content) = self.contents.get(&id) else { continue };
@@ -247,12 +335,12 @@ impl Overlay {
             if !verdict.accepted {
                 continue;
             }
-            after = after.max(content.after);
+            basis.depends_on(content.after);
             answer.matches.push(Match {
                 content: id.to_string(),
                 id,
                 url: content.url.clone(),
-                pages: content.docs.len() as u64,
+                pages: content.pages,
                 signature: pairs::names(proposals),
                 distance,
                 similarity: share(verdict.similarity),
@@ -260,11 +348,11 @@ impl Overlay {
                 reason: Reason::name(verdict.reason as u8),
                 cluster: content.cluster.clone(),
                 cluster_pages: 1,
-                representative: self.representative(index, content),
+                representative: self.representative(index, content, basis),
                 representative_doc: Id::NONE,
             });
         }
-        Ok(Some(after))
+        Ok(())
     }
 
     /// Whether a record would hold for its URL: it is not older than what is known of it, or has no
@@ -296,24 +384,46 @@ impl Overlay {
 
     /// The URL of the page that represents a content of the inbox: one of its own, if that which
     /// did so is gone or has another text.
-    fn representative(&self, index: &Index, content: &Content) -> String {
+    fn representative(&self, index: &Index, content: &Content, basis: &mut Basis) -> String {
         let (url, had) = &content.representative;
-        let is_there = self.content_of(index, Id::of(url.as_bytes())) == Some(*had);
+        let doc = Id::of(url.as_bytes());
+        if let Some(page) = self.pages.get(&doc) {
+            basis.depends_on(page.after);
+        }
+        let is_there = self.content_of(index, doc) == Some(*had);
         if is_there { url } else { &content.url }.clone()
     }
 
     /// The URL of a page that has `content`, if the page of the head at `url`, which represents it,
     /// is gone or has another text.
-    fn instead_of(&self, index: &Index, url: &str, content: Id) -> Option<String> {
+    fn instead_of(
+        &self,
+        index: &Index,
+        url: &str,
+        content: Id,
+        basis: &mut Basis,
+    ) -> Option<String> {
         let doc = Id::of(url.as_bytes());
-        if !self.pages.contains_key(&doc)
-            || self.content_of(index, doc) == index.page(doc).map(|page| page.content)
-        {
+        let page = self.pages.get(&doc)?;
+        if self.content_of(index, doc) == index.page(doc).map(|page| page.content) {
             return None;
         }
+        basis.depends_on(page.after);
         let none = BTreeSet::new();
-        let of_head = index.best_page(content, self.left.get(&content).unwrap_or(&none));
-        of_head.or_else(|| self.contents.get(&content).map(|content| content.url.clone()))
+        let left = self.left.get(&content);
+        basis.depends_on(left.map_or(0, |left| left.after));
+        let of_head = index.best_page(content, left.map_or(&none, |left| &left.docs));
+        of_head.or_else(|| {
+            let content = self.contents.get(&content)?;
+            basis.depends_on(content.after);
+            Some(content.url.clone())
+        })
+    }
+
+    /// How many of the appended records must be durable for it to be sure that pages of the head
+    /// do not have a content any more.
+    fn left_after(&self, content: Id) -> u64 {
+        self.left.get(&content).map_or(0, |left| left.after)
     }
 
     /// Applies a record, about which `answer` was given.
@@ -326,6 +436,10 @@ impl Overlay {
         }
         if let Some(before) = self.pages.insert(visit.doc, entry.clone()) {
             self.take(&before);
+            let had = &before.text.visit;
+            if had.kind == PAGE && (visit.kind, visit.content) != (PAGE, had.content) {
+                self.taken_after = self.taken_after.max(entry.after);
+            }
         }
         let is_page = visit.kind == PAGE;
         if let Some(old) =
@@ -333,9 +447,14 @@ impl Overlay {
         {
             self.touched.insert(index.component(old));
             let left = self.left.entry(old).or_default();
+            left.after = left.after.max(entry.after);
             match is_page && visit.content == old {
-                true => left.remove(&visit.doc),
-                false => left.insert(visit.doc),
+                true => left.docs.remove(&visit.doc),
+                false => {
+                    let is_new = left.docs.insert(visit.doc);
+                    self.bytes += if is_new { LEFT_BYTES } else { 0 };
+                    is_new
+                }
             };
         }
         if !is_page || visit.content.is_none() {
@@ -348,19 +467,20 @@ impl Overlay {
         let representative = answer.representative.clone().unwrap_or_else(|| url.clone());
         let had = self.content_of(index, Id::of(representative.as_bytes()));
         let content = self.contents.entry(visit.content).or_insert_with(|| Content {
-            docs: BTreeSet::new(),
+            pages: 0,
             cluster: answer.cluster.clone().unwrap_or_else(|| visit.doc.to_string()),
             representative: (representative, had.unwrap_or(Id::NONE)),
             url,
             after: entry.after,
             signed: None,
         });
-        content.docs.insert(visit.doc);
+        content.pages += u64::from(self.docs.insert((visit.content, visit.doc)));
         // A text that is gathered on one page may be the main text of another.
         let is_compared = content.signed.is_none() && !entry.text.says_little;
         if let Some(evidence) = entry.text.evidence.as_ref().filter(|_| is_compared) {
             content.signed = Some(entry.clone());
             self.nearby.add(evidence);
+            self.bytes += self.nearby.bytes(evidence);
         }
     }
 
@@ -371,8 +491,9 @@ impl Overlay {
         else {
             return;
         };
-        content.docs.remove(&visit.doc);
-        if let Some(other) = content.docs.first() {
+        content.pages -= u64::from(self.docs.remove(&(visit.content, visit.doc)));
+        let mut docs = self.docs.range((visit.content, Id::NONE)..=(visit.content, Id::MAX));
+        if let Some((_, other)) = docs.next() {
             let url = self.pages.get(other).map_or_else(String::new, |entry| entry.url());
             if content.representative.0 == content.url {
                 content.representative = (url.clone(), visit.content);
@@ -382,6 +503,7 @@ impl Overlay {
         }
         if let Some(evidence) = content.evidence() {
             self.nearby.remove(evidence);
+            self.bytes -= self.nearby.bytes(evidence);
         }
         self.contents.remove(&visit.content);
     }

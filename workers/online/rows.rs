@@ -82,7 +82,7 @@ impl Rows {
             Says::Removed => (&self.fields.deleted, json!(true)),
         };
         let mut fields = BTreeMap::from([(name, json!(url)), (field.as_str(), value)]);
-        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(date))));
+        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(told(date)))));
         self.parse(&serde_json::to_vec(&fields).unwrap_or_default())
     }
 
@@ -115,6 +115,12 @@ impl Rows {
             item => Err(item),
         }
     }
+}
+
+/// A date as a run reads it. As a number of few digits it would be read as a day: 20200918 is one
+/// in 2020, and also a second in 1970.
+fn told(date: i64) -> String {
+    jiff::Timestamp::from_second(date).map_or_else(|_| date.to_string(), |date| date.to_string())
 }
 
 fn no_object() -> Item {
@@ -194,6 +200,20 @@ mod tests {
             let rows = rows(&format!(", \"limits\": {{\"line_bytes_max\": {most}}}"));
             let row = rows.parse(sent).expect("a row");
             assert_eq!(rows.line(&row, 1_700_000_000).is_ok(), is_taken, "{most}");
+        }
+    }
+
+    /// The date of a row that is made was a bare number, and a run read 20200918 as a day in 2020.
+    #[test]
+    fn dates_are_read_as_they_were() {
+        let rows = rows("");
+        let read = |date| {
+            let made = rows.made("http://a/", Some(date), Says::Removed).expect("a row");
+            let line = rows.line(&made, 1_700_000_000).expect("a line");
+            rows.record(&line).expect("a record").date
+        };
+        for date in [0, -1, 1980, 202_009, 20_200_918, 1_700_000_000] {
+            assert_eq!(read(date), Some(date));
         }
     }
 

@@ -1,6 +1,6 @@
 //! One input file: its path, its size and times, and the digest of its bytes.
 
-pub use crate::plan::listing::{Listing, find, list, none_found};
+pub use crate::plan::listing::{Listing, find, list, none_found, warnings};
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest;

@@ -6,6 +6,7 @@
 //! crawler renames its files when they are complete.
 
 use crate::error::{Error, Kind, Result};
+use crate::job::Job;
 use crate::job::pattern::{literal, shown};
 use glob::{MatchOptions, Pattern};
 use serde::Serialize;
@@ -25,6 +26,8 @@ pub struct Listing {
     pub files: Vec<PathBuf>,
     /// What else is in the folders.
     pub left_out: LeftOut,
+    /// The patterns and folders that name no file.
+    pub without_file: Vec<PathBuf>,
 }
 
 /// How many entries of folders were left out, by reason.
@@ -65,6 +68,7 @@ impl fmt::Display for LeftOut {
 pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
     let mut found = Listing::default();
     for pattern in patterns {
+        let before = found.files.len();
         let path = if is_there(pattern)? { Some(pattern.clone()) } else { literal(pattern) };
         match path {
             Some(path) if is_there(&path)? => collect(&path, 0, true, &mut found)?,
@@ -79,6 +83,9 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
                     if error.kind() == Kind::Config { named(pattern, error) } else { error }
                 })?;
             }
+        }
+        if found.files.len() == before {
+            found.without_file.push(pattern.clone());
         }
     }
     let files = &mut found.files;
@@ -107,6 +114,18 @@ fn is_there(path: &Path) -> Result<bool> {
 /// The files that `patterns` name, see [`list`].
 pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
     list(patterns).map(|found| found.files)
+}
+
+/// The line that warns of each input of `job` that names no file, as a name with a mistake does. It
+/// is no error: a store has what it has read, and its files may be gone. A server will fill its
+/// inbox.
+pub fn warnings(job: &Job, listing: &Listing) -> Vec<String> {
+    let inbox = job.serve.inbox.as_deref();
+    let is_inbox = |pattern: &Path| inbox.is_some_and(|inbox| pattern.starts_with(inbox));
+    let named = listing.without_file.iter().filter(|pattern| !is_inbox(pattern));
+    let line =
+        |pattern: &PathBuf| format!("{}: no file matches, named in [read] inputs", shown(pattern));
+    named.map(line).collect()
 }
 
 /// The error that `patterns` name no file.

@@ -3,12 +3,14 @@
 //!
 //! Archives keep bodies that were already decoded, while the headers still name the encoding. So
 //! each encoding is tried; where it does not fit, the body is kept as it is and counted under
-//! `raw_body`. A body that was cut off is decoded as far as it goes. A decoded body keeps to the
-//! caller's limit; a body without an encoding was bounded by the caller as part of its record.
+//! `raw_body`. A body that was cut off is decoded as far as it goes, and counted under `cut_body`.
+//! A decoded body keeps to the caller's limit; a body without an encoding was bounded by the caller
+//! as part of its record.
 
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes, url};
 use super::zstd_stream::WINDOW_LOG_MAX;
+use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
@@ -75,9 +77,37 @@ pub fn body(
     if !is_page(&kind) {
         return Err(Item::Skip("not_text"));
     }
-    let body = unchunked(&headers, body, notes);
-    let body = decoded(&headers, body, bytes_max, notes)?;
+    let mut found = Found { notes, is_cut: false, is_raw: false };
+    let served = body.len();
+    let body = unchunked(&headers, body, &mut found);
+    let body = decoded(&headers, body, bytes_max, &mut found)?;
+    if found.is_cut || !found.is_raw && is_shorter(&headers, served) {
+        found.notes.add("cut_body");
+    }
     page(&kind, charset, body).ok_or(Item::Skip("not_text"))
+}
+
+/// What was found while a body was decoded.
+struct Found<'a> {
+    notes: &'a mut Notes,
+    /// An encoding does not come to its end: what is behind the cut or the damage is lost.
+    is_cut: bool,
+    /// The body does not have an encoding that its header names.
+    is_raw: bool,
+}
+
+impl Found<'_> {
+    fn raw(&mut self) {
+        self.is_raw = true;
+        self.notes.add("raw_body");
+    }
+}
+
+/// Whether a body of so many bytes is shorter than its header says. That length does not count
+/// beside a transfer encoding (RFC 9112, 6.3), and says nothing of a body that was decoded before.
+fn is_shorter(headers: &Headers<'_>, bytes: usize) -> bool {
+    let length = headers.text("Content-Length").and_then(|length| length.parse::<u64>().ok());
+    headers.get("Transfer-Encoding").is_none() && length.is_some_and(|n| n > bytes as u64)
 }
 
 /// The body of a page of this media type; none if that is neither HTML nor plain text.
@@ -119,7 +149,7 @@ fn parse(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     Some((status, head, body))
 }
 
-fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], notes: &mut Notes) -> Cow<'a, [u8]> {
+fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], found: &mut Found<'_>) -> Cow<'a, [u8]> {
     let chunked = headers
         .text("Transfer-Encoding")
         .is_some_and(|t| t.to_ascii_lowercase().contains("chunked"));
@@ -127,18 +157,22 @@ fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], notes: &mut Notes) -> Co
         return body.into();
     }
     match chunks(body) {
-        Some(joined) => joined.into(),
+        Some((joined, is_cut)) => {
+            found.is_cut |= is_cut;
+            joined.into()
+        }
         None => {
-            notes.add("raw_body");
+            found.raw();
             body.into()
         }
     }
 }
 
-/// Joins the chunks of `body`; none if it is not chunked. A body that ends early is joined as far
-/// as it goes.
-fn chunks(mut body: &[u8]) -> Option<Vec<u8>> {
+/// Joins the chunks of `body`; none if it is not chunked. A body that ends early, before its last
+/// chunk of no bytes, is joined as far as it goes, and called cut.
+fn chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = Vec::with_capacity(body.len());
+    let mut is_cut = true;
     while !body.is_empty() {
         let line = body.split(|&b| b == b'\n').next()?;
         let size = line.split(|&b| b == b';').next()?.trim_ascii();
@@ -150,6 +184,7 @@ fn chunks(mut body: &[u8]) -> Option<Vec<u8>> {
         let size = if digits.is_empty() { 0 } else { usize::from_str_radix(digits, 16).ok()? };
         body = body.get(line.len() + 1..).unwrap_or_default();
         if size == 0 {
+            is_cut = false;
             break;
         }
         let (chunk, rest) = body.split_at(size.min(body.len()));
@@ -159,14 +194,14 @@ fn chunks(mut body: &[u8]) -> Option<Vec<u8>> {
             return None;
         }
     }
-    Some(joined)
+    Some((joined, is_cut))
 }
 
 fn decoded<'a>(
     headers: &Headers<'_>,
     mut body: Cow<'a, [u8]>,
     bytes_max: usize,
-    notes: &mut Notes,
+    found: &mut Found<'_>,
 ) -> Result<Cow<'a, [u8]>, Item> {
     let names = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
     let names: Vec<&str> =
@@ -176,15 +211,12 @@ fn decoded<'a>(
     }
     for name in names.into_iter().rev() {
         let bytes = body.as_ref();
-        let found = match name {
+        let inner = match name {
             _ if bytes.is_empty() => continue,
-            "gzip" | "x-gzip" => {
-                bounded(bytes, flate2::bufread::MultiGzDecoder::new(bytes), bytes_max)?
-            }
-            "deflate" => match bounded(bytes, flate2::bufread::ZlibDecoder::new(bytes), bytes_max)?
-            {
-                None => bounded(bytes, flate2::bufread::DeflateDecoder::new(bytes), bytes_max)?,
-                found => found,
+            "gzip" | "x-gzip" => bounded(bytes, Members(GzDecoder::new(bytes)), bytes_max)?,
+            "deflate" => match bounded(bytes, ZlibDecoder::new(bytes), bytes_max)? {
+                None => bounded(bytes, DeflateDecoder::new(bytes), bytes_max)?,
+                inner => inner,
             },
             "br" => bounded(bytes, brotli_decompressor::Decompressor::new(bytes, 4096), bytes_max)?,
             "zstd" => match zstd_decoder(bytes) {
@@ -193,9 +225,12 @@ fn decoded<'a>(
             },
             _ => continue,
         };
-        match found {
-            Some(found) => body = found.into(),
-            None => notes.add("raw_body"),
+        match inner {
+            Some((inner, is_cut)) => {
+                found.is_cut |= is_cut;
+                body = inner.into();
+            }
+            None => found.raw(),
         }
     }
     Ok(body)
@@ -207,16 +242,36 @@ fn zstd_decoder(bytes: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static,
     Ok(decoder)
 }
 
+/// The members of a gzip body. What follows them and is none is passed by: it is no part of the
+/// page, and no sign that something is missing.
+struct Members<'a>(GzDecoder<&'a [u8]>);
+
+impl Read for Members<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let bytes = self.0.read(into)?;
+            let rest: &[u8] = self.0.get_ref();
+            if bytes > 0 || into.is_empty() || !rest.starts_with(b"\x1f\x8b") {
+                return Ok(bytes);
+            }
+            self.0 = GzDecoder::new(rest);
+        }
+    }
+}
+
+/// What a body decodes to, and whether its encoding is cut; none if it does not have the encoding.
+type Decoded = Result<Option<(Vec<u8>, bool)>, Item>;
+
 /// Everything that `decoder` decodes, up to `bytes_max`.
 ///
 /// If it fails before its end, what it decoded so far is kept, unless `encoded` is text: such a
 /// body was decoded before and may start like its encoding by chance.
-fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Result<Option<Vec<u8>>, Item> {
+fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Decoded {
     let mut decoder = io::BufReader::with_capacity(32 << 10, decoder);
     let mut all = Vec::new();
     loop {
         match decoder.fill_buf() {
-            Ok([]) => return Ok(Some(all)),
+            Ok([]) => return Ok(Some((all, false))),
             Ok(more) if all.len() + more.len() > bytes_max => {
                 return Err(Item::reject(
                     "too_long",
@@ -229,7 +284,8 @@ fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Result<Optio
                 decoder.consume(used);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => return Ok((!all.is_empty() && !looks_like_text(encoded)).then_some(all)),
+            Err(_) if all.is_empty() || looks_like_text(encoded) => return Ok(None),
+            Err(_) => return Ok(Some((all, true))),
         }
     }
 }
@@ -251,6 +307,12 @@ mod tests {
         let mut notes = Notes::default();
         let body = body(response, None, 1000, &mut notes);
         (body, notes.iter().map(|(_, count)| count).sum())
+    }
+
+    fn noted(response: &[u8]) -> Vec<&'static str> {
+        let mut notes = Notes::default();
+        let _ = body(response, None, 1000, &mut notes);
+        notes.iter().map(|(word, _)| word).collect()
     }
 
     fn html(bytes: &[u8]) -> Result<Body, Item> {
@@ -316,8 +378,6 @@ mod tests {
             ("3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "abcde"),
             ("0003;x=y\r\nabc\r\n2  \r\nde\r\n0000000000000000000\r\nTrailer: 1\r\n\r\n", "abcde"),
             ("3\nabc\n2\nde\n0\n\n", "abcde"),
-            ("3\r\nabc\r\nff\r\nde", "abcde"),
-            ("3\r\nabc\r\n", "abc"),
             ("0\r\n\r\n", ""),
         ] {
             assert_eq!(
@@ -325,6 +385,11 @@ mod tests {
                 (html(want.as_bytes()), 0),
                 "{body:?}"
             );
+        }
+        for (body, want) in [("3\r\nabc\r\nff\r\nde", "abcde"), ("3\r\nabc\r\n", "abc")] {
+            let cut = response("200 OK", &fields, body.as_bytes());
+            assert_eq!(of(&cut).0, html(want.as_bytes()), "{body:?}");
+            assert_eq!(noted(&cut), ["cut_body"], "{body:?}");
         }
     }
 
@@ -350,8 +415,7 @@ mod tests {
         );
     }
 
-    /// Every encoding is undone, several of them in turn, and a body that was cut off as far as it
-    /// goes.
+    /// Every encoding is undone, several of them in turn.
     #[test]
     fn encodings() {
         let text = b"<p>The same text, the same text, the same text.</p>";
@@ -376,15 +440,53 @@ mod tests {
             let fields = format!("{HTML}Content-Encoding: {name}\r\n");
             assert_eq!(of(&response("200 OK", &fields, &body)), (html(want), 0), "{name}");
         }
-        let cut = gzip(text);
-        let (Ok(Body::Html { bytes, .. }), 0) = of(&response(
-            "200 OK",
-            &format!("{HTML}Content-Encoding: gzip\r\n"),
-            &cut[..cut.len() - 9],
-        )) else {
-            panic!()
+    }
+
+    /// A body that was cut off was taken for a whole one, without a word. It still is the page as
+    /// far as it goes, in every encoding, and is counted. What is whole is not counted, with
+    /// anything behind it and whatever its header says of a body that was decoded before.
+    #[test]
+    fn cut_bodies_are_noted() {
+        let text: Vec<u8> =
+            (0..400u32).flat_map(|n| format!("{} ", n * n * 31).into_bytes()).collect();
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(&text).unwrap();
+        let zlib = zlib.finish().unwrap();
+        let zstandard = zstd::encode_all(&text[..], 1).unwrap();
+        // Uncompressed meta-blocks of four bytes, the empty last one cut off.
+        let brotli = b"\x8b\x01\x80web!".to_vec();
+        let raw = zlib[2..zlib.len() - 4].to_vec();
+        let of_max = |name: &str, more: &str, body: &[u8]| {
+            let mut notes = Notes::default();
+            let fields = format!("{HTML}Content-Encoding: {name}\r\n{more}");
+            let found = super::body(&response("200 OK", &fields, body), None, 10_000, &mut notes);
+            let Ok(Body::Html { bytes, .. }) = found else { panic!("{name}: {found:?}") };
+            (bytes, notes.iter().map(|(word, _)| word).collect::<Vec<_>>())
         };
-        assert!(!bytes.is_empty() && text.starts_with(&bytes));
+        for (name, whole) in
+            [("gzip", gzip(&text)), ("deflate", zlib), ("deflate", raw), ("zstd", zstandard)]
+        {
+            assert_eq!(of_max(name, "", &whole), (text.clone(), vec![]), "{name}");
+            for less in [1, 9, whole.len() / 2] {
+                let (bytes, notes) = of_max(name, "", &whole[..whole.len() - less]);
+                // A small frame of zstd has one block, and of a part of it nothing is decoded.
+                if name != "zstd" {
+                    assert!(!bytes.is_empty() && text.starts_with(&bytes), "{name} {less}");
+                    assert_eq!(notes, ["cut_body"], "{name} {less}");
+                }
+            }
+        }
+        assert_eq!(of_max("br", "", &brotli), (b"web!".to_vec(), vec!["cut_body"]));
+        let two = [gzip(&text), gzip(&text)].concat();
+        assert_eq!(of_max("gzip", "", &two), (text.repeat(2), vec![]));
+        assert_eq!(of_max("gzip", "", &two[..two.len() - 20]).1, ["cut_body"]);
+        for junk in [&b"\r\n"[..], b"\0\0\0\0\0\0\0\0\0\0\0\0"] {
+            let whole = [&gzip(&text)[..], junk].concat();
+            assert_eq!(of_max("gzip", "", &whole), (text.clone(), vec![]), "{junk:?}");
+        }
+        assert_eq!(of_max("identity", "Content-Length: 5\r\n", b"abcd").1, ["cut_body"]);
+        assert_eq!(of_max("identity", "Content-Length: 4\r\n", b"abcd").1, Vec::<&str>::new());
+        assert_eq!(of_max("gzip", "Content-Length: 99\r\n", b"<p>decoded").1, ["raw_body"]);
     }
 
     /// A small body that decodes to a huge one is rejected at the limit, and the number of
@@ -425,7 +527,7 @@ mod tests {
                 body.extend_from_slice(b"\r\n");
             }
             body.extend_from_slice(b"0\r\n\r\n");
-            prop_assert_eq!(chunks(&body), Some(parts.concat()));
+            prop_assert_eq!(chunks(&body), Some((parts.concat(), false)));
         }
     }
 }

@@ -55,7 +55,13 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
         Err(_) if line == b"{" => reject("bad_json", &PRINTED),
         Err(Failed { error, duplicate: true }) => reject("duplicate_field", &words(&error)),
-        Err(Failed { error, .. }) => reject(word(&error), &words(&error)),
+        Err(Failed { error, .. }) => match python_number(line, error.column()) {
+            Some(number) => reject(
+                "bad_json",
+                &format_args!("{number} is no JSON, at byte {}; write null", error.column()),
+            ),
+            None => reject(word(&error), &words(&error)),
+        },
     }
 }
 
@@ -147,6 +153,14 @@ pub const PRINTED: &str = "an object over several lines; one object a line is wa
 
 /// What a line is that goes on behind its object.
 pub const SEVERAL: &str = "more behind the first object; one object a line is wanted";
+
+/// The number at a byte of `line`, counted from 1, that Python's `json` writes and JSON does not
+/// have.
+fn python_number(line: &[u8], byte: usize) -> Option<&'static str> {
+    let rest = line.get(byte.checked_sub(1)?..)?;
+    let rest = rest.strip_prefix(b"-").unwrap_or(rest);
+    ["NaN", "Infinity"].into_iter().find(|number| rest.starts_with(number.as_bytes()))
+}
 
 /// What is wrong, in words that need no knowledge of the parser, and at which byte of the line.
 fn words(error: &serde_json::Error) -> String {
@@ -440,6 +454,11 @@ mod tests {
             ("\"abc\"", "no JSON object"),
             ("7", "no JSON object"),
             ("none", "no JSON at byte 2"),
+            ("{\"url\":\"a\",\"x\":NaN}", "NaN is no JSON, at byte 16; write null"),
+            ("{\"url\":[1,NaN]}", "NaN is no JSON"),
+            ("{\"x\":Infinity}", "Infinity is no JSON"),
+            ("{\"x\":-Infinity}", "Infinity is no JSON"),
+            ("{\"x\":-NaN}", "NaN is no JSON"),
             ("{\"url\":\"a\"}{\"url\":\"b\"}", SEVERAL),
             ("{\"url\":\"a\",", "the line ends within its object"),
             ("{url:1}", "a name without quotes at byte 2"),
@@ -578,7 +597,10 @@ mod tests {
             detail(r#"{"text":"t","id":7,"metadata":{}}"#),
             "no_url: no `url`; it has id, metadata, text"
         );
-        assert_eq!(detail(r#"{"url":"a","body":"t"}"#), "no_text: a; it has body, url");
+        assert_eq!(
+            detail(r#"{"url":"a","body":"t"}"#),
+            "no_text: no `text` and no `html`: a; it has body, url"
+        );
         assert!(detail(r#"[{"url":"a","text":"t"}]"#).starts_with("bad_json: a JSON array; "));
         assert!(detail("[").contains("jq -c '.[]'") && detail("{").contains("jq -c ."));
     }

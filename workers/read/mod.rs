@@ -300,8 +300,9 @@ pub const BAD_FILE: &str = "bad_file";
 /// What is wrong with the file of `split`, without its path.
 fn why(split: &Split, error: &Error) -> String {
     let line = error.to_string();
-    let path = format!("{}: ", split.path.display());
-    line.strip_prefix(&path).map_or(line.clone(), str::to_owned)
+    let rest = line.strip_prefix(&*split.path.to_string_lossy());
+    let rest = rest.and_then(|rest| rest.strip_prefix(": ").or_else(|| rest.strip_prefix(' ')));
+    rest.map_or(line.clone(), str::to_owned)
 }
 
 /// What the reader says of a file that it refuses as a whole; none if it reads the file. Errors

@@ -41,9 +41,9 @@ impl<'a> FieldRow<'a> {
         FieldRow { values, wanted }
     }
 
-    /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`, and
-    /// `bad_field` where the type of a value does not fit its field. Calls `note` with a word for
-    /// each name that is not the job's, and with `bad_score` for a score that is no number.
+    /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`,
+    /// `bad_utf8`, and `bad_field` where the type of a value does not fit its field. Calls `note`
+    /// with a word for each name that is not the job's, and with `bad_score` for a score that is no number.
     pub fn item(mut self, place: u64, mut note: impl FnMut(&'static str)) -> Item {
         let taken = self.wanted.names.iter().zip(&self.values).filter(|(_, value)| value.is_some());
         taken.filter_map(|(name, _)| name.note).for_each(&mut note);
@@ -93,7 +93,11 @@ impl<'a> FieldRow<'a> {
             Ok(Some(body)) => {
                 Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
             }
-            Ok(None) => Err(Item::reject("no_text", &*url).about(&url)),
+            Ok(None) => {
+                let [(_, text), (_, html)] = [Use::Text, Use::Html].map(|is_for| self.take(is_for));
+                let detail = format!("no `{text}` and no `{html}`: {url}");
+                Err(Item::reject("no_text", detail).about(&url))
+            }
             Err(item) => Err(item.about(&url)),
         }
     }
@@ -103,12 +107,12 @@ impl<'a> FieldRow<'a> {
         let deleted = match self.take(Use::Deleted) {
             (Value::Null | Value::Bool(false) | Value::Integer(0), _) => false,
             (Value::Bool(true) | Value::Integer(1), _) => true,
-            (_, name) => return Err(bad_field(name)),
+            (value, name) => return Err(unfit(&value, name)),
         };
         let removed = match self.take(Use::Op) {
             (Value::Null, _) => false,
             (Value::Text(op), _) => op == "remove",
-            (_, name) => return Err(bad_field(name)),
+            (value, name) => return Err(unfit(&value, name)),
         };
         if deleted || removed {
             return Ok(Some(Body::Removed));
@@ -116,7 +120,7 @@ impl<'a> FieldRow<'a> {
         match self.take(Use::Text) {
             (Value::Null, _) => {}
             (Value::Text(text), _) => return Ok(Some(Body::Text(used_text(text)))),
-            (_, name) => return Err(bad_field(name)),
+            (value, name) => return Err(unfit(&value, name)),
         }
         // A charset that the page names is that of its former bytes, not of this text.
         match self.take(Use::Html) {
@@ -125,7 +129,7 @@ impl<'a> FieldRow<'a> {
                 bytes: html.into_owned().into_bytes(),
                 charset: Some("utf-8".into()),
             })),
-            (_, name) => Err(bad_field(name)),
+            (value, name) => Err(unfit(&value, name)),
         }
     }
 
@@ -154,6 +158,7 @@ impl<'a> FieldRow<'a> {
                     };
                     return Err(Item::reject(missing, why));
                 }
+                (value @ Value::Bytes, name) => return Err(unfit(&value, name)),
                 (_, name) => {
                     let why = format!("`{name}` is no text and no whole number of 64 bits");
                     return Err(Item::reject("bad_field", why));
@@ -164,8 +169,12 @@ impl<'a> FieldRow<'a> {
     }
 }
 
-fn bad_field(field: &str) -> Item {
-    Item::reject("bad_field", format!("`{field}` has a value of another type"))
+/// The reject for a `value` that `field` cannot have.
+fn unfit(value: &Value<'_>, field: &str) -> Item {
+    match value {
+        Value::Bytes => Item::reject("bad_utf8", format!("`{field}` is no UTF-8")),
+        _ => Item::reject("bad_field", format!("`{field}` has a value of another type")),
+    }
 }
 
 #[cfg(test)]

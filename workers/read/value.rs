@@ -20,6 +20,8 @@ pub enum Value<'a> {
     Seconds(i64),
     /// A text.
     Text(Cow<'a, str>),
-    /// Nothing that a field can use: a list, an object, bytes that are not text.
+    /// Bytes that are no UTF-8. A line of JSON with such bytes has no values at all.
+    Bytes,
+    /// Nothing that a field can use: a list or an object.
     Other,
 }

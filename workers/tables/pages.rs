@@ -36,6 +36,11 @@ impl PageColumns {
         let places = self.source.values().iter().zip(self.host.values());
         places.zip(self.diff.values()).map(|((source, host), diff)| (*source, *host, *diff))
     }
+
+    /// The input and the diff of each row.
+    pub fn inputs(&self) -> impl Iterator<Item = (u64, i8)> + '_ {
+        self.input.values().iter().zip(self.diff.values()).map(|(input, diff)| (*input, *diff))
+    }
 }
 
 /// Whether `page` was last seen too long ago.

@@ -3,6 +3,7 @@
 //! Memory grows with the number of hosts and of pairs of hosts, both bounded, and with nothing
 //! else.
 
+use crate::ask::history::of_commit;
 use crate::ask::index::Index;
 use crate::ask::report::bars::Bars;
 use crate::ask::report::clusters::Clusters;
@@ -202,7 +203,7 @@ fn epochs(store: &Store) -> Result<Vec<Epoch>> {
     let versions = manifest::versions(store.root())?;
     let mut epochs = Vec::new();
     for version in &versions[versions.len().saturating_sub(COMMITS)..] {
-        let manifest = manifest::read(store.root(), *version)?.manifest;
+        let Some(manifest) = of_commit(store.root(), *version, Ok)? else { continue };
         let what = match manifest.op {
             Op::Merge => continue,
             Op::Epoch => "",

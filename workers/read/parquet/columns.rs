@@ -368,7 +368,7 @@ fn value(column: &dyn Array, at: usize) -> Value<'_> {
         Null => Value::Null,
         BinaryView => match std::str::from_utf8(column.as_binary_view().value(at)) {
             Ok(text) => Value::Text(Cow::Borrowed(text)),
-            Err(_) => Value::Other,
+            Err(_) => Value::Bytes,
         },
         Boolean => Value::Bool(column.as_boolean().value(at)),
         Int8 => Value::Integer(column.as_primitive::<Int8Type>().value(at).into()),

@@ -436,16 +436,17 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 /// A text that is not UTF-8, and one over the limit, cost only their row, although the column's
-/// type promises UTF-8.
+/// type promises UTF-8. It was told as a value of another type, with the advice to name another
+/// field.
 #[test]
 fn bad_texts() {
     let columns = vec![("url", texts(["a", "b", "c"])), ("text", texts(["one", "#two", "three"]))];
     let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
     let bytes = replaced(&file(columns, 10, properties), b"#two", b"\xfftwo");
-    assert_eq!(outcomes(&bytes), ["a text 3", "!bad_field", "c text 5"]);
+    assert_eq!(outcomes(&bytes), ["a text 3", "!bad_utf8", "c text 5"]);
     let mut options = Options::default();
     options.limits.record_bytes_max = 4;
-    assert_eq!(words(&read_all("x", &bytes, &options).0), ["a text 3", "!bad_field", "!too_long"]);
+    assert_eq!(words(&read_all("x", &bytes, &options).0), ["a text 3", "!bad_utf8", "!too_long"]);
 }
 
 /// Every codec and every encoding of texts that writers use reads the same, with any division into

@@ -1,0 +1,93 @@
+//! Says which answers the next epoch may contradict because pages expire.
+//!
+//! The next epoch removes pages that were not seen for long, unless it sees them. An answer that
+//! names a cluster depends on more of them than its representative: the page with the least DocId
+//! names the cluster; a text whose last page goes takes its pairs with it, so that a component may
+//! fall apart, and other texts may lead and represent what is left; a text that is left on pages
+//! that only gathered it is compared no more. So an answer is provisional if any page of its
+//! component expires. What is read is bounded: a larger component may have such a page, so answers
+//! about it are provisional. Only pages of an identical text that is compared with none are told
+//! apart: those that represent and name the cluster count, and whether one is left.
+
+use crate::ask::index::{Answer, Found, Index, because};
+use crate::document::Id;
+use crate::plan::time::now;
+use crate::store::manifest::Retention;
+use crate::tables::pages::has_expired;
+use std::collections::BTreeSet;
+
+/// The pages of a text that are looked at to find one that stays. Of a text with more it is not
+/// known that all expire.
+pub const STAYING_PAGES_MAX: usize = 1024;
+/// The pages of components that are looked at to find one that expires.
+pub const LAPSING_PAGES_MAX: usize = 256;
+
+impl Index {
+    /// Says whether pages that `answer` depends on expire with the next epoch. `contents` are the
+    /// texts that it is about.
+    pub(super) fn lapse(&self, contents: &[Id], answer: &mut Answer) {
+        let Some(retention) = self.retention().filter(|_| !contents.is_empty()) else { return };
+        let none = BTreeSet::new();
+        answer.outlives = contents.iter().all(|content| self.expires(*content, &none));
+        let is_alone = |content: &Id| self.tables.component(*content).is_none();
+        let may_change = match (answer.verdict, contents) {
+            // The answer names no cluster.
+            (Found::Identical, _) if answer.cluster.is_none() => false,
+            (Found::Identical, [content]) if is_alone(content) => {
+                let represents = self.tables.cluster_of(*content).representative_doc;
+                let names = self.tables.first_pages(*content, 1);
+                names.into_iter().chain([represents]).any(|doc| self.goes(doc, retention))
+            }
+            _ => self.may_lapse(contents, retention),
+        };
+        answer.because.extend((answer.outlives || may_change).then_some(because::EXPIRES));
+    }
+
+    /// Whether all pages of a content, besides those in `gone`, expire with the next epoch. Of very
+    /// many pages that is not known, and the answer is no.
+    pub fn expires(&self, content: Id, gone: &BTreeSet<Id>) -> bool {
+        let Some(retention) = self.retention() else { return false };
+        let docs_max = gone.len() + STAYING_PAGES_MAX;
+        let docs = self.tables.first_pages(content, docs_max + 1);
+        let is_whole = docs.len() <= docs_max;
+        let mut stay = docs.into_iter().filter(|doc| !gone.contains(doc));
+        is_whole && stay.all(|doc| self.goes(doc, retention))
+    }
+
+    /// Whether a page expires of the components of `contents`, or there are more pages than are
+    /// looked at.
+    fn may_lapse(&self, contents: &[Id], retention: Retention) -> bool {
+        let components: BTreeSet<Id> = contents.iter().map(|id| self.component(*id)).collect();
+        let mut pages_max = LAPSING_PAGES_MAX;
+        for component in components {
+            let members = self.tables.mapped.members.first(component, pages_max + 1);
+            let mut contents: Vec<Id> = members.into_iter().map(|row| row.content).collect();
+            if contents.is_empty() {
+                // A text without an accepted pair is a component of its own.
+                contents.push(component);
+            }
+            for content in contents {
+                let docs = self.tables.first_pages(content, pages_max + 1);
+                if docs.len() > pages_max || docs.iter().any(|doc| self.goes(*doc, retention)) {
+                    return true;
+                }
+                pages_max -= docs.len();
+            }
+        }
+        false
+    }
+
+    /// Which pages the next epoch keeps, if it runs as soon as it can read what is inserted now;
+    /// none if it keeps all.
+    fn retention(&self) -> Option<Retention> {
+        let pages = &self.job.pages;
+        let time = now().saturating_add(self.lead_seconds).max(self.logical_time);
+        let keeps_all = pages.retain_days.is_none() && pages.retain_epochs.is_none();
+        (!keeps_all).then(|| pages.retention(&self.reading, time))
+    }
+
+    /// Whether a page expires, or is not there.
+    fn goes(&self, doc: Id, retention: Retention) -> bool {
+        self.tables.page(doc).is_none_or(|page| has_expired(&page, retention))
+    }
+}

@@ -1,0 +1,267 @@
+//! Finds the records that are kept in place of records that no input has any more.
+//!
+//! The store still has the pages of a file that is gone, or that was changed, and such a page may
+//! represent its cluster, or hold its URL. If all that folds into it were left out, its text would
+//! be in no file at all. So a filter chooses again among the records that are there:
+//!
+//! - Where the record that holds a URL is in no input, another record of the URL **stands in**: one
+//!   with the page's text before others, then the one with the later date, then the first by path
+//!   and position. With another text than the page's it is in no cluster, as the store knows
+//!   nothing of that text, and is kept.
+//! - Where the page that represents a cluster has no record here, another page of the cluster that
+//!   has one is **promoted**: one with the text of the leader or of the representative before
+//!   others, since every text of the cluster has an accepted pair with these, then the one that
+//!   the keep rule prefers. So each cluster with a record in the inputs keeps one.
+//!
+//! The choice depends on the store and on which inputs are there, not on threads or on the order in
+//! which files are read. Nothing is read twice where all records of the store's pages are there,
+//! which the mapped column of their inputs tells. Otherwise all inputs are read once more for the
+//! first step, and the touched clusters alone for the second, in portions. Memory holds 56 bytes for
+//! each record that stands in, and 32 for each cluster whose representative has no record here.
+
+use crate::document::{Id, NO_DATE, canonical_url, own_key};
+use crate::error::{Kind, Result};
+use crate::export::PORTION_ROWS;
+use crate::export::tables::{Tables, by_rows, find, sorted};
+use crate::filter::in_threads;
+use crate::filter::inputs::Original;
+use crate::fold::ingest;
+use crate::fold::visit_maker::{TextReader, furniture};
+use crate::graph::keep_rule::{KeepRule, Rank};
+use crate::job::Job;
+use crate::read::Split;
+use crate::read::record::{Body, Item};
+use crate::store::manifest::Head;
+use crate::store::runs::Table;
+use crate::tables::{ClusterRow, PageRow};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A record that stands in for the one that holds its URL and is in no input. The derived order is
+/// that of preference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct StandIn {
+    doc: Id,
+    /// Whether it has another text than the page.
+    differs: bool,
+    date: Reverse<i64>,
+    /// The number of its file, by path.
+    file: usize,
+    position: u64,
+    /// See [`crate::plan::inputs::Input::key`].
+    input: u64,
+}
+
+const _: () = assert!(size_of::<StandIn>() == 56, "the page on memory says so");
+
+/// The records that are kept in place of those that no input has.
+#[derive(Debug, Default)]
+pub struct Promotions {
+    /// The best of each URL, by DocId.
+    stand_ins: Vec<StandIn>,
+    /// Pages that represent clusters and have no record here, ascending, each with the page that is
+    /// kept in its place.
+    promoted: Vec<(Id, Id)>,
+    /// Pages of the store whose records are in no input.
+    pub pages_elsewhere: u64,
+}
+
+impl Promotions {
+    /// Chooses among the records of `originals`, which are in the order of their paths.
+    pub fn find(
+        job: &Job,
+        head: &Head,
+        tables: &Tables,
+        originals: &[Original],
+        threads: usize,
+    ) -> Result<Promotions> {
+        let here: BTreeSet<u64> = originals.iter().map(|original| original.input.key()).collect();
+        let pages_elsewhere = elsewhere(&tables.pages, &here);
+        if pages_elsewhere == 0 {
+            return Ok(Promotions::default());
+        }
+        let numbered: Vec<(usize, &Original)> = originals.iter().enumerate().collect();
+        let found = in_threads(&numbered, threads, |(number, original)| {
+            stand_ins_of(job, tables, &here, *number, original)
+        })?;
+        let mut stand_ins: Vec<StandIn> = found.into_iter().flatten().collect();
+        best_of_each(&mut stand_ins);
+        let mut promotions = Promotions { stand_ins, promoted: Vec::new(), pages_elsewhere };
+        promotions.promoted = promotions.promote(job, head, tables, &here);
+        Ok(promotions)
+    }
+
+    /// The page that is kept for the cluster that `representative` represents.
+    pub fn shown(&self, representative: Id) -> Id {
+        let at = self.promoted.binary_search_by_key(&representative, |(of, _)| *of);
+        at.map_or(representative, |at| self.promoted[at].1)
+    }
+
+    /// Whether the record at `position` of the file `input` stands in for the one that holds `doc`,
+    /// and if so, whether it has the text of the page.
+    pub fn stand_in(&self, doc: Id, input: u64, position: u64) -> Option<bool> {
+        let of = self.of_doc(doc)?;
+        ((of.input, of.position) == (input, position)).then_some(!of.differs)
+    }
+
+    /// A digest of all choices; none if there are none.
+    pub fn digest(&self) -> Option<String> {
+        if self.stand_ins.is_empty() && self.promoted.is_empty() {
+            return None;
+        }
+        let mut hasher = blake3::Hasher::new();
+        for of in &self.stand_ins {
+            hasher.update(&of.doc.to_bytes());
+            hasher.update(&of.input.to_le_bytes());
+            hasher.update(&of.position.to_le_bytes());
+            hasher.update(&[u8::from(of.differs)]);
+        }
+        hasher.update(&(self.stand_ins.len() as u64).to_le_bytes());
+        for (representative, page) in &self.promoted {
+            hasher.update(&representative.to_bytes());
+            hasher.update(&page.to_bytes());
+        }
+        Some(hasher.finalize().to_hex().to_string())
+    }
+
+    fn of_doc(&self, doc: Id) -> Option<&StandIn> {
+        let at = self.stand_ins.binary_search_by_key(&doc, |of| of.doc).ok()?;
+        Some(&self.stand_ins[at])
+    }
+
+    /// Whether a record that is here has the text of `page`.
+    fn is_here(&self, here: &BTreeSet<u64>, page: &PageRow) -> bool {
+        here.contains(&page.input) || self.of_doc(page.doc).is_some_and(|of| !of.differs)
+    }
+
+    /// For each cluster with pages here whose representative has no record here: that page, and the
+    /// one in its place.
+    fn promote(
+        &self,
+        job: &Job,
+        head: &Head,
+        tables: &Tables,
+        here: &BTreeSet<u64>,
+    ) -> Vec<(Id, Id)> {
+        let rule = KeepRule::new(&job.keep, &head.manifest.source_names());
+        let mut promoted = Vec::new();
+        for clusters in tables.clusters.portions(PORTION_ROWS) {
+            let shown =
+                tables.pages.matching(&sorted(clusters.iter().map(|row| row.representative)));
+            let gone: Vec<&PageRow> =
+                shown.iter().filter(|page| !self.is_here(here, page)).collect();
+            let is_touched = |row: &&ClusterRow| {
+                gone.binary_search_by_key(&row.representative, |page| page.doc).is_ok()
+            };
+            let components = sorted(clusters.iter().filter(is_touched).map(|row| row.component));
+            for components in by_rows(&tables.component_members, &components) {
+                let members = tables.component_members.matching(components);
+                // A content that is in no component is a cluster of its own.
+                let members = members.iter().map(|row| row.content);
+                let contents = sorted(members.chain(components.iter().copied()));
+                promoted.extend(self.best(tables, &rule, here, &contents, &gone));
+            }
+        }
+        promoted.sort_unstable();
+        promoted
+    }
+
+    /// The best page here of each cluster of `contents`, which are those of whole components, if a
+    /// page of `gone` represents it.
+    fn best(
+        &self,
+        tables: &Tables,
+        rule: &KeepRule,
+        here: &BTreeSet<u64>,
+        contents: &[Id],
+        gone: &[&PageRow],
+    ) -> Vec<(Id, Id)> {
+        let clusters = tables.clusters_of(contents);
+        let facts = tables.contents.matching(contents);
+        let mut best: BTreeMap<Id, (bool, Rank, Id)> = BTreeMap::new();
+        tables.each_pages(contents, |pages| {
+            let is_here = |page: &&PageRow| self.is_here(here, page);
+            let urls = tables.urls(
+                pages.iter().filter(|_| rule.reads_urls()).filter(is_here).map(|page| page.doc),
+            );
+            for page in pages.iter().filter(is_here) {
+                let Some(cluster) = clusters.of(page.content) else { continue };
+                let of = gone.binary_search_by_key(&cluster.representative, |page| page.doc);
+                let Ok(of) = of else { continue };
+                let is_central = [cluster.leader, gone[of].content].contains(&page.content);
+                let chars = find(&facts, page.content).map_or(0, |row| row.chars);
+                let rank = rule.rank(page.facts(chars, &urls.of(page.doc)));
+                let candidate = (!is_central, rank, page.doc);
+                best.entry(cluster.representative)
+                    .and_modify(|best| *best = candidate.min(*best))
+                    .or_insert(candidate);
+            }
+        });
+        best.into_iter().map(|(representative, (.., doc))| (representative, doc)).collect()
+    }
+}
+
+/// Keeps the best of each URL, in the order of DocIds.
+fn best_of_each(stand_ins: &mut Vec<StandIn>) {
+    stand_ins.sort_unstable();
+    stand_ins.dedup_by_key(|of| of.doc);
+    stand_ins.shrink_to_fit();
+}
+
+/// The number of live pages whose records are in no input of `here`. The diffs of a row sum to 0 or
+/// 1, so those of all such rows sum to this number.
+fn elsewhere(pages: &Table<PageRow>, here: &BTreeSet<u64>) -> u64 {
+    let mut sum = 0;
+    for segment in pages.segments() {
+        for (_, columns) in segment.scan(0..segment.len()) {
+            let rows = columns.inputs().filter(|(input, _)| !here.contains(input));
+            sum += rows.map(|(_, diff)| i64::from(diff)).sum::<i64>();
+        }
+    }
+    sum.max(0) as u64
+}
+
+/// The records of `original` that could stand in, the best of each URL.
+fn stand_ins_of(
+    job: &Job,
+    tables: &Tables,
+    here: &BTreeSet<u64>,
+    file: usize,
+    original: &Original,
+) -> Result<Vec<StandIn>> {
+    let mut found = Vec::new();
+    if original.is_copy {
+        return Ok(found);
+    }
+    let input = &original.input;
+    let split = Split { path: input.file(), start: 0, end: input.bytes };
+    let mut reader = ingest::open(job, &split, input)?;
+    let is_key = reader.has_keys();
+    let mut texts = TextReader::new(job, furniture(job)?);
+    loop {
+        let entry = match reader.next() {
+            Ok(Some(entry)) => entry,
+            Ok(None) => break,
+            // A damaged file is copied whole.
+            Err(error) if error.kind() == Kind::Data => break,
+            Err(error) => return Err(error),
+        };
+        let Item::Record(record) = entry.item else { continue };
+        if matches!(record.body, Body::Removed | Body::Seen) {
+            continue;
+        }
+        let doc = if is_key { own_key(&record.url) } else { canonical_url(&record.url) }.doc;
+        let page = tables.pages.matching(&[doc]).pop();
+        let Some(page) = page.filter(|page| !here.contains(&page.input)) else { continue };
+        found.push(StandIn {
+            doc,
+            date: Reverse(record.date.unwrap_or(NO_DATE)),
+            differs: texts.content(record, is_key) != page.content,
+            file,
+            position: entry.position,
+            input: input.key(),
+        });
+    }
+    best_of_each(&mut found);
+    Ok(found)
+}
