@@ -215,8 +215,8 @@ fn pages_that_are_gone_or_spelled_otherwise() {
     assert_eq!(output.status.code(), Some(66));
 }
 
-/// A page with a key of its own was looked up by the canonical URL of that key, so it was not found,
-/// or the answer was about the page of another key. A key is looked up as it is.
+/// A page with a key of its own was looked up by the canonical URL of that key, so it was not
+/// found, or the answer was about the page of another key. A key is looked up as it is.
 #[test]
 fn keys_are_looked_up_as_they_are() {
     let bench = bench("");

@@ -420,8 +420,8 @@ fn inputs_of_undone_epochs() {
     assert_eq!(kept(), 2);
 }
 
-/// Files of inputs that had gone lay beside the others without a word, and a corpus that was made of
-/// the folder had their pages twice.
+/// Files of inputs that had gone lay beside the others without a word, and a corpus that was made
+/// of the folder had their pages twice.
 #[test]
 fn files_of_inputs_that_are_gone() {
     let bench = Bench::new(Path::new("in"), "");

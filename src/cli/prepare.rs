@@ -25,7 +25,8 @@ pub struct Estimate {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// So many pages, with --bytes of text per page [default: those of the job's inputs, by a sample of them].
+    /// So many pages, with --bytes of text per page [default: those of the job's inputs, by a
+    /// sample of them].
     #[arg(long, value_name = "N", requires = "bytes", value_parser = values::whole::<u64>(1, 1_000_000_000_000))]
     pub pages: Option<u64>,
     /// Bytes of text per page, not of all --pages.

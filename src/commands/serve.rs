@@ -24,10 +24,13 @@ pub fn command(arguments: &cli::Serve) -> Result<()> {
         seal_after: Duration::from_secs(arguments.seal_seconds.into()),
         overlay_bytes_max: (arguments.inbox_mib as usize) << 20,
     };
-    let online = Online::open(job, (!arguments.read_only).then_some(inserts))?;
-    let epoch = online.figures()?.epoch;
-    serve(&options, online, |at| match arguments.of.json {
-        true => print_json(&json!({ "listening": at.to_string(), "epoch": epoch })),
-        false => show(&format!("listening on http://{at}, epoch {epoch}\n")),
-    })
+    let inserts = (!arguments.read_only).then_some(inserts);
+    serve(
+        &options,
+        move || Online::open(job, inserts),
+        |at, epoch| match arguments.of.json {
+            true => print_json(&json!({ "listening": at.to_string(), "epoch": epoch })),
+            false => show(&format!("listening on http://{at}, epoch {epoch}\n")),
+        },
+    )
 }

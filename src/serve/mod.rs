@@ -19,6 +19,7 @@ mod rate;
 mod record;
 mod router;
 mod routes;
+mod starting;
 mod unread;
 
 pub use crate::serve::access::token_of;
@@ -137,16 +138,17 @@ impl Server {
     }
 }
 
-/// Serves `online` until a signal. `announce` is told where, when requests are answered.
+/// Serves what `open` opens until a signal. From the beginning it listens, and says that it is not
+/// ready yet. `announce` is told where, and the epoch of the head, when requests are answered.
 ///
 /// # Errors
 ///
 /// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is
-/// taken, or if the inbox cannot be written.
+/// taken, or if the inbox cannot be written; those of `open`.
 pub fn serve(
     options: &Options,
-    online: Online,
-    announce: impl FnOnce(SocketAddr) -> Result<()>,
+    open: impl FnOnce() -> Result<Online> + Send + 'static,
+    announce: impl FnOnce(SocketAddr, u64) -> Result<()>,
 ) -> Result<()> {
     let handed = handed()?;
     let (at, name) = match handed.as_ref().and_then(|listener| listener.local_addr().ok()) {
@@ -157,7 +159,28 @@ pub fn serve(
     let (stop, stopping) = watch::channel(false);
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
+
+    let failed = |e| Error::io("listen on", Path::new(&name), e);
+    let listener = match handed {
+        Some(listener) => listener,
+        None => std::net::TcpListener::bind(options.bind).map_err(failed)?,
+    };
+    listener.set_nonblocking(true).map_err(failed)?;
+    let early = listener.try_clone().map_err(failed)?;
+    let opened = async {
+        let early = TcpListener::from_std(early).map_err(failed)?;
+        opened(early, open, stopping.clone()).await
+    };
+    let Some(online) = runtime.block_on(opened)? else {
+        // What is opened is given up: nothing was acknowledged.
+        runtime.shutdown_background();
+        return Ok(());
+    };
     let online = Arc::new(online);
+    let epoch = online.figures()?.epoch;
     let (writer, waiter) = inbox_writer::start(&online, stop)?;
     let server = Arc::new(Server {
         access,
@@ -170,16 +193,9 @@ pub fn serve(
         behind: Mutex::default(),
         online,
     });
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
     let outcome = runtime.block_on(async {
-        let failed = |e| Error::io("listen on", Path::new(&name), e);
-        let listener = match handed {
-            Some(listener) => TcpListener::from_std(listener).map_err(failed)?,
-            None => TcpListener::bind(options.bind).await.map_err(failed)?,
-        };
-        announce(listener.local_addr().map_err(failed)?)?;
+        let listener = TcpListener::from_std(listener).map_err(failed)?;
+        announce(listener.local_addr().map_err(failed)?, epoch)?;
         let polled = tokio::spawn(poll(server.clone(), options.warms));
         let served = connections::serve(listener, router::router(server), stopping).await;
         polled.abort();
@@ -190,16 +206,34 @@ pub fn serve(
     writer.end().and(outcome)
 }
 
+/// What `open` opens, in a thread of its own; none if the server is to stop before. Meanwhile
+/// requests on `listener` are told so.
+async fn opened(
+    listener: TcpListener,
+    open: impl FnOnce() -> Result<Online> + Send + 'static,
+    mut stopping: watch::Receiver<bool>,
+) -> Result<Option<Online>> {
+    let (end, ending) = watch::channel(false);
+    let starting = tokio::spawn(connections::serve(listener, starting::router(), ending));
+    let opening = tokio::task::spawn_blocking(|| damage::caught(open));
+    let online = tokio::select! {
+        opened = opening => {
+            opened.map_err(|e| Error::internal("cannot open the store").caused_by(e))??
+        }
+        _ = stopping.wait_for(|stops| *stops) => return Ok(None),
+    };
+    // Connections that wait to be accepted stay, as both listeners are one socket.
+    let _ = end.send(true);
+    let _ = starting.await;
+    Ok(Some(online))
+}
+
 /// The socket that systemd listens on for this process, if it was started so (sd_listen_fds(3)).
 fn handed() -> Result<Option<std::net::TcpListener>> {
     let failed = |e| {
         Error::new(Kind::Usage, "the socket that was handed over is no TCP socket").caused_by(e)
     };
-    let listener = ListenFd::from_env().take_tcp_listener(0).map_err(failed)?;
-    if let Some(listener) = &listener {
-        listener.set_nonblocking(true).map_err(failed)?;
-    }
-    Ok(listener)
+    ListenFd::from_env().take_tcp_listener(0).map_err(failed)
 }
 
 /// Looks for newer heads, for ever. If it `warms`, it reads tables as long as it waits between.

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::sync::Arc;
 use workers::ask::{page, pair};
-use workers::error::Error;
+use workers::error::{Error, Kind};
 use workers::online::rows::Says;
 use workers::online::{Asked, Decision, Online, Refused, Removal};
 use workers::read::jsonl::unmarked;
@@ -408,7 +408,7 @@ async fn explained(
     let explained = server.queue.answer(Work::Single, move || {
         let found = urls
             .iter()
-            .map(|url| page::find(&opened.index, url))
+            .map(|url| page::find(&opened.index, url).map_err(|error| waits(&server_, url, error)))
             .collect::<Result<Vec<_>, Error>>()?;
         let value = match &found[..] {
             [a, b] => serde_json::to_value(pair::explain(&opened.index, [a, b])?),
@@ -427,6 +427,18 @@ async fn explained(
         Ok(value.map_err(|e| Error::internal("cannot write JSON").caused_by(e))?)
     });
     answer(&server, &place, &explained.await?)
+}
+
+/// `error` about a page that is not in the store, and whether it is in the inbox.
+fn waits(server: &Server, url: &str, error: Error) -> Error {
+    match error.kind() {
+        Kind::NoInput if server.online.is_in_inbox(url).unwrap_or(false) => {
+            let line =
+                format!("{error}; it is in the inbox: the next run brings it into the store");
+            Error::new(Kind::NoInput, line)
+        }
+        _ => error,
+    }
 }
 
 /// The process lives.

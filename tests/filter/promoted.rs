@@ -80,9 +80,9 @@ fn clear(bench: &Bench) {
     }
 }
 
-/// A file was removed whose rows represented those of another one, with the same ids or with others:
-/// none of 100 rows was left. What folds into a promoted row names it, from any number of threads,
-/// and all can be undone. What an earlier filter kept of other files is made again.
+/// A file was removed whose rows represented those of another one, with the same ids or with
+/// others: none of 100 rows was left. What folds into a promoted row names it, from any number of
+/// threads, and all can be undone. What an earlier filter kept of other files is made again.
 #[test]
 fn representatives_of_removed_files() {
     let arguments = ["--to", "kept", "--removed", "removed", "--records", "records"];

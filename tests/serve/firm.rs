@@ -50,8 +50,8 @@ fn a_server_that_is_behind_is_not_sure() {
 }
 
 /// Pages of a text that says too little fold with none, but an answer about that text named the
-/// representative and the cluster of another page that has it, and the page was not inserted, though
-/// a run keeps it.
+/// representative and the cluster of another page that has it, and the page was not inserted,
+/// though a run keeps it.
 #[test]
 fn what_says_little_is_in_no_cluster() {
     let bench = Bench::new(Path::new("in/*.jsonl"), INBOX);
@@ -209,8 +209,8 @@ fn a_new_source_has_its_rank() {
     assert_eq!(representative(&bench, "http://a.example/"), "http://zz.example/");
 }
 
-/// A page had a text as its main text, and its new record has the text gathered from the whole page.
-/// The text is compared no more then, and the answer was sure of its cluster.
+/// A page had a text as its main text, and its new record has the text gathered from the whole
+/// page. The text is compared no more then, and the answer was sure of its cluster.
 #[test]
 fn a_text_that_is_gathered_now() {
     let bench = bench(0, INBOX);
@@ -233,8 +233,8 @@ fn a_text_that_is_gathered_now() {
     assert_eq!(representative(&bench, "http://p.example/"), "http://p.example/");
 }
 
-/// `/check` was sure of an empty record that is older than what is known of its page; `/insert` said
-/// that it is outdated. So it was with an older record of a page of the inbox.
+/// `/check` was sure of an empty record that is older than what is known of its page; `/insert`
+/// said that it is outdated. So it was with an older record of a page of the inbox.
 #[test]
 fn old_records_are_checked_as_they_are_inserted() {
     let bench = bench(4, INBOX);

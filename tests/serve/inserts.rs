@@ -615,3 +615,20 @@ fn a_row_of_the_inbox_is_as_it_came() {
     bench.run_well(&[]);
     assert_eq!(members(&bench).len(), 2);
 }
+
+/// A page that was just inserted was told as unknown, as if its insertion were lost.
+#[test]
+fn a_page_in_the_inbox_is_told_as_such() {
+    let bench = bench(4, INBOX);
+    let server = Server::start(&bench, &[]);
+    let url = "http://inserted.example/";
+    let asked = format!("/pages?url={url}");
+    let detail = |server: &Server| problem(&server.get(&asked), 404)["detail"].to_string();
+    assert!(!detail(&server).contains("inbox"));
+    assert_eq!(server.post("/insert", &row(url, &text(830, 0))).json()["inserted"], true);
+    assert!(detail(&server).contains("it is in the inbox"), "{}", detail(&server));
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    assert_eq!(server.get(&asked).json()["url"], url);
+}

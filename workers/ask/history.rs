@@ -80,8 +80,8 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
 }
 
 /// What `read` finds in the commit of `version`; none if `gc` deletes that commit meanwhile. It
-/// deletes a manifest before the files that this names, so what fails while the manifest is there is
-/// damage.
+/// deletes a manifest before the files that this names, so what fails while the manifest is there
+/// is damage.
 pub(super) fn of_commit<T>(
     root: &Path,
     version: u64,

@@ -355,7 +355,7 @@ impl Index {
     }
 
     /// Whether the pages have keys of the job's own, which are no URLs in canonical form.
-    pub(super) fn has_keys(&self) -> bool {
+    pub fn has_keys(&self) -> bool {
         self.job.read.key != PageKey::Url
     }
 

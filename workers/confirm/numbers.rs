@@ -401,8 +401,8 @@ mod tests {
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
     }
 
-    /// Numbers of thirty digits, such as keys of parcels, had one value, and digits behind the ninth
-    /// of a fraction none.
+    /// Numbers of thirty digits, such as keys of parcels, had one value, and digits behind the
+    /// ninth of a fraction none.
     #[test]
     fn many_digits() {
         let value = |text: &str| {

@@ -426,8 +426,8 @@ impl Work<'_> {
             return Err(Error::new(Kind::TryAgain, line));
         }
         totals.bytes_in = size;
-        // Decoded records have more bytes than the file. What is copied as it lies there has no more
-        // than that.
+        // Decoded records have more bytes than the file. What is copied as it lies there has no
+        // more than that.
         if matches!(shape, Some((Format::Parquet, _))) || measured > size {
             totals.scale(size, measured);
         }
@@ -504,8 +504,8 @@ fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
 struct Range {
     /// Its bytes in the file, if it lies there alone.
     alone: Option<(u64, u64)>,
-    /// How many there are, in the file or else decoded; 0 where it is not known. A row of Parquet has
-    /// no place of its own, and counts as 1.
+    /// How many there are, in the file or else decoded; 0 where it is not known. A row of Parquet
+    /// has no place of its own, and counts as 1.
     bytes: u64,
 }
 

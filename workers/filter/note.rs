@@ -36,8 +36,8 @@ impl Manner {
         self.store == other.store && self.epoch > other.epoch
     }
 
-    /// Of a filter of `job` by `head`. What is promoted depends on which inputs are there, so that a
-    /// file is made again when another one has come or gone.
+    /// Of a filter of `job` by `head`. What is promoted depends on which inputs are there, so that
+    /// a file is made again when another one has come or gone.
     pub fn of(
         job: &Job,
         store: &Store,

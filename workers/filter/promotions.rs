@@ -16,8 +16,8 @@
 //! The choice depends on the store and on which inputs are there, not on threads or on the order in
 //! which files are read. Nothing is read twice where all records of the store's pages are there,
 //! which the mapped column of their inputs tells. Otherwise all inputs are read once more for the
-//! first step, and the touched clusters alone for the second, in portions. Memory holds 56 bytes for
-//! each record that stands in, and 32 for each cluster whose representative has no record here.
+//! first step, and the touched clusters alone for the second, in portions. Memory holds 56 bytes
+//! for each record that stands in, and 32 for each cluster whose representative has no record here.
 
 use crate::document::{Id, NO_DATE, canonical_url, own_key};
 use crate::error::{Kind, Result};

@@ -71,8 +71,8 @@ impl TextReader {
         TextReader { extract, furniture, normalize, normal: String::new() }
     }
 
-    /// The content of `record`; [`Id::NONE`] if it has no text. If it `is_key`, its URL is the page's
-    /// key as it is.
+    /// The content of `record`; [`Id::NONE`] if it has no text. If it `is_key`, its URL is the
+    /// page's key as it is.
     pub fn content(&mut self, record: Record, is_key: bool) -> Id {
         let host = if is_key { own_key(&record.url) } else { canonical_url(&record.url) }.host;
         match self.read(record.body, host, &mut |_| {}) {

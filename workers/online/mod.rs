@@ -16,7 +16,7 @@ pub mod rows;
 
 use crate::ask::index::{Answer, because};
 use crate::ask::texts::Text;
-use crate::document::{FUTURE_SECONDS_MAX, Id};
+use crate::document::{FUTURE_SECONDS_MAX, Id, canonical_url, own_key};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::locks::lock;
@@ -29,6 +29,7 @@ use crate::read::record::{Body, Item, Record};
 use crate::store::damage;
 use crate::store::table::Row as _;
 use crate::tables::PageRow;
+use crate::tables::visits::PAGE;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -209,6 +210,14 @@ impl Online {
         })
     }
 
+    /// Whether a record that no epoch has taken gives the URL, or the key, a page.
+    pub fn is_in_inbox(&self, url: &str) -> Result<bool> {
+        let state = self.read()?;
+        let index = &state.opened.index;
+        let doc = if index.has_keys() { own_key(url) } else { canonical_url(url) }.doc;
+        Ok(state.overlay.page(doc).is_some_and(|entry| entry.text.visit.kind == PAGE))
+    }
+
     /// A panic under the lock may leave the state half changed, so it is not used again.
     fn read(&self) -> Result<RwLockReadGuard<'_, State>> {
         self.state
@@ -267,8 +276,8 @@ impl Online {
         Ok(self.read()?.overlay.is_stored(&opened.index, content))
     }
 
-    /// What becomes of a record, which is inserted if its text is new, new to its page or folds with
-    /// none, or all pages that have it expire with the next epoch, or `always`.
+    /// What becomes of a record, which is inserted if its text is new, new to its page or folds
+    /// with none, or all pages that have it expire with the next epoch, or `always`.
     pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
@@ -471,7 +480,11 @@ impl Online {
         let mut all: Vec<Arc<Entry>> = Vec::new();
         let known: BTreeSet<u64> = entries.iter().map(|entry| entry.file).collect();
         let is_missing = |file: u64| file < unsealed && !known.contains(&file);
-        for (file, path) in due.iter().filter(|(file, _)| is_missing(**file)) {
+        let missing: Vec<_> = due.iter().filter(|(file, _)| is_missing(**file)).collect();
+        if !missing.is_empty() {
+            tracing::info!(files = missing.len(), "reading back what no epoch has taken");
+        }
+        for (file, path) in missing {
             all.extend(self.replayed(*file, path)?);
         }
         let stays = |entry: &&Arc<Entry>| entry.file >= unsealed || due.contains_key(&entry.file);

@@ -365,8 +365,8 @@ impl Overlay {
         }
     }
 
-    /// Whether a record of a known text is to be inserted: it gives the live page of its URL another
-    /// text, or its text folds with none, so that each page of it stands alone.
+    /// Whether a record of a known text is to be inserted: it gives the live page of its URL
+    /// another text, or its text folds with none, so that each page of it stands alone.
     pub fn is_own(&self, index: &Index, text: &Text) -> bool {
         let content = self.content_of(index, text.visit.doc);
         (content.is_some() || text.says_little)

@@ -2,8 +2,9 @@
 //!
 //! Symbolic links, sockets and pipes inside folders are left out, so that a folder never leads out
 //! of itself. Names that begin with `.` or `_` are left out, because programs use them for files
-//! that are not data or not yet complete. What vanishes while a folder is listed is passed by: a
-//! crawler renames its files when they are complete.
+//! that are not data or not yet complete; so does Heritrix with names that end in `.open`. What
+//! vanishes while a folder is listed is passed by: a crawler renames its files when they are
+//! complete.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
@@ -35,6 +36,8 @@ pub struct Listing {
 pub struct LeftOut {
     /// Names that begin with `.` or `_`.
     pub hidden: u64,
+    /// Names that end in `.open`.
+    pub open: u64,
     /// Symbolic links.
     pub links: u64,
     /// Pipes, sockets and devices.
@@ -47,6 +50,7 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = [
             (self.hidden, ["name with . or _ in front", "names with . or _ in front"]),
+            (self.open, ["name with .open at its end", "names with .open at their end"]),
             (self.links, ["symbolic link", "symbolic links"]),
             (self.special, ["pipe, socket or device", "pipes, sockets or devices"]),
             (self.deep, ["folder below 32 levels", "folders below 32 levels"]),
@@ -142,6 +146,9 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with(['.', '_'])
 }
 
+/// The end of the names of archives that Heritrix still writes.
+const OPEN: &str = ".open";
+
 /// Adds what the `parts` of a pattern match below `at`.
 ///
 /// A hidden name is matched only by a part that begins with the same character. What a pattern
@@ -174,6 +181,10 @@ fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Resu
         }
         if is_hidden(&name) && !text.starts_with(&name[..1]) {
             found.left_out.hidden += 1;
+            continue;
+        }
+        if name.ends_with(OPEN) && !text.ends_with(OPEN) {
+            found.left_out.open += 1;
             continue;
         }
         expand(&path, rest, depth, found)?;
@@ -218,9 +229,12 @@ fn collect(path: &Path, depth: usize, must: bool, found: &mut Listing) -> Result
         found.files.push(path.to_owned());
     } else if metadata.is_dir() && depth <= FOLDERS_DEEP_MAX {
         for (name, path) in names(path, !must)? {
-            match is_hidden(&name) {
-                true => found.left_out.hidden += 1,
-                false => collect(&path, depth + 1, false, found)?,
+            if is_hidden(&name) {
+                found.left_out.hidden += 1;
+            } else if name.ends_with(OPEN) {
+                found.left_out.open += 1;
+            } else {
+                collect(&path, depth + 1, false, found)?;
             }
         }
     } else if depth == 0 && must {
@@ -282,6 +296,24 @@ mod tests {
         assert_eq!(find(&[at("gone.warc")]).expect_err("missing").kind(), Kind::NoInput);
         assert!(found("*.gone").is_empty(), "a pattern may match nothing");
         assert_eq!(find(&[at("in/[")]).expect_err("no pattern").kind(), Kind::Config);
+    }
+
+    /// An archive that Heritrix still wrote was read, and its last record was a reject. A pattern
+    /// may name such files.
+    #[test]
+    fn what_heritrix_writes_is_left_out() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        for name in ["a.warc.gz", "b.warc.gz.open"] {
+            std::fs::write(at(name), name).expect("written");
+        }
+        for named in [root.path().to_owned(), at("*")] {
+            let found = list(&[named]).expect("found");
+            assert_eq!(found.files, [at("a.warc.gz")]);
+            assert_eq!(found.left_out, LeftOut { open: 1, ..LeftOut::default() });
+        }
+        assert_eq!(find(&[at("*.open")]).expect("found"), [at("b.warc.gz.open")]);
+        assert_eq!(find(&[at("b.warc.gz.open")]).expect("found"), [at("b.warc.gz.open")]);
     }
 
     /// Names are bytes: those that are not UTF-8 are found in folders and by patterns, and folders

@@ -43,7 +43,8 @@ impl<'a> FieldRow<'a> {
 
     /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`,
     /// `bad_utf8`, and `bad_field` where the type of a value does not fit its field. Calls `note`
-    /// with a word for each name that is not the job's, and with `bad_score` for a score that is no number.
+    /// with a word for each name that is not the job's, and with `bad_score` for a score that is no
+    /// number.
     pub fn item(mut self, place: u64, mut note: impl FnMut(&'static str)) -> Item {
         let taken = self.wanted.names.iter().zip(&self.values).filter(|(_, value)| value.is_some());
         taken.filter_map(|(name, _)| name.note).for_each(&mut note);
