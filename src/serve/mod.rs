@@ -164,14 +164,16 @@ pub fn serve(
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
 
     let failed = |e| Error::io("listen on", Path::new(&name), e);
+    // Who asks on a socket that was handed over waits for the server that this starts.
+    let is_early = handed.is_none();
     let listener = match handed {
         Some(listener) => listener,
         None => std::net::TcpListener::bind(options.bind).map_err(failed)?,
     };
     listener.set_nonblocking(true).map_err(failed)?;
-    let early = listener.try_clone().map_err(failed)?;
+    let early = is_early.then(|| listener.try_clone()).transpose().map_err(failed)?;
     let opened = async {
-        let early = TcpListener::from_std(early).map_err(failed)?;
+        let early = early.map(TcpListener::from_std).transpose().map_err(failed)?;
         opened(early, open, stopping.clone()).await
     };
     let Some(online) = runtime.block_on(opened)? else {
@@ -207,14 +209,15 @@ pub fn serve(
 }
 
 /// What `open` opens, in a thread of its own; none if the server is to stop before. Meanwhile
-/// requests on `listener` are told so.
+/// requests on `early` are told so.
 async fn opened(
-    listener: TcpListener,
+    early: Option<TcpListener>,
     open: impl FnOnce() -> Result<Online> + Send + 'static,
     mut stopping: watch::Receiver<bool>,
 ) -> Result<Option<Online>> {
     let (end, ending) = watch::channel(false);
-    let starting = tokio::spawn(connections::serve(listener, starting::router(), ending));
+    let starting = early
+        .map(|listener| tokio::spawn(connections::serve(listener, starting::router(), ending)));
     let opening = tokio::task::spawn_blocking(|| damage::caught(open));
     let online = tokio::select! {
         opened = opening => {
@@ -224,7 +227,9 @@ async fn opened(
     };
     // Connections that wait to be accepted stay, as both listeners are one socket.
     let _ = end.send(true);
-    let _ = starting.await;
+    if let Some(starting) = starting {
+        let _ = starting.await;
+    }
     Ok(Some(online))
 }
 
