@@ -162,6 +162,11 @@ pub fn own_key(key: &str) -> PageUrl {
     PageUrl { canonical: key.to_owned(), doc: Id::of(key.as_bytes()), host, https }
 }
 
+/// The page of `raw`: by that key as it is if it `is_key`, else by its canonical URL.
+pub fn page_url(raw: &str, is_key: bool) -> PageUrl {
+    if is_key { own_key(raw) } else { canonical_url(raw) }
+}
+
 /// The key of `host` in the keep rule and in the count of hosts.
 pub fn host_key(host: &str) -> u64 {
     xxhash_rust::xxh3::xxh3_64(host.to_ascii_lowercase().as_bytes())

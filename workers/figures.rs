@@ -48,13 +48,17 @@ pub fn turns_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` with every control character, and every mark that turns the direction of what follows,
-/// replaced. Text of a crawl must pass through here on its way to a terminal: with a line break it
-/// could forge a line of a report, with an escape sequence do anything that the terminal obeys.
+/// Whether a terminal obeys `c`: a control character, or a mark that turns the direction of what
+/// follows.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control() || turns_direction(c)
+}
+
+/// `text` with every character that a terminal obeys ([`is_obeyed`]) replaced. Text of a crawl must
+/// pass through here on its way to a terminal: with a line break it could forge a line of a report,
+/// with an escape sequence do anything that the terminal obeys.
 pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() || turns_direction(c) { '\u{fffd}' } else { c })
-        .collect()
+    text.replace(is_obeyed, "\u{fffd}")
 }
 
 #[cfg(test)]

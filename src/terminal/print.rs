@@ -4,7 +4,7 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::io::Write as _;
 use workers::error::{Error, Kind, Result};
-use workers::figures::turns_direction;
+use workers::figures::is_obeyed;
 pub use workers::figures::{counted, grouped, megabytes, percent, size};
 
 /// Prints the failure as JSON, with the guard if a guard caused it.
@@ -25,11 +25,10 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
 /// that turn the direction: a terminal may be where it goes. They stand in strings alone, so it
 /// means the same.
 pub fn escaped(json: &str) -> Cow<'_, str> {
-    let is_odd = |c: char| c.is_control() || turns_direction(c);
-    if !json.contains(is_odd) {
+    if !json.contains(is_obeyed) {
         return json.into();
     }
-    let escape = |c: char| match is_odd(c) {
+    let escape = |c: char| match is_obeyed(c) {
         true => format!("\\u{:04x}", u32::from(c)),
         false => c.to_string(),
     };

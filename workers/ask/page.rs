@@ -7,7 +7,7 @@ use crate::ask::index::Index;
 use crate::ask::keep::{Kept, kept};
 use crate::ask::nearest::{Nearest, has_spellings, nearest};
 use crate::ask::tables::{Cluster, time};
-use crate::document::{Id, canonical_url, hex, own_key};
+use crate::document::{Id, hex, page_url};
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule;
 use crate::job::Job;
@@ -115,7 +115,7 @@ pub fn find(index: &Index, url: &str) -> Result<Nearest> {
 
 /// The URL that was asked for, as the store would have it.
 fn asked(index: &Index, url: &str) -> String {
-    if index.has_keys() { own_key(url) } else { canonical_url(url) }.canonical
+    page_url(url, index.has_keys()).canonical
 }
 
 /// Explains `found`, which was asked for as `url`.

@@ -258,10 +258,14 @@ fn is_cut_off(
 /// Whether two dates have the same parts in another order, of which one is the name of a month:
 /// `march 3, 2021` and `3 march 2021`.
 fn is_same_day(left: &[i128], right: &[i128]) -> bool {
-    let [mut x, mut y] = [left, right].map(<[i128]>::to_vec);
-    x.sort_unstable();
-    y.sort_unstable();
-    x == y && x.len() <= DATE_NUMBERS_MAX && x.iter().any(|value| numbers::is_month(*value))
+    let sorted = |values: &[i128]| {
+        let mut values = values.to_vec();
+        values.sort_unstable();
+        values
+    };
+    left.len() <= DATE_NUMBERS_MAX
+        && left.iter().any(|value| numbers::is_month(*value))
+        && sorted(left) == sorted(right)
 }
 
 /// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that

@@ -44,6 +44,14 @@ pub struct Span {
     pub b: Range<usize>,
 }
 
+/// What is equal between the ascending `spans` of two texts with these numbers of tokens, before
+/// the first and behind the last. Both sides of each part have as many tokens, perhaps none.
+pub fn equal_parts(spans: &[Span], [a, b]: [usize; 2]) -> impl Iterator<Item = Span> + '_ {
+    let starts = spans.iter().map(|span| [span.a.start, span.b.start]).chain([[a, b]]);
+    let ends = [[0, 0]].into_iter().chain(spans.iter().map(|span| [span.a.end, span.b.end]));
+    ends.zip(starts).map(|(from, to)| Span { a: from[0]..to[0], b: from[1]..to[1] })
+}
+
 /// The spans in which `a` and `b` differ, ascending; `None` if more than `edits_max` codes are
 /// deleted and inserted. Both have room ([`has_room`]).
 ///

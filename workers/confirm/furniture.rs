@@ -164,18 +164,19 @@ pub(super) fn is_date(tokens: &Tokens<'_>, at: usize) -> bool {
 fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
     let is_number = |at: &usize| is_number(tokens.token(*at));
     let place = |at: usize| tokens.places[at].start as usize;
+    let behind =
+        |end: usize| (at..tokens.len()).find(|at| place(*at) >= end).unwrap_or(tokens.len());
+    if let Some(end) = short_link(&tokens.text, place(at)) {
+        return Some((Furniture::Link, behind(end)));
+    }
     // A label or a unit belongs to the number in front of it or behind it.
     let next = (at..tokens.len().min(at + PIECE_TOKENS_MAX)).find(is_number);
     let last = (at.saturating_sub(PIECE_TOKENS_MAX)..at).rev().find(is_number);
     let of_number = next.into_iter().chain(last).find_map(|number| {
         let (found, bytes) = Group::around(tokens, number).furniture()?;
-        let behind = (at..tokens.len()).find(|at| place(*at) >= bytes.end).unwrap_or(tokens.len());
+        let behind = behind(bytes.end);
         (place(at) >= bytes.start && behind > at).then_some((found, behind))
     });
-    if let Some(end) = short_link(&tokens.text, place(at)) {
-        let behind = (at..tokens.len()).find(|at| place(*at) >= end).unwrap_or(tokens.len());
-        return Some((Furniture::Link, behind));
-    }
     of_number.or_else(|| credit_end(tokens, at).map(|end| (Furniture::Credit, end)))
 }
 

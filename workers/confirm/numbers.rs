@@ -5,7 +5,7 @@
 //! compared by value. The rule that refuses a pair for them is in the table of `confirm/mod.rs`.
 
 use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens};
-use crate::confirm::edits::Span;
+use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::models;
 use crate::confirm::words;
 use crate::text::characters::is_han;
@@ -16,8 +16,10 @@ use xxhash_rust::xxh3::xxh3_64;
 pub fn is_digit(token: &str) -> bool {
     match token.as_bytes() {
         [.., last] if last.is_ascii() => last.is_ascii_digit(),
-        // The digits of other scripts have two or three bytes.
-        [_, _] | [_, _, _] => token.chars().next().is_some_and(|c| digit_value(c).is_some()),
+        // The digits of other scripts have two or three bytes, and no Chinese character begins so.
+        [0xd9..=0xe1, _] | [0xd9..=0xe1, _, _] => {
+            token.chars().next().is_some_and(|c| digit_value(c).is_some())
+        }
         _ => false,
     }
 }
@@ -291,14 +293,8 @@ pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Spa
         let is_other = |(x, y): (Option<char>, Option<char>)| x.zip(y).is_some_and(|(x, y)| x != y);
         pairs.into_iter().any(is_other).then_some(span)
     };
-    let ends = spans.iter().map(|span| (span.a.clone(), span.b.clone()));
-    let (mut found, mut from) = (Vec::new(), (0, 0));
-    for (x, y) in ends.chain([(a.len()..a.len(), b.len()..b.len())]) {
-        let equal = (from.0..x.start).zip(from.1..y.start);
-        found.extend(equal.filter_map(|(i, j)| other(i, j)));
-        from = (x.end, y.end);
-    }
-    found
+    let equal = equal_parts(spans, [a.len(), b.len()]).flat_map(|part| part.a.zip(part.b));
+    equal.filter_map(|(i, j)| other(i, j)).collect()
 }
 
 /// The number in the tokens of `range` with its signs.

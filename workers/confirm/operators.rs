@@ -7,7 +7,7 @@
 //! `12`.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::edits::Span;
+use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::numbers::is_digit;
 use crate::confirm::words::lines;
 use std::sync::OnceLock;
@@ -99,20 +99,18 @@ pub fn of_other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec
     if !may_say(a) && !may_say(b) {
         return Vec::new();
     }
-    let ends = spans.iter().map(|span| (span.a.clone(), span.b.clone()));
-    let (mut found, mut from) = (Vec::new(), (0, 0));
-    for (x, y) in ends.chain([(a.len()..a.len(), b.len()..b.len())]) {
+    let mut found = Vec::new();
+    for part in equal_parts(spans, [a.len(), b.len()]) {
         // The gaps between equal tokens, and those at the edges of the texts.
-        let first = usize::from(from != (0, 0));
-        let last = usize::from((x.start, y.start) == (a.len(), b.len()));
-        for at in first..(x.start - from.0 + last) {
-            let (i, j) = (from.0 + at, from.1 + at);
+        let first = usize::from((part.a.start, part.b.start) != (0, 0));
+        let last = usize::from((part.a.end, part.b.end) == (a.len(), b.len()));
+        for at in first..part.a.len() + last {
+            let (i, j) = (part.a.start + at, part.b.start + at);
             if a.gap(i) != b.gap(j) && is_other((a, i), (b, j)) {
                 let around = |at: usize, len: usize| at.saturating_sub(1)..(at + 1).min(len);
                 found.push(Span { a: around(i, a.len()), b: around(j, b.len()) });
             }
         }
-        from = (x.end, y.end);
     }
     // Two gaps beside one token would make spans that overlap.
     found.dedup_by(|next, last| next.a.start < last.a.end || next.b.start < last.b.end);

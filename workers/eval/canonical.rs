@@ -9,7 +9,7 @@
 //! need not be so of the pages that the store has. So an address that many name is left out, and
 //! what is left is to be looked at, not to be believed.
 
-use crate::document::{Id, PageUrl, canonical_url, own_key};
+use crate::document::{Id, PageUrl, canonical_url, page_url};
 use crate::error::Result;
 use crate::eval::world::{rows, sorted};
 use crate::extract::canonical_link::canonical;
@@ -118,8 +118,7 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
                 }
                 Item::Skip(_) | Item::Reject { .. } => continue,
             };
-            let page =
-                if reader.has_keys() { own_key(&record.url) } else { canonical_url(&record.url) };
+            let page = page_url(&record.url, reader.has_keys());
             if let Some(found) = of_record(&record, heading.as_ref(), &page) {
                 remember(&mut named[By::Canonical as usize], page.doc, found);
             }

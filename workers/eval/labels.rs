@@ -11,7 +11,7 @@
 //! are ignored. A line of another form, or one that contradicts an earlier line, is an
 //! error that names file and line, because incomplete labels would give wrong measures.
 
-use crate::document::{Id, canonical_url, own_key};
+use crate::document::{Id, page_url};
 use crate::error::{Error, Kind, Result};
 use crate::eval::scene::Truth;
 use crate::read::jsonl::BOM;
@@ -110,7 +110,7 @@ impl Reading {
             false => record::url(url.as_bytes()),
         };
         let url = found.map_err(|_| "a URL that is empty or too long".to_owned())?;
-        let url = if self.are_keys { own_key(&url) } else { canonical_url(&url) };
+        let url = page_url(&url, self.are_keys);
         let next = self.urls.len() as u32;
         let place = *self.places.entry(url.doc).or_insert(next);
         if place == next {

@@ -19,7 +19,7 @@
 //! first step, and the touched clusters alone for the second, in portions. Memory holds 56 bytes
 //! for each record that stands in, and 32 for each cluster whose representative has no record here.
 
-use crate::document::{Id, NO_DATE, canonical_url, own_key};
+use crate::document::{Id, NO_DATE, PageUrl, page_url};
 use crate::error::{Kind, Result};
 use crate::export::PORTION_ROWS;
 use crate::export::tables::{Tables, by_rows, find, sorted};
@@ -250,13 +250,13 @@ fn stand_ins_of(
         if matches!(record.body, Body::Removed | Body::Seen) {
             continue;
         }
-        let doc = if is_key { own_key(&record.url) } else { canonical_url(&record.url) }.doc;
+        let PageUrl { doc, host, .. } = page_url(&record.url, is_key);
         let page = tables.pages.matching(&[doc]).pop();
         let Some(page) = page.filter(|page| !here.contains(&page.input)) else { continue };
         found.push(StandIn {
             doc,
             date: Reverse(record.date.unwrap_or(NO_DATE)),
-            differs: texts.content(record, is_key) != page.content,
+            differs: texts.content(record.body, host) != page.content,
             file,
             position: entry.position,
             input: input.key(),

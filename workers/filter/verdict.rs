@@ -3,7 +3,7 @@
 //! The store keeps rows only for records that hold. A record holds if the row of its page names its
 //! input and its position; every other record of that URL lost to it.
 
-use crate::document::{Id, canonical_url, own_key};
+use crate::document::{Id, canonical_url, page_url};
 use crate::error::Result;
 use crate::export::tables::{Tables, find, sorted};
 use crate::filter::inputs::Original;
@@ -167,9 +167,7 @@ impl Record {
             file_end: None,
             head: None,
             id: id.map(str::to_owned),
-            doc: url
-                .as_deref()
-                .map(|url| if is_key { own_key(url) } else { canonical_url(url) }.doc),
+            doc: url.as_deref().map(|url| page_url(url, is_key).doc),
             url,
             records,
             says,

@@ -3,7 +3,7 @@
 //! The steps are extraction of the main text, normalisation, features, SimHash and evidence. The
 //! result depends on the record and the job only, not on the split, the worker or the epoch.
 
-use crate::document::{Id, NO_DATE, NO_SCORE, canonical_url, own_key};
+use crate::document::{Id, NO_DATE, NO_SCORE, page_url};
 use crate::error::Result;
 use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
@@ -35,7 +35,7 @@ pub fn furniture(job: &Job) -> Result<Option<Furniture>> {
 
 /// A visit of `url` that only saw it. If it `is_key`, it is the page's key as it is.
 fn blank(url: &str, is_key: bool, date: i64) -> Visit {
-    let url = if is_key { own_key(url) } else { canonical_url(url) };
+    let url = page_url(url, is_key);
     Visit {
         doc: url.doc,
         date,
@@ -71,11 +71,9 @@ impl TextReader {
         TextReader { extract, furniture, normalize, normal: String::new() }
     }
 
-    /// The content of `record`; [`Id::NONE`] if it has no text. If it `is_key`, its URL is the
-    /// page's key as it is.
-    pub fn content(&mut self, record: Record, is_key: bool) -> Id {
-        let host = if is_key { own_key(&record.url) } else { canonical_url(&record.url) }.host;
-        match self.read(record.body, host, &mut |_| {}) {
+    /// The content of `body`, which is of a page of `host`; [`Id::NONE`] if it has no text.
+    pub fn content(&mut self, body: Body, host: u64) -> Id {
+        match self.read(body, host, &mut |_| {}) {
             Some(_) if !self.normal.is_empty() => Id::of(self.normal.as_bytes()),
             _ => Id::NONE,
         }

@@ -16,7 +16,7 @@ pub mod rows;
 
 use crate::ask::index::{Answer, because};
 use crate::ask::texts::Text;
-use crate::document::{FUTURE_SECONDS_MAX, Id, canonical_url, own_key};
+use crate::document::{FUTURE_SECONDS_MAX, Id, page_url};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::locks::lock;
@@ -213,8 +213,7 @@ impl Online {
     /// Whether a record that no epoch has taken gives the URL, or the key, a page.
     pub fn is_in_inbox(&self, url: &str) -> Result<bool> {
         let state = self.read()?;
-        let index = &state.opened.index;
-        let doc = if index.has_keys() { own_key(url) } else { canonical_url(url) }.doc;
+        let doc = page_url(url, state.opened.index.has_keys()).doc;
         Ok(state.overlay.page(doc).is_some_and(|entry| entry.text.visit.kind == PAGE))
     }
 

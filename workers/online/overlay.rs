@@ -448,14 +448,11 @@ impl Overlay {
             self.touched.insert(index.component(old));
             let left = self.left.entry(old).or_default();
             left.after = left.after.max(entry.after);
-            match is_page && visit.content == old {
-                true => left.docs.remove(&visit.doc),
-                false => {
-                    let is_new = left.docs.insert(visit.doc);
-                    self.bytes += if is_new { LEFT_BYTES } else { 0 };
-                    is_new
-                }
-            };
+            if is_page && visit.content == old {
+                left.docs.remove(&visit.doc);
+            } else if left.docs.insert(visit.doc) {
+                self.bytes += LEFT_BYTES;
+            }
         }
         if !is_page || visit.content.is_none() {
             return;
