@@ -160,7 +160,8 @@ pub fn serve(
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).enable_all().build();
+    let readers = queue::readers(options.threads);
+    let runtime = runtime.worker_threads(readers).enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
 
     let failed = |e| Error::io("listen on", Path::new(&name), e);

@@ -1,13 +1,15 @@
 //! Answers requests on a few threads, with a short queue before them.
 //!
-//! To normalise and sign a text takes a core for up to milliseconds, so it never runs on the
-//! threads that move bytes. If the queue is full, the client is told to ask again later: it is
-//! better to refuse at once than to answer after the client has given up. Batches take up to
-//! seconds, so they have threads of their own, and a single record waits for none: the system
-//! shares the cores among all threads.
+//! If the queue is full, the client is told to ask again later: it is better to refuse at once than
+//! to answer after the client has given up. A short record is answered on the thread that read it:
+//! to wake another thread, and to be woken by it, would take as long as the answer. There are more
+//! such threads than may answer at a time, so some always move bytes. A long text takes a core for
+//! milliseconds to seconds, and so does a batch: both have threads of their own, and a single
+//! record waits for no batch. The system shares the cores among all threads.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use workers::store::damage;
@@ -15,13 +17,32 @@ use workers::store::damage;
 /// The most requests that are answered or wait for it.
 pub const REQUESTS_MAX: usize = 256;
 
+/// The threads that move bytes while all others answer.
+const MOVERS: usize = 2;
+/// The most bytes of a body that is answered on the thread that read it.
+const SHORT_BYTES_MAX: usize = 16_384;
+
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
+    /// One answer, in less time than it takes to wake a thread for it.
+    Short,
     /// One answer.
     Single,
     /// An answer to each of many rows.
     Batch,
+}
+
+impl Work {
+    /// What one answer to a body of so many bytes is.
+    pub fn of(body_bytes: usize) -> Work {
+        if body_bytes <= SHORT_BYTES_MAX { Work::Short } else { Work::Single }
+    }
+}
+
+/// How many threads read requests if so many may answer at a time.
+pub fn readers(threads: usize) -> usize {
+    threads + MOVERS
 }
 
 /// The threads that answer, and the places before them.
@@ -54,19 +75,18 @@ impl Queue {
         let place = self.places.clone().try_acquire_owned().map_err(|_| full())?;
         let threads = if kind == Work::Batch { &self.batches } else { &self.singles };
         let thread = threads.clone().acquire_owned().await.map_err(|_| full())?;
-        let done = tokio::task::spawn_blocking(move || {
+        let work = move || {
             // Held until the work is done, even if the client has gone.
             let _held = (place, thread);
             damage::caught(|| Ok(work()))
-        });
-        match done.await {
-            Ok(outcome) => outcome?,
-            // The hook of panics has logged it. Other requests are answered.
-            Err(_) => Err(Problem::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "a fault in pagefold; its log says where",
-            )),
-        }
+        };
+        let done = match kind {
+            Work::Short => catch_unwind(AssertUnwindSafe(work)).ok(),
+            Work::Single | Work::Batch => tokio::task::spawn_blocking(work).await.ok(),
+        };
+        // The hook of panics has logged it. Other requests are answered.
+        let fault = "a fault in pagefold; its log says where";
+        done.ok_or_else(|| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, fault))??
     }
 }
 
@@ -153,12 +173,14 @@ mod tests {
             .expect("a runtime");
         runtime.block_on(async {
             let queue = Queue::new(1);
-            let failed = queue
-                .answer(Work::Single, || -> Outcome<()> { panic!("a fault") })
-                .await
-                .expect_err("a panic");
-            assert_eq!(failed.status, 500);
-            assert!(queue.answer(Work::Single, || Ok(())).await.is_ok());
+            for kind in [Work::Short, Work::Single, Work::Batch] {
+                let failed = queue
+                    .answer(kind, || -> Outcome<()> { panic!("a fault") })
+                    .await
+                    .expect_err("a panic");
+                assert_eq!(failed.status, 500);
+                assert!(queue.answer(kind, || Ok(())).await.is_ok());
+            }
         });
     }
 }

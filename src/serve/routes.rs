@@ -198,7 +198,7 @@ async fn answered(
         return batch(server, &place, action, always, held).await;
     }
     let online = server.online.clone();
-    let answered = server.queue.answer(Work::Single, move || {
+    let answered = server.queue.answer(Work::of(held.bytes.len()), move || {
         let answered = match form {
             Some(Form::Text | Form::Html) => {
                 let body = record::body(
