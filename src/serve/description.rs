@@ -2,14 +2,17 @@
 
 use crate::serve::api::{Answer, Line, Ready, Rejected, Removed, Verdict};
 use crate::serve::problem::{Outcome, Problem};
-use crate::serve::routes::{self, From_, Server_};
+use crate::serve::routes::{self, FromPlace, SharedServer};
 use axum::extract::{Extension, State};
 use axum::response::Response;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 /// Answers with the description.
-pub async fn openapi(State(server): Server_, Extension(place): From_) -> Outcome<Response> {
+pub async fn openapi(
+    State(server): SharedServer,
+    Extension(place): FromPlace,
+) -> Outcome<Response> {
     routes::answer(&server, &place, &Description::openapi())
 }
 

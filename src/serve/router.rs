@@ -3,7 +3,7 @@
 use crate::serve::description::openapi;
 use crate::serve::problem::Problem;
 use crate::serve::routes::{
-    Server_, check, explain, healthz, insert, metrics, pages, readyz, remove,
+    SharedServer, check, explain, healthz, insert, metrics, pages, readyz, remove,
 };
 use crate::serve::{Server, unread};
 use axum::Router;
@@ -39,14 +39,14 @@ pub fn router(server: Arc<Server>) -> Router {
         .with_state(server)
 }
 
-async fn access(State(server): Server_, request: Request, next: Next) -> Response {
+async fn access(State(server): SharedServer, request: Request, next: Next) -> Response {
     match server.access.check(request.headers(), request.uri()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-async fn counted(State(server): Server_, request: Request, next: Next) -> Response {
+async fn counted(State(server): SharedServer, request: Request, next: Next) -> Response {
     let (path, begun) = (request.uri().path().to_owned(), Instant::now());
     let response = next.run(request).await;
     server.metrics.request(&path, response.status(), begun.elapsed());

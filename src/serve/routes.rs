@@ -21,9 +21,9 @@ use workers::read::jsonl::unmarked;
 use workers::read::record::{self as read, Item, Record};
 
 /// What all requests share.
-pub type Server_ = State<Arc<Server>>;
+pub type SharedServer = State<Arc<Server>>;
 /// The connection that a request came on.
-pub type From_ = Extension<Arc<Place>>;
+pub type FromPlace = Extension<Arc<Place>>;
 
 /// What becomes of a record, or of each of a batch, by the rules of a run. Nothing is changed. A
 /// row that removes its page is answered as by /remove.
@@ -45,8 +45,8 @@ pub type From_ = Extension<Arc<Place>>;
     )
 )]
 pub async fn check(
-    State(server): Server_,
-    from: From_,
+    State(server): SharedServer,
+    from: FromPlace,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
@@ -76,8 +76,8 @@ pub async fn check(
     )
 )]
 pub async fn insert(
-    State(server): Server_,
-    from: From_,
+    State(server): SharedServer,
+    from: FromPlace,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
@@ -101,8 +101,8 @@ pub async fn insert(
     )
 )]
 pub async fn remove(
-    State(server): Server_,
-    from: From_,
+    State(server): SharedServer,
+    from: FromPlace,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
@@ -160,7 +160,7 @@ fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<St
 /// counted with their lines.
 async fn posted(
     server: Arc<Server>,
-    from: From_,
+    from: FromPlace,
     action: Action,
     uri: &Uri,
     headers: &HeaderMap,
@@ -176,7 +176,7 @@ async fn posted(
 
 async fn answered(
     server: Arc<Server>,
-    Extension(place): From_,
+    Extension(place): FromPlace,
     action: Action,
     uri: &Uri,
     headers: &HeaderMap,
@@ -370,7 +370,7 @@ impl From<Refused> for Problem {
         (status = 404, description = "The store has no such page", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn pages(State(server): Server_, from: From_, uri: Uri) -> Outcome<Response> {
+pub async fn pages(State(server): SharedServer, from: FromPlace, uri: Uri) -> Outcome<Response> {
     let urls = Query::parse(uri.query(), &["url"])?.all("url");
     let [url] = &urls[..] else {
         return Err(Problem::bad("/pages?url=URL is wanted, with one URL"));
@@ -388,7 +388,7 @@ pub async fn pages(State(server): Server_, from: From_, uri: Uri) -> Outcome<Res
         (status = 404, description = "The store lacks one of them", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn explain(State(server): Server_, from: From_, uri: Uri) -> Outcome<Response> {
+pub async fn explain(State(server): SharedServer, from: FromPlace, uri: Uri) -> Outcome<Response> {
     let urls = Query::parse(uri.query(), &["url"])?.all("url");
     if urls.len() != 2 {
         return Err(Problem::bad("/explain?url=A&url=B is wanted, with two URLs"));
@@ -398,22 +398,22 @@ pub async fn explain(State(server): Server_, from: From_, uri: Uri) -> Outcome<R
 
 async fn explained(
     server: Arc<Server>,
-    Extension(place): From_,
+    Extension(place): FromPlace,
     urls: Vec<String>,
 ) -> Outcome<Response> {
     server.rate.take(place.address, 1)?;
     let _work = place.work();
     let opened = server.online.opened()?;
-    let server_ = server.clone();
+    let asked = server.clone();
     let explained = server.queue.answer(Work::Single, move || {
         let found = urls
             .iter()
-            .map(|url| page::find(&opened.index, url).map_err(|error| waits(&server_, url, error)))
+            .map(|url| page::find(&opened.index, url).map_err(|error| waits(&asked, url, error)))
             .collect::<Result<Vec<_>, Error>>()?;
         let value = match &found[..] {
             [a, b] => serde_json::to_value(pair::explain(&opened.index, [a, b])?),
             _ => {
-                let job = server_.online.job();
+                let job = asked.online.job();
                 serde_json::to_value(page::explain(
                     &opened.index,
                     job,
@@ -457,7 +457,7 @@ pub async fn healthz() -> &'static str {
         (status = 503, description = "A newer head cannot be opened", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub async fn readyz(State(server): Server_) -> Outcome<Response> {
+pub async fn readyz(State(server): SharedServer) -> Outcome<Response> {
     server.check_ready()?;
     let ready = Ready { epoch: server.online.figures()?.epoch };
     Ok(([(header::CONTENT_TYPE, JSON)], to_json(&ready)?).into_response())
@@ -465,7 +465,7 @@ pub async fn readyz(State(server): Server_) -> Outcome<Response> {
 
 /// Figures of the server, for Prometheus.
 #[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Prometheus's text format", body = String)))]
-pub async fn metrics(State(server): Server_) -> Outcome<Response> {
+pub async fn metrics(State(server): SharedServer) -> Outcome<Response> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], server.figures()?).into_response())
 }
 

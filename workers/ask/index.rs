@@ -12,7 +12,6 @@ use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::graph::keep_rule::{Facts, KeepRule, Rank};
 use crate::job::{Job, clusters};
-use crate::read::PageKey;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -356,7 +355,7 @@ impl Index {
 
     /// Whether the pages have keys of the job's own, which are no URLs in canonical form.
     pub fn has_keys(&self) -> bool {
-        self.job.read.key != PageKey::Url
+        self.job.read.key.is_own()
     }
 
     pub(super) fn clusters(&self) -> &clusters::Options {

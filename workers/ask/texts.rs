@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::fold::visit_maker::{VisitMaker, furniture};
 use crate::job::Job;
 use crate::locks::lock;
-use crate::read::PageKey;
 use crate::read::record::{Body, Record};
 use crate::tables::visits::NOTICE;
 use crate::tables::{EvidenceRow, Visit};
@@ -62,7 +61,7 @@ impl Texts {
             }
         };
         let mut notes = Vec::new();
-        let is_key = self.job.read.key != PageKey::Url;
+        let is_key = self.job.read.key.is_own();
         let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));
         let is_signed = !visit.content.is_none() && !is_known(visit.content);
         let evidence = match is_signed {

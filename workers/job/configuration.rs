@@ -4,7 +4,6 @@
 
 use crate::error::{Error, Result};
 use crate::job::{Job, clusters};
-use crate::read::PageKey;
 use crate::store::configuration::{all_of, differences};
 use crate::store::digest_of;
 use crate::store::manifest::Manifest;
@@ -57,7 +56,7 @@ impl Job {
             },
         });
         // An explicit default is the same configuration as an absent key.
-        if self.read.key != PageKey::Url {
+        if self.read.key.is_own() {
             identity["read"]["key"] = json!(self.read.key);
         }
         // The store of a sample is never taken for that of the whole.

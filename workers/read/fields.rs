@@ -55,6 +55,13 @@ pub enum PageKey {
     Field(String),
 }
 
+impl PageKey {
+    /// Whether keys are the job's own, and no URLs in canonical form.
+    pub fn is_own(&self) -> bool {
+        *self != PageKey::Url
+    }
+}
+
 impl From<String> for PageKey {
     fn from(key: String) -> PageKey {
         match key.as_str() {

@@ -5,7 +5,7 @@
 //! end of a member.
 
 use super::codec::Codec;
-use super::fields::{PageKey, Wanted};
+use super::fields::Wanted;
 use super::record::{Entry, Item, Notes};
 use super::source::{End, JUNK, Source};
 use super::{Options, Reader, Split, json};
@@ -170,7 +170,7 @@ impl Reader for Jsonl {
     }
 
     fn has_keys(&self) -> bool {
-        self.wanted.key != PageKey::Url
+        self.wanted.key.is_own()
     }
 }
 

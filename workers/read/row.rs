@@ -166,7 +166,7 @@ impl<'a> FieldRow<'a> {
                 }
             }
         }
-        if self.wanted.key == PageKey::Url { url(whole.as_bytes()) } else { key(whole) }
+        if self.wanted.key.is_own() { key(whole) } else { url(whole.as_bytes()) }
     }
 }
 

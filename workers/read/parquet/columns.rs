@@ -187,7 +187,7 @@ fn nested(told: &str) -> String {
 /// The key of the job that names the field for this use.
 fn names_it(is_for: Use, key: &PageKey) -> &'static str {
     match is_for {
-        Use::Key(_) if *key == PageKey::Url => "[read.fields] url",
+        Use::Key(_) if !key.is_own() => "[read.fields] url",
         Use::Key(_) => "[read] key",
         Use::Text => "[read.fields] text",
         Use::Html => "[read.fields] html",

@@ -13,7 +13,7 @@ mod checks;
 mod columns;
 mod pages;
 
-use super::fields::{PageKey, Wanted};
+use super::fields::Wanted;
 use super::record::{Entry, Item, Notes, Record};
 use super::row::FieldRow;
 use super::value::Value;
@@ -280,7 +280,7 @@ impl Reader for Parquet {
     }
 
     fn has_keys(&self) -> bool {
-        self.wanted.key != PageKey::Url
+        self.wanted.key.is_own()
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::random::Random;
 use crate::read::testing::{Temporary, gzip, read_all, words};
-use crate::read::{Fields, open, splits};
+use crate::read::{Fields, PageKey, open, splits};
 use arrow_array::builder::{BinaryBuilder, StringDictionaryBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::*;
