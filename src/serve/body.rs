@@ -4,7 +4,7 @@
 //! answer until the client has taken it. So slow clients hold what they have sent or asked for and
 //! no more, and memory is bounded for any number of them.
 
-use crate::serve::places::Place;
+use crate::serve::places::{Answer, Place};
 use crate::serve::problem::{Outcome, Problem};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -13,7 +13,6 @@ use http_body_util::BodyExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// The most bytes of all bodies that are held at a time.
@@ -115,27 +114,16 @@ async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Opti
 }
 
 /// The answer with this body. It counts against the budget until the client has taken it, which has
-/// a bounded time for that.
+/// [`ANSWER_SECONDS_MAX`] for that.
 pub fn answer(form: &'static str, held: Held, place: &Arc<Place>) -> Response {
-    answer_within(Duration::from_secs(ANSWER_SECONDS_MAX), form, held, place)
+    let sent = Sent { held, _answer: place.answer() };
+    ([(header::CONTENT_TYPE, form)], Bytes::from_owner(sent)).into_response()
 }
 
-fn answer_within(time: Duration, form: &'static str, held: Held, place: &Arc<Place>) -> Response {
-    let ((taken, wait), place) = (oneshot::channel(), Arc::downgrade(place));
-    tokio::spawn(async move {
-        if timeout(time, wait).await.is_err() {
-            tracing::debug!("an answer was not taken");
-            place.upgrade().inspect(|place| place.give_up());
-        }
-    });
-    ([(header::CONTENT_TYPE, form)], Bytes::from_owner(Sent { held, _taken: taken }))
-        .into_response()
-}
-
-/// The body of an answer. The sender goes with it, which tells that it was taken.
+/// The body of an answer, until it was taken.
 struct Sent {
     held: Held,
-    _taken: oneshot::Sender<()>,
+    _answer: Answer,
 }
 
 impl AsRef<[u8]> for Sent {
@@ -158,41 +146,29 @@ mod tests {
     use crate::serve::places::Places;
     use std::net::{IpAddr, Ipv4Addr};
 
-    /// Answers count against the memory of all bodies until clients have taken them, and a client
-    /// that does not take one loses its connection.
+    /// Answers count against the memory of all bodies until clients have taken them.
     #[test]
     fn answers_are_held() {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        runtime.block_on(async {
-            let place =
-                Arc::new(Places::new(1)).take(IpAddr::V4(Ipv4Addr::LOCALHOST)).expect("a place");
-            let budget = Arc::default();
-            let held = |bytes: usize| {
-                let mut held = Held::new(&budget);
-                held.bytes = vec![0; bytes];
-                held.drawn().map(|()| held)
-            };
-            let hour = Duration::from_secs(3600);
-            let first = answer_within(
-                hour,
-                "text/plain",
-                held(BODIES_BYTES_MAX - 1).expect("room"),
-                &place,
-            );
-            assert_eq!(held(2).err().map(|problem| problem.status), Some(429));
-            // What tells of a change is sent all the same. It was refused, and the client sent its
-            // record again and was told that it is a copy of itself.
-            let mut changed = Held::new(&budget);
-            changed.bytes = vec![0; 2];
-            changed.counted();
-            assert!(held(0).is_err());
-            drop(changed);
-            let last = answer_within(Duration::ZERO, "text/plain", held(1).expect("room"), &place);
-            assert!(held(1).is_err());
-            place.lost().await;
-            drop((first, last));
-            assert!(held(BODIES_BYTES_MAX).is_ok());
-        });
+        let place =
+            Arc::new(Places::new(1)).take(IpAddr::V4(Ipv4Addr::LOCALHOST)).expect("a place");
+        let budget = Arc::default();
+        let held = |bytes: usize| {
+            let mut held = Held::new(&budget);
+            held.bytes = vec![0; bytes];
+            held.drawn().map(|()| held)
+        };
+        let first = answer("text/plain", held(BODIES_BYTES_MAX - 1).expect("room"), &place);
+        assert_eq!(held(2).err().map(|problem| problem.status), Some(429));
+        // What tells of a change is sent all the same. It was refused, and the client sent its
+        // record again and was told that it is a copy of itself.
+        let mut changed = Held::new(&budget);
+        changed.bytes = vec![0; 2];
+        changed.counted();
+        assert!(held(0).is_err());
+        drop(changed);
+        let last = answer("text/plain", held(1).expect("room"), &place);
+        assert!(held(1).is_err());
+        drop((first, last));
+        assert!(held(BODIES_BYTES_MAX).is_ok());
     }
 }

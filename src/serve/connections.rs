@@ -4,6 +4,7 @@
 //! bounded time. So connections that say nothing go away. Beyond a number of connections a new one
 //! takes the [place](crate::serve::places) of another.
 
+use crate::serve::body::ANSWER_SECONDS_MAX;
 use crate::serve::places::{Place, Places};
 use axum::Router;
 use hyper::Request;
@@ -15,7 +16,7 @@ use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -33,6 +34,9 @@ pub const STREAMS_MAX: u32 = 64;
 /// Seconds that requests under way have to end after a signal.
 pub const STOP_SECONDS_MAX: u64 = 10;
 
+/// How often answers are looked for that clients do not take. A timer for each answer would wake
+/// another thread each time.
+const ANSWERS_LOOK: Duration = Duration::from_secs(1);
 /// How long more of the first bytes is waited for. It doubles, so that many who send no more cost
 /// little.
 const FIRST_BYTES: Duration = Duration::from_millis(5);
@@ -49,9 +53,15 @@ pub async fn serve(
     mut stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let places = Arc::new(Places::new(connections_max()));
+    let mut looks = tokio::time::interval(ANSWERS_LOOK);
     while !*stop.borrow_and_update() {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
+            _ = looks.tick() => {
+                let time = Duration::from_secs(ANSWER_SECONDS_MAX);
+                Instant::now().checked_sub(time).inspect(|before| places.free_before(*before));
+                continue;
+            }
             _ = stop.changed() => break,
         };
         let (stream, address) = match accepted {

@@ -5,9 +5,10 @@
 //! A client that sends its request at once is answered before its turn comes. A connection whose
 //! request is here and is worked on stays.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use tokio::sync::Notify;
 use workers::locks::lock;
 
@@ -34,6 +35,8 @@ struct State {
     wait: Option<u64>,
     /// The requests of it that are worked on.
     requests: usize,
+    /// The answers that its client has not taken yet, by when they were ready and by number.
+    answers: BTreeSet<(Instant, u64)>,
     lost: Arc<Notify>,
 }
 
@@ -48,6 +51,12 @@ pub struct Place {
 
 /// A request that is worked on, until it is dropped.
 pub struct Work(Arc<Place>);
+
+/// An answer that is ready, until the client has taken it and it is dropped.
+pub struct Answer {
+    place: Arc<Place>,
+    key: (Instant, u64),
+}
 
 impl Taken {
     fn next(&mut self) -> u64 {
@@ -64,10 +73,10 @@ impl Taken {
         }
     }
 
-    fn remove(&mut self, number: u64) {
-        if let Some(wait) = self.connections.remove(&number).and_then(|state| state.wait) {
-            self.waits.remove(&wait);
-        }
+    fn remove(&mut self, number: u64) -> Option<State> {
+        let state = self.connections.remove(&number);
+        state.as_ref().and_then(|state| state.wait).map(|wait| self.waits.remove(&wait));
+        state
     }
 }
 
@@ -86,9 +95,22 @@ impl Places {
             taken.connections.remove(&longest).inspect(|state| state.lost.notify_one());
         }
         let (number, lost) = (taken.next(), Arc::new(Notify::new()));
-        taken.connections.insert(number, State { wait: None, requests: 0, lost: lost.clone() });
+        let answers = BTreeSet::new();
+        let state = State { wait: None, requests: 0, answers, lost: lost.clone() };
+        taken.connections.insert(number, state);
         taken.wait(number);
         Some(Arc::new(Place { address, number, places: self.clone(), lost }))
+    }
+
+    /// Takes the places of clients that have not taken an answer which was ready before `before`.
+    pub fn free_before(&self, before: Instant) {
+        let mut taken = lock(&self.taken);
+        let is_late = |state: &State| state.answers.first().is_some_and(|(at, _)| *at < before);
+        let late = taken.connections.iter().filter(|(_, state)| is_late(state));
+        for number in late.map(|(number, _)| *number).collect::<Vec<u64>>() {
+            taken.remove(number).inspect(|state| state.lost.notify_one());
+            tracing::debug!("an answer was not taken");
+        }
     }
 
     /// Waits until all have left.
@@ -105,10 +127,12 @@ impl Place {
         self.lost.notified().await;
     }
 
-    /// Gives the place up.
-    pub fn give_up(&self) {
-        lock(&self.places.taken).remove(self.number);
-        self.lost.notify_one();
+    /// An answer to the client is ready.
+    pub fn answer(self: &Arc<Place>) -> Answer {
+        let mut taken = lock(&self.places.taken);
+        let key = (Instant::now(), taken.next());
+        taken.connections.get_mut(&self.number).map(|state| state.answers.insert(key));
+        Answer { place: self.clone(), key }
     }
 
     /// A request of the connection is here and is worked on.
@@ -134,6 +158,16 @@ impl Drop for Work {
         if is_last {
             taken.wait(*number);
         }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        let Place { number, places, .. } = &*self.place;
+        lock(&places.taken)
+            .connections
+            .get_mut(number)
+            .map(|state| state.answers.remove(&self.key));
     }
 }
 
@@ -194,6 +228,22 @@ mod tests {
                 prop_assert_eq!(taken.waits.len(), open.iter().filter(|of| of.1.is_empty()).count());
             }
         }
+    }
+
+    /// A client that does not take an answer in time loses its connection, also if it takes others.
+    #[test]
+    fn answers_that_nobody_takes() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let places = Arc::new(Places::new(2));
+            let [slow, other] = [(); 2].map(|()| places.take(ADDRESS).expect("a place"));
+            let (first, taken) = (slow.answer(), [slow.answer(), other.answer()]);
+            places.free_before(first.key.0);
+            drop(taken);
+            places.free_before(Instant::now() + std::time::Duration::from_secs(1));
+            slow.lost().await;
+            assert!(is_lost(&slow) && !is_lost(&other));
+        });
     }
 
     /// A connection is told that it has lost its place, also if it does not listen yet, and the
