@@ -19,6 +19,7 @@ use workers::online::rows::Says;
 use workers::online::{Asked, Decision, Online, Refused, Removal};
 use workers::read::jsonl::unmarked;
 use workers::read::record::{self as read, Item, Record};
+use workers::store::damage;
 
 /// What all requests share.
 pub type SharedServer = State<Arc<Server>>;
@@ -238,12 +239,15 @@ async fn batch(
     let answered = server.queue.answer(Work::Batch, move || {
         let (mut lines, mut after) = (Held::new(&shared.budget), 0);
         for (number, range) in rows {
-            let line = match row(&shared.online, action, always, held.bytes[range].trim_ascii()) {
+            let json = held.bytes[range].trim_ascii();
+            // Rows before one that fails may have been inserted, and the client must be told.
+            let answered = damage::caught(|| Ok(row(&shared.online, action, always, json)));
+            let line = match answered.unwrap_or_else(|error| Err(Refused::Failed(error))) {
                 Ok((line, durable)) => {
                     after = after.max(durable);
                     line
                 }
-                Err(refused) => line_of(refused, number)?,
+                Err(refused) => line_of(refused, number),
             };
             shared.metrics.record(&line);
             serde_json::to_writer(&mut lines.bytes, &line)
@@ -332,14 +336,17 @@ fn removal(online: &Online, named: &Named) -> Answered {
 }
 
 /// The line of a batch about a row that was not taken.
-fn line_of(refused: Refused, line: u64) -> Result<Line, Error> {
+fn line_of(refused: Refused, line: u64) -> Line {
     let (reason, detail) = match refused {
         Refused::Row(item) => record::reason(&item),
         Refused::Full => ("inbox_full", FULL.to_owned()),
         Refused::NoInbox => (problem::NO_INBOX_REASON, NO_INBOX.to_owned()),
-        Refused::Failed(error) => return Err(error),
+        Refused::Failed(error) => {
+            tracing::error!(%error, "a row of a batch failed");
+            ("failed", "the server failed; its log says why; send this row again".to_owned())
+        }
     };
-    Ok(Line::Rejected(Rejected { line, verdict: "rejected", reason, detail }))
+    Line::Rejected(Rejected { line, verdict: "rejected", reason, detail })
 }
 
 const FULL: &str = "what was inserted since the last epoch takes all the memory for it; `pagefold run JOB` takes it, \

@@ -298,3 +298,27 @@ fn an_answer_waits_for_removals() {
     assert_eq!(remove("http://gone.example/"), 6);
     assert_eq!(check(&copy(30, 1)), ("new", 6));
 }
+
+/// A row of a batch that failed hid what the rows before it had inserted, so a client sent them
+/// again and was told that they are copies of themselves.
+#[test]
+fn a_row_that_fails_hides_no_other() {
+    let bench = bench(4, INBOX);
+    let urls = std::fs::read_dir(bench.at("store/data/urls")).expect("a table");
+    let segment = urls.map(|entry| entry.expect("an entry").path()).next().expect("a segment");
+    let mut bytes = std::fs::read(&segment).expect("readable");
+    let at = bytes.windows(4).position(|four| four == b"http").expect("a URL");
+    bytes[at] ^= 1;
+    std::fs::write(&segment, bytes).expect("written");
+    let server = Server::start(&bench, &[]);
+    // The answer about a stored text names a URL.
+    let rows = [
+        row("http://a.example/", &text(800, 0)),
+        row("http://b.example/", &text(0, 0)),
+        row("http://c.example/", &text(801, 0)),
+    ];
+    let answers = server.batch("/insert", &rows);
+    let told: Vec<&Value> = answers.iter().map(|answer| &answer["inserted"]).collect();
+    assert_eq!(told, [&json!(true), &Value::Null, &json!(true)], "{answers:?}");
+    assert_eq!((&answers[1]["reason"], &answers[1]["line"]), (&json!("failed"), &json!(2)));
+}

@@ -139,11 +139,9 @@ pub fn run(
         });
         stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
-    })?;
-    match reported.take() {
-        Some(error) => Err(error),
-        None => Ok(receipts),
-    }
+    });
+    // What failed first is the cause: a worker that panics later may do so because of it.
+    reported.take().map_or(receipts, Err)
 }
 
 /// Steps the worker until the dataflow behind `probe` is complete on all workers.
@@ -151,8 +149,8 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     while !probe.done() {
         let began = Instant::now();
         worker.step_or_park(Some(PARK));
-        // A worker that slept the whole time had no work. This only serves to detect a stuck
-        // process.
+        // A step that is as long counts as idle: the worker slept, or was in an operator, which
+        // counts its own progress. This only serves to detect a stuck process.
         epoch.turned(began.elapsed() >= PARK);
     }
 }

@@ -63,7 +63,7 @@ impl Heads {
     /// Makes the job's store if it is not there, so that records can be inserted before the first
     /// epoch.
     pub fn make(&self) -> Result<()> {
-        Store::open_or_create(&self.job.store, &self.identity).map(drop)
+        Store::create_if_missing(&self.job.store, &self.identity)
     }
 
     /// Opens the head of the job's store; before the first epoch it is empty.

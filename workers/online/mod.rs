@@ -39,6 +39,9 @@ use std::time::Duration;
 
 /// When at most so many records are left to put over a new head, decisions wait for them.
 const LAST_ENTRIES: usize = 16;
+/// The most rounds before decisions wait, however much is left: clients that insert faster than one
+/// thread applies would keep the server from the newer head.
+const ROUNDS_MAX: usize = 8;
 
 /// A store that is asked and inserted into.
 pub struct Online {
@@ -443,10 +446,11 @@ impl Online {
         let mut overlay = self.overlay_of(&newer, &entries, unsealed)?;
         let mut last = entries.last().map(|entry| entry.key());
         // What came meanwhile, until so little is left that decisions may wait for it.
+        let mut rounds = 1;
         let mut state = loop {
             let state = self.write()?;
             let more = state.overlay.entries(last);
-            let is_last = more.len() <= LAST_ENTRIES;
+            let is_last = more.len() <= LAST_ENTRIES || rounds == ROUNDS_MAX;
             let state = is_last.then_some(state);
             last = more.last().map_or(last, |entry| Some(entry.key()));
             more.into_iter()
@@ -454,6 +458,7 @@ impl Online {
             if let Some(state) = state {
                 break state;
             }
+            rounds += 1;
         };
         let epoch = newer.index.epoch;
         let before = std::mem::replace(&mut state.overlay, overlay);

@@ -449,7 +449,9 @@ impl Overlay {
             let left = self.left.entry(old).or_default();
             left.after = left.after.max(entry.after);
             if is_page && visit.content == old {
-                left.docs.remove(&visit.doc);
+                if left.docs.remove(&visit.doc) {
+                    self.bytes -= LEFT_BYTES;
+                }
             } else if left.docs.insert(visit.doc) {
                 self.bytes += LEFT_BYTES;
             }

@@ -124,7 +124,7 @@ impl Plan {
         durable::create_folder(&folder)?;
         let text = serde_json::to_vec(&self)
             .map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
-        durable::write(&folder.join("plan.json"), &text)?;
+        durable::write(&folder.join(PLAN), &text)?;
         Ok(self)
     }
 
@@ -150,7 +150,7 @@ impl Plan {
 
     /// Reads the plan of an attempt.
     pub fn read(attempt: &Path) -> Result<Plan> {
-        let path = attempt.join("plan.json");
+        let path = attempt.join(PLAN);
         let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
         serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
     }
@@ -188,6 +188,8 @@ impl Plan {
     }
 }
 
+/// The file of the plan in the folder of its attempt.
+const PLAN: &str = "plan.json";
 /// The file that marks an attempt as refused by a guard.
 const REFUSED: &str = "refused";
 
@@ -252,6 +254,13 @@ pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Optio
                 found = Some(plan);
             }
             Ok(_) => {}
+            // Such as a network file system that fails for a while: what was read is not given up.
+            Err(error)
+                if !matches!(error.kind(), Kind::TryAgain | Kind::Config)
+                    && attempt.join(PLAN).exists() =>
+            {
+                return Err(error);
+            }
             Err(why) => {
                 tracing::info!(attempt = %attempt.display(), %why, "an unfinished epoch is given up");
                 give_up(&attempt);
@@ -545,5 +554,30 @@ fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<b
             Ok(pages::any_expired(&Snapshot::of(store, head).table()?, retention))
         }
         _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file system that failed for a moment cost all that an epoch had read: its attempt was
+    /// given up as one that can never be resumed. What no run has begun is still given up.
+    #[test]
+    fn an_attempt_outlives_a_failing_disk() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = json!({ "store": folder.path(), "read": { "inputs": ["in"] }, "output": { "dir": "out" } });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        let store = Store::open_or_create(&job.store, &json!(1)).expect("made");
+        let attempt = |name: &str| attempts(store.root()).join(name);
+        // A folder cannot be read as a file, not even by root.
+        std::fs::create_dir_all(attempt("1-aaaaaaaaaaaaaaaa").join(PLAN)).expect("made");
+        unfinished(&job, &store, None).expect_err("cannot be read now");
+        assert!(attempt("1-aaaaaaaaaaaaaaaa").exists());
+        std::fs::remove_dir(attempt("1-aaaaaaaaaaaaaaaa").join(PLAN)).expect("removed");
+        std::fs::create_dir_all(attempt("1-bbbbbbbbbbbbbbbb")).expect("made");
+        std::fs::write(attempt("1-bbbbbbbbbbbbbbbb").join(PLAN), "damaged").expect("written");
+        assert!(unfinished(&job, &store, None).expect("none").is_none());
+        assert!(!attempt("1-aaaaaaaaaaaaaaaa").exists() && !attempt("1-bbbbbbbbbbbbbbbb").exists());
     }
 }

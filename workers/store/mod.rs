@@ -51,6 +51,20 @@ struct Format {
     identity: serde_json::Value,
 }
 
+impl Format {
+    /// The file of a new store of this identity.
+    fn text(identity: &serde_json::Value) -> Result<Vec<u8>> {
+        let format = Format {
+            format: manifest::FORMAT,
+            store: random_hex()?,
+            identity_digest: digest_of(identity),
+            identity: identity.clone(),
+        };
+        serde_json::to_vec_pretty(&format)
+            .map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))
+    }
+}
+
 /// An open store. Opening takes no lock; see [`Store::lock`].
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -60,34 +74,32 @@ pub struct Store {
 
 impl Store {
     /// Opens or creates the store at `root` for a job with the identity configuration `identity`.
+    /// A store of another identity in which nothing was committed is made anew, so the caller holds
+    /// its [`Store::lock`]: a run may be in its first epoch.
     ///
     /// # Errors
     ///
     /// `Config` if the store was built with another identity configuration or format.
     pub fn open_or_create(root: &Path, identity: &serde_json::Value) -> Result<Store> {
-        let path = root.join("FORMAT");
-        let exists = path.exists();
-        if !exists || Store::has_other_plans(root, identity)? {
-            if !exists && !manifest::versions(root)?.is_empty() {
-                return Err(lost_format(root));
-            }
-            durable::create_folder(root)?;
-            durable::sync_name(root)?;
-            let format = Format {
-                format: manifest::FORMAT,
-                store: random_hex()?,
-                identity_digest: digest_of(identity),
-                identity: identity.clone(),
-            };
-            let text = serde_json::to_vec_pretty(&format)
-                .map_err(|e| Error::internal("cannot write FORMAT").caused_by(e))?;
-            if exists {
-                durable::write(&path, &text)?;
-            } else {
-                durable::create_new(&path, &text)?;
-            }
+        Store::create_if_missing(root, identity)?;
+        if Store::has_other_plans(root, identity)? {
+            durable::write(&root.join("FORMAT"), &Format::text(identity)?)?;
         }
         Store::open(root, Some(identity))
+    }
+
+    /// Creates the store at `root` if none is there. It never replaces one, so it needs no lock.
+    pub fn create_if_missing(root: &Path, identity: &serde_json::Value) -> Result<()> {
+        let path = root.join("FORMAT");
+        if path.exists() {
+            return Ok(());
+        }
+        if !manifest::versions(root)?.is_empty() {
+            return Err(lost_format(root));
+        }
+        durable::create_folder(root)?;
+        durable::sync_name(root)?;
+        durable::create_new(&path, &Format::text(identity)?).map(drop)
     }
 
     /// Whether the store at `root` is of another identity and nothing was committed yet. It then
@@ -285,4 +297,25 @@ pub fn random_hex() -> Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A server that was started beside a first run, with a job of another identity, made the store
+    /// anew under that run, whose epoch then belonged to no store.
+    #[test]
+    fn only_a_run_makes_a_store_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("store");
+        Store::create_if_missing(&root, &json!({ "a": 1 })).expect("made");
+        let uuid = Store::open(&root, None).expect("a store").uuid;
+        Store::create_if_missing(&root, &json!({ "a": 2 })).expect("left as it is");
+        assert!(Store::open(&root, Some(&json!({ "a": 2 }))).is_err());
+        assert_eq!(Store::open(&root, Some(&json!({ "a": 1 }))).expect("the same").uuid, uuid);
+        let anew = Store::open_or_create(&root, &json!({ "a": 2 })).expect("made anew");
+        assert_ne!(anew.uuid, uuid);
+    }
 }

@@ -219,8 +219,9 @@ table! {
             keys: Box<[u8]>,
             /// Its sketches, as [`crate::text::sketch::write`] encodes them.
             sketches: Box<[u8]>,
-            /// Its text: empty if the job does not keep it, else [`evidence::RAW`] and the bytes,
-            /// or [`evidence::ZSTD`] and a frame.
+            /// Its text: empty if the job does not keep it, else its form and its bytes:
+            /// [`evidence::RAW`], [`evidence::ZSTD`] (a frame) or [`evidence::CODED`]
+            /// ([`crate::text::packed`]).
             text: Box<[u8]>,
             /// The digest of the other values, as [`EvidenceRow::new`] computes it: rows are read
             /// one at a time, and those beside them are not.
@@ -266,7 +267,8 @@ pub fn band_table(band: usize) -> String {
 
 /// Whether `name` is that of the table of a band.
 pub fn is_band_table(name: &str) -> bool {
-    name.strip_prefix(BandRow::NAME).is_some_and(|rest| rest.starts_with('_'))
+    let number = name.strip_prefix(BandRow::NAME).and_then(|rest| rest.strip_prefix('_'));
+    number.and_then(|number| number.parse().ok()).is_some_and(|band| band_table(band) == name)
 }
 
 table! {
