@@ -54,7 +54,8 @@ pub fn lead(mut contents: Vec<(Id, Precedence)>, pairs: &[Joined], radius: u8) -
     contents.dedup_by_key(|content| content.0);
     let ids: Vec<Id> = contents.iter().map(|content| content.0).collect();
     let pairs = numbered(&ids, pairs);
-    let graph = Graph::new(&ids, pairs.iter().map(|&(a, b, _)| (ids[a], ids[b])));
+    let edges = pairs.iter().map(|&(a, b, _)| (a as u32, b as u32));
+    let graph = Graph::of_numbers(ids.len(), edges);
     let mut leaders = cover(&graph, &contents, radius);
     if radius == 1 {
         join_the_nearest(&mut leaders, &contents, &pairs);

@@ -137,6 +137,13 @@ impl Options {
         if self.by.len() > CRITERIA_MAX {
             return Err(format!("by: more than {CRITERIA_MAX} criteria"));
         }
+        let mut criteria = self.by.iter().enumerate();
+        if let Some((at, _)) = criteria.find(|(at, one)| self.by[..*at].contains(one)) {
+            return Err(format!(
+                "by: the criterion at place {} is there twice; leave one out",
+                at + 1
+            ));
+        }
         if self.hosts.len() > HOSTS_MAX {
             return Err(format!("hosts: more than {HOSTS_MAX}"));
         }

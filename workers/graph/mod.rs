@@ -2,7 +2,7 @@
 //!
 //! Contents are numbered in order of digest and neighbours ascend, so that no result depends on the
 //! order of the pairs. The graph needs 8 bytes for each pair and for each content, and 8 more for
-//! each pair while it is built.
+//! each of both while it is built.
 
 pub mod keep_rule;
 pub mod unionfind;
@@ -40,21 +40,23 @@ impl Graph {
         let number = |id: &Id| contents.binary_search(id).ok();
         let edges: Vec<(u32, u32)> =
             pairs.filter_map(|(a, b)| Some((number(&a)? as u32, number(&b)? as u32))).collect();
-        let mut starts = vec![0; contents.len() + 1];
-        for (a, b) in &edges {
-            starts[*a as usize + 1] += 1;
-            starts[*b as usize + 1] += 1;
-        }
-        (0..contents.len()).for_each(|at| starts[at + 1] += starts[at]);
+        Graph::of_numbers(contents.len(), edges.iter().copied())
+    }
+
+    /// The graph of the nodes 0 to `nodes` - 1, joined by `edges`. An edge may occur in both
+    /// directions.
+    pub fn of_numbers(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Graph {
+        let both = || edges.clone().flat_map(|(a, b)| [(a as usize, b), (b as usize, a)]);
+        let mut starts = vec![0; nodes + 1];
+        both().for_each(|(from, _)| starts[from + 1] += 1);
+        (0..nodes).for_each(|at| starts[at + 1] += starts[at]);
         let mut free = starts.clone();
-        let mut neighbours = vec![0; 2 * edges.len()];
-        for (a, b) in edges {
-            for (one, other) in [(a, b), (b, a)] {
-                neighbours[free[one as usize]] = other;
-                free[one as usize] += 1;
-            }
+        let mut neighbours = vec![0; starts[nodes]];
+        for (from, to) in both() {
+            neighbours[free[from]] = to;
+            free[from] += 1;
         }
-        (0..contents.len()).for_each(|at| neighbours[starts[at]..starts[at + 1]].sort_unstable());
+        (0..nodes).for_each(|at| neighbours[starts[at]..starts[at + 1]].sort_unstable());
         Graph { starts, neighbours }
     }
 

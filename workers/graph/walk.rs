@@ -5,6 +5,8 @@
 //! are visited together, and in a large component neighbours soon after each other (the idea of
 //! Cuthill and McKee: "Reducing the bandwidth of sparse symmetric matrices", ACM 1969).
 
+use crate::graph::Graph;
+
 /// A pair at its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
@@ -25,7 +27,7 @@ pub struct Edge {
 /// assert_eq!(at, [0, 2, 1]);
 /// ```
 pub fn order(nodes: usize, pairs: &[(u32, u32)]) -> Vec<Edge> {
-    let (places, met) = walk(nodes, pairs);
+    let (places, met) = walk(&Graph::of_numbers(nodes, pairs.iter().copied()));
     // Sorting looks at no table: each pair has the places of its nodes, the later one first.
     let key = |(at, &(a, b)): (usize, &(u32, u32))| {
         let (a, b) = (places[a as usize], places[b as usize]);
@@ -41,24 +43,11 @@ pub fn order(nodes: usize, pairs: &[(u32, u32)]) -> Vec<Edge> {
 }
 
 /// When the walk meets each node, and the nodes in the order in which it meets them.
-fn walk(nodes: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
-    // The neighbours of node n stand from ends[n - 1] to ends[n].
-    let mut ends = vec![0u32; nodes + 1];
-    pairs.iter().flat_map(|&(a, b)| [a, b]).for_each(|node| ends[node as usize + 1] += 1);
-    for at in 0..nodes {
-        ends[at + 1] += ends[at];
-    }
-    let mut next = ends.clone();
-    let mut neighbours = vec![0u32; 2 * pairs.len()];
-    for (from, to) in pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]) {
-        let slot = &mut next[from as usize];
-        neighbours[*slot as usize] = to;
-        *slot += 1;
-    }
+fn walk(graph: &Graph) -> (Vec<u32>, Vec<u32>) {
     const UNMET: u32 = u32::MAX;
-    let mut places = vec![UNMET; nodes];
-    let mut met: Vec<u32> = Vec::with_capacity(nodes);
-    for start in 0..nodes {
+    let mut places = vec![UNMET; graph.len()];
+    let mut met: Vec<u32> = Vec::with_capacity(graph.len());
+    for start in 0..graph.len() {
         if places[start] != UNMET {
             continue;
         }
@@ -67,12 +56,10 @@ fn walk(nodes: usize, pairs: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
         met.push(start as u32);
         while let Some(&node) = met.get(at) {
             at += 1;
-            for &neighbour in
-                &neighbours[ends[node as usize] as usize..ends[node as usize + 1] as usize]
-            {
-                if places[neighbour as usize] == UNMET {
-                    places[neighbour as usize] = met.len() as u32;
-                    met.push(neighbour);
+            for neighbour in graph.neighbours(node as usize) {
+                if places[neighbour] == UNMET {
+                    places[neighbour] = met.len() as u32;
+                    met.push(neighbour as u32);
                 }
             }
         }

@@ -39,7 +39,8 @@ pub type Key = (u64, u64);
 pub struct Entry {
     /// The number of the file that has it.
     pub file: u64,
-    /// Its place among the records of that file.
+    /// Orders the records of that file: its place in it if it was read back, and otherwise the
+    /// number of the records that were appended.
     pub line: u64,
     /// It is durable when so many of the appended records are.
     pub after: u64,

@@ -146,7 +146,7 @@ impl Input {
         }
     }
 
-    /// Fails if the file has another size or time than before.
+    /// Fails if the file has another size or another time than before, or is another file.
     pub fn check_unchanged(&self) -> Result<()> {
         if !Input::stat(&self.file())?.looks_like(self) {
             return Err(Error::new(
