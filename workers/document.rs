@@ -4,7 +4,7 @@ use std::fmt;
 use url::Url;
 
 /// The version of the canonical form; part of a store's identity.
-pub const CANONICAL_URL_VERSION: u32 = 1;
+pub const CANONICAL_URL_VERSION: u32 = 2;
 
 /// The most bytes of a text, before and after it is normalised. What follows is cut off, so that
 /// one document costs a bounded time and memory: one character may become 18, and words and
@@ -132,8 +132,9 @@ pub struct PageUrl {
 }
 
 /// The canonical form of `raw`. Two spellings of one address share it: scheme and host are in lower
-/// case; the default port, the fragment and surrounding space are removed; dot segments are
-/// resolved; an empty path becomes `/`. http and https, a trailing slash and the query stay as they
+/// case, and the digits of `%e4` in upper case (RFC 3986, section 6.2.2.1); the default port, the
+/// fragment and surrounding space are removed; dot segments are resolved; an empty path becomes
+/// `/`. http and https, a trailing slash and the query stay as they
 /// are, because only the texts can tell whether they matter. A string that is not an absolute URL,
 /// such as the key of a corpus, stays unchanged.
 pub fn canonical_url(raw: &str) -> PageUrl {
@@ -143,12 +144,25 @@ pub fn canonical_url(raw: &str) -> PageUrl {
             url.set_fragment(None);
             let host = url.host_str().map_or(0, host_key);
             let https = url.scheme() == "https";
-            (String::from(url), host, https)
+            (with_upper_escapes(String::from(url)), host, https)
         }
         _ => (raw.to_owned(), 0, false),
     };
     let doc = Id::of(canonical.as_bytes());
     PageUrl { canonical, doc, host, https }
+}
+
+/// `url` with the hexadecimal digits of its percent-encoded bytes in upper case.
+fn with_upper_escapes(url: String) -> String {
+    let mut bytes = url.into_bytes();
+    for at in memchr::memchr_iter(b'%', &bytes.clone()) {
+        if let Some(digits) = bytes.get_mut(at + 1..at + 3)
+            && digits.iter().all(u8::is_ascii_hexdigit)
+        {
+            digits.make_ascii_uppercase();
+        }
+    }
+    String::from_utf8(bytes).expect("only ASCII letters were changed")
 }
 
 /// The host of a URL, if it has one.
@@ -208,6 +222,9 @@ mod tests {
         let same = |a: &str, b: &str| canonical_url(a).doc == canonical_url(b).doc;
         assert!(same("HTTP://Example.COM:80/a/../b#top", " http://example.com/b "));
         assert!(same("https://example.com", "https://example.com:443/"));
+        // WordPress writes links so. They were other pages than those that browsers encode.
+        assert!(same("http://example.com/%e4%bd%a0?q=%2f", "http://example.com/你?q=%2F"));
+        assert_eq!(canonical_url("http://a.example/%zz%e").canonical, "http://a.example/%zz%e");
         assert!(!same("http://example.com/", "https://example.com/"));
         assert!(!same("http://example.com/?a=1", "http://example.com/?a=2"));
         assert_eq!(canonical_url("corpus/12#3").canonical, "corpus/12#3");

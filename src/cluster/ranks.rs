@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
-use workers::fold::epoch::Progress;
+use workers::fold::epoch::{Failure, Progress};
 use workers::job::Job;
 use workers::mesh::{self, ControlChannel, Key, Refused};
 use workers::plan::{self, Plan};
@@ -332,7 +332,8 @@ impl Ranks {
             mesh.refused = self.refused.clone();
         }
         let json = self.json;
-        worker::run_share(share, &progress, move |lost| signals::end(lost, json))
+        let failure = Failure::default();
+        worker::run_share(share, &progress, failure, move |lost| signals::end(lost, json))
     }
 
     /// Tells the other ranks how the run ended. Only rank 0 calls this.

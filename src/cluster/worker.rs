@@ -198,7 +198,7 @@ fn run() -> Result<()> {
         }
         Order::Peers(_) | Order::Beat { .. } => return Err(no_task()),
     };
-    end(outcome)
+    end(outcome.as_ref())
 }
 
 fn send_progress(progress: &Progress) {
@@ -214,8 +214,8 @@ fn send_progress(progress: &Progress) {
 }
 
 /// Sends the final message and exits; the launcher prints the error.
-fn end(outcome: Result<Message>) -> ! {
-    match &outcome {
+fn end(outcome: std::result::Result<&Message, &Error>) -> ! {
+    match outcome {
         Ok(message) => send(message),
         Err(error) => send(&Message::failed(error, false)),
     }
@@ -348,7 +348,9 @@ fn work(
 ) -> Result<Message> {
     let prepared = prepare(&task, digest)?;
     let share = share(assignment, task, prepared, launcher.peers()?, listener)?;
-    let done = run_share(share, &progress, halt_when_lost)?;
+    // An exit code alone would not say why, and the launcher then ends the other processes.
+    let failure = Failure::telling(|error| end(Err(error)));
+    let done = run_share(share, &progress, failure, halt_when_lost)?;
     // The progress since the last message.
     send_progress(&progress);
     Ok(done)
@@ -358,10 +360,11 @@ fn work(
 pub fn run_share(
     share: ProcessTask,
     progress: &Arc<Progress>,
+    failure: Failure,
     on_lost: impl Fn(&Error) + Send + Sync + 'static,
 ) -> Result<Message> {
     let refused = share.mesh.as_ref().map(|(mesh, _)| mesh.refused.clone()).unwrap_or_default();
-    let receipts = fold::run(share, progress.clone(), Failure::default(), on_lost)?;
+    let receipts = fold::run(share, progress.clone(), failure, on_lost)?;
     Ok(Message::Done {
         receipts,
         memory_bytes: memory_bytes(),

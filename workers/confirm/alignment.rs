@@ -1,8 +1,9 @@
 //! Aligns two normalised texts and gives what differs between them as spans.
 //!
-//! The unit is a token: a Chinese character, a digit, or a word of another script. Punctuation and
-//! white space are no tokens, so they never differ, but a decimal point and a minus sign are part
-//! of the digit behind them: without them the number is another. The alignment is a shortest edit
+//! The unit is a token: a Chinese character, a digit, or a word of another script with its vowel and
+//! tone marks. Punctuation and white space are no tokens, so they never differ, but a decimal point
+//! or comma and a minus sign are part of the digit behind them: without them the number is another.
+//! A comma between thousands stays between tokens ([`thousands`]). The alignment is a shortest edit
 //! script. Few edits are found as Myers does ("An O(ND) difference algorithm and its variations",
 //! Algorithmica 1, 1986, with the division at the middle of section 4b, so that memory is linear),
 //! many by bits ([`edits`]).
@@ -13,7 +14,8 @@
 use crate::confirm::edits::{self, Span};
 use crate::confirm::lcs::common;
 use crate::confirm::numbers::digit_value;
-use crate::text::characters::{is_han, is_letter};
+use crate::confirm::thousands::Thousands;
+use crate::text::characters::{is_han, is_letter, is_mark_of_letter};
 use std::borrow::Cow;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
@@ -79,9 +81,11 @@ impl<'a> Tokens<'a> {
             marks: Vec::new(),
         };
         let (mut word, mut chars) = (None, 0);
+        let mut thousands = Thousands::default();
         for (at, c) in text.char_indices() {
-            let alone = is_han(c) || digit_value(c).is_some() || tokens.is_zero(at, c);
-            if !alone && is_letter(c) {
+            let is_digit = digit_value(c).is_some();
+            let alone = is_han(c) || is_digit || tokens.is_zero(at, c);
+            if !alone && (is_letter(c) || word.is_some() && is_mark_of_letter(c)) {
                 word.get_or_insert((at, chars));
                 chars += 1;
                 continue;
@@ -90,7 +94,7 @@ impl<'a> Tokens<'a> {
                 tokens.push(text, start, at, before);
             }
             if alone {
-                let mark = if c.is_ascii_digit() { mark_before(text, at) } else { 0 };
+                let mark = if is_digit { mark_before(text, at, &mut thousands) } else { 0 };
                 tokens.push(text, at - mark, at + c.len_utf8(), chars);
                 chars += 1;
             } else if !tokens.marks.contains(&c) && tokens.marks.len() < MARKS_MAX {
@@ -110,14 +114,20 @@ impl<'a> Tokens<'a> {
     fn push(&mut self, text: &str, start: usize, end: usize, before: u32) {
         let token = &text[start..end];
         let mut chars = token.chars();
+        // A digit is the same in all scripts.
+        let digit = |value: u32| u64::from(b'0') + u64::from(value);
         self.codes.push(match (chars.next(), chars.next()) {
             (Some(CIRCLE | LARGE_CIRCLE), None) => u64::from(u32::from('〇')),
-            // A digit is the same in all scripts.
-            (Some(c), None) => match digit_value(c) {
-                Some(value) => u64::from(b'0') + u64::from(value),
-                None => u64::from(u32::from(c)),
+            (Some(c), None) => digit_value(c).map_or(u64::from(u32::from(c)), digit),
+            // So are a decimal comma and a point, and a minus sign and a hyphen.
+            (Some(mark), Some(c)) => match digit_value(c) {
+                Some(value) => {
+                    let mark = if is_decimal_mark(mark) { '.' } else { '-' };
+                    u64::from(u32::from(mark)) << 32 | digit(value)
+                }
+                None => xxh3_64(token.as_bytes()) | 1 << 63,
             },
-            _ => xxh3_64(token.as_bytes()) | 1 << 63,
+            _ => 0,
         });
         self.places.push(start as u32..end as u32);
         self.before.push(before);
@@ -135,6 +145,11 @@ impl<'a> Tokens<'a> {
     /// Whether `mark` may stand between tokens.
     pub fn may_have(&self, mark: char) -> bool {
         self.marks.contains(&mark) || self.marks.len() == MARKS_MAX
+    }
+
+    /// Whether token number `at` is a digit without a mark.
+    pub fn is_bare_digit(&self, at: usize) -> bool {
+        (u64::from(b'0')..=u64::from(b'9')).contains(&self.codes[at])
     }
 
     /// The number of tokens.
@@ -172,31 +187,41 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The bytes before the digit at `at` that belong to it: a decimal point, or a minus sign.
-fn mark_before(text: &str, at: usize) -> usize {
+/// Whether a mark may part the digits of a whole number from those of its fraction.
+pub fn is_decimal_mark(c: char) -> bool {
+    matches!(c, '.' | ',' | '٫')
+}
+
+/// The bytes before the digit at `at` that belong to it: a decimal point or comma, or a minus sign.
+fn mark_before(text: &str, at: usize, thousands: &mut Thousands) -> usize {
     let mut before = text[..at].chars().rev();
-    match before.next() {
-        Some('.') if before.next().is_some_and(|c| c.is_ascii_digit()) => 1,
-        Some(sign @ ('-' | '−')) => {
-            let head = &text[..at - sign.len_utf8()];
-            if is_minus(head, &text[at..]) { sign.len_utf8() } else { 0 }
-        }
-        _ => 0,
-    }
+    let Some(mark) = before.next() else { return 0 };
+    let head = &text[..at - mark.len_utf8()];
+    let belongs = match mark {
+        '-' | '−' => is_minus(head, mark, &text[at..]),
+        _ if !is_decimal_mark(mark) || before.next().and_then(digit_value).is_none() => false,
+        ',' => !thousands.have_comma(text, at - 1),
+        _ => true,
+    };
+    if belongs { mark.len_utf8() } else { 0 }
 }
 
 /// What is measured below zero, or falls.
 const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree"];
 
 /// Whether a dash between `before` and the number at the begin of `after` is a minus sign. Between
-/// two numbers it says from which to which, and elsewhere it lists or joins.
-fn is_minus(before: &str, after: &str) -> bool {
+/// two numbers it says from which to which, and elsewhere it lists or joins. A list has a space
+/// behind its dash.
+fn is_minus(before: &str, dash: char, after: &str) -> bool {
     let joins = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '−');
-    let is_number = |c: char| c.is_ascii_digit() || "一二三四五六七八九十百千万亿".contains(c);
-    let unit = after.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+    let is_number =
+        |c: char| digit_value(c).is_some() || "一二三四五六七八九十百千万亿".contains(c);
+    let opens = |c: char| c.is_whitespace() || "([{（「『“\"".contains(c);
+    let is_free = || dash == '−' || before.chars().next_back().is_none_or(opens);
+    let unit = after.trim_start_matches(|c: char| digit_value(c).is_some() || is_decimal_mark(c));
     !before.ends_with(joins)
         && !before.chars().rev().take(4).any(is_number)
-        && SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed))
+        && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
 }
 
 /// Beyond so many edits the first way is slower than the second in a text of any length.
@@ -427,6 +452,25 @@ mod tests {
         assert_eq!((tokens.gap(4), tokens.gap(6), tokens.gap(7)), (" ", "，", "。"));
     }
 
+    /// A digit is the same with any decimal mark and any minus sign, in all scripts.
+    #[test]
+    fn marks_of_one_meaning() {
+        let codes = |text: &str| Tokens::of(text).map(|tokens| tokens.codes);
+        assert_eq!(codes("3,5 und −4"), codes("3.5 und -4"));
+        assert_eq!(codes("٣٫٥"), codes("3.5"));
+        assert_ne!(codes("3,5"), codes("35"));
+    }
+
+    /// Thai tone marks parted words, and two words with other ones were equal: `ข้าว` is rice and
+    /// `ข่าว` news. A mark belongs to the letter before it, but not to a digit or a character.
+    #[test]
+    fn marks_of_letters() {
+        let of = |text: &str| -> String { list(&Tokens::of(text).expect("short")).join(" ") };
+        assert_eq!(of("ขายข้าว ขายข่าว"), "ขายข้าว ขายข่าว");
+        assert_eq!(of("हिन्दी, i\u{307}zmir"), "हिन्दी i\u{307}zmir");
+        assert_eq!(of("1\u{20e3} 好\u{fe00}人 x\u{fe0f}y"), "1 好 人 x y");
+    }
+
     /// A circle within a Chinese numeral is its zero; elsewhere it is a mark.
     #[test]
     fn circles() {
@@ -436,7 +480,8 @@ mod tests {
         assert_eq!(codes("○○公司○五"), codes("公司五"));
     }
 
-    /// A decimal point and a minus sign are part of a digit; full stops, dashes of ranges, dates
+    /// `149,90` and `14,990` were one text, as commas were marks. A decimal point or comma and a
+    /// minus sign are part of a digit; full stops, commas between thousands, dashes of ranges, dates
     /// and lists are not.
     #[test]
     fn marks_of_numbers() {
@@ -446,8 +491,12 @@ mod tests {
             ("降至-5度", "降 至 -5 度"),
             ("cpi (−0.1%)", "cpi −0 .1"),
             ("3-5度，2024-10-05", "3 5 度 2 0 2 4 1 0 0 5"),
+            ("149,90 14,990 3,50", "1 4 9 ,9 0 1 4 9 9 0 3 ,5 0"),
+            ("1.234,56 1,234.56 ٣٫٥", "1 .2 3 4 ,5 6 1 2 3 4 .5 6 ٣ ٫٥"),
+            ("it will be −5 or (-3) or -2", "it will be −5 or -3 or -2"),
             ("5日-8日 五度-8度 kx-31元", "5 日 8 日 五 度 8 度 kx 3 1 元"),
-            ("-5 apples", "5 apples"),
+            ("- 5 apples", "5 apples"),
+            ("b-5 10 -15", "b 5 1 0 1 5"),
         ] {
             assert_eq!(of(text), tokens, "{text}");
         }

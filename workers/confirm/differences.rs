@@ -7,30 +7,31 @@
 //! digits as a date. What differs does.
 //!
 //! A fact is replaced where both sides have another number, name or content word in the same place.
-//! Names and words are found by jieba's dictionary and tags in a window around the span, so that a
-//! verdict needs no segmentation of whole texts.
+//! Names and words are found by jieba's dictionary in Chinese ([`span_words`]) and by their letters
+//! in all other scripts ([`spelled`]). A negation on one side ([`negations`]) counts as a word.
+//!
+//! [`span_words`]: crate::confirm::span_words
+//! [`spelled`]: crate::confirm::spelled
+//! [`negations`]: crate::confirm::negations
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::lcs;
 use crate::confirm::models::is_other_model;
+use crate::confirm::negations::deny;
 use crate::confirm::numbers;
+use crate::confirm::span_words::Words;
+use crate::confirm::spelled::{FACT_WORDS_MAX, are_other};
 use crate::confirm::units::is_other_unit;
 use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
-use jieba_rs::Jieba;
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::Range;
-use std::rc::Rc;
-use std::sync::OnceLock;
-use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +58,9 @@ const FACT_TOKENS_MAX: usize = 12;
 /// The numbers of a date, of which one is its month.
 const DATE_NUMBERS_MAX: usize = 3;
 
-/// More words than these are a clause, even if there is a name among them ...
+/// More words than these are a clause, even if there is a name among them
+/// ([`FACT_WORDS_MAX`] or one side twice as long as the other, if one is not known as a name).
 const NAME_WORDS_MAX: usize = 5;
-/// ... and more than these, or one side twice as long as the other, if one is not known as a name.
-const FACT_WORDS_MAX: usize = 3;
 
 /// Makes spans cover whole numbers, and joins spans that belong together.
 ///
@@ -297,14 +297,27 @@ pub fn of_words(
     dictionary: Option<&UserDictionary>,
 ) -> Difference {
     let (x, y) = (&span.a, &span.b);
-    if words && (x.is_empty() && is_negation(b, y) || y.is_empty() && is_negation(a, x)) {
+    if words && deny((a, x), (b, y)) {
         return Difference::Word;
     }
     if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
         return Difference::Edit;
     }
-    if words && x.len() == 1 && y.len() == 1 && are_short_names(a.token(x.start), b.token(y.start))
-    {
+    let one = x.len() == 1 && y.len() == 1;
+    if words && one && are_short_names(a.token(x.start), b.token(y.start)) {
+        return Difference::Word;
+    }
+    let has_han = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.clone().any(|at| is_han_token(tokens, at))
+    };
+    if !has_han(a, x) && !has_han(b, y) {
+        return if words && are_other((a, x), (b, y)) {
+            Difference::Word
+        } else {
+            Difference::Edit
+        };
+    }
+    if words && are_all_opposites(a, b, span) {
         return Difference::Word;
     }
     let words_around = Words::around(a, x, dictionary).zip(Words::around(b, y, dictionary));
@@ -314,22 +327,15 @@ pub fn of_words(
     if all_words > NAME_WORDS_MAX {
         return Difference::Edit;
     }
-    // One replaced character is more often a slip than a fact, unless both words are names.
-    let one = x.len() == 1 && y.len() == 1 && is_han_token(a, x.start) && is_han_token(b, y.start);
     let names = left.name && right.name;
-    if one && words && are_opposites((a, x.start), (b, y.start)) {
-        return Difference::Word;
-    }
-    if one {
+    // One replaced character is more often a slip than a fact, unless both words are names.
+    if one && is_han_token(a, x.start) && is_han_token(b, y.start) {
         let alone =
             left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
         return if names && alone { Difference::Name } else { Difference::Edit };
     }
-    let (shared, longer) =
-        (lcs::length(&left.letters, &right.letters), left.letters.len().max(right.letters.len()));
-    // An inflection or a misspelling of a Latin word has most of its letters.
-    let latin = left.letters.iter().chain(&right.letters).all(char::is_ascii);
-    let parted = if latin { 5 * shared < 3 * longer } else { 2 * shared < longer };
+    let longer = left.letters.len().max(right.letters.len());
+    let parted = 2 * lcs::length(&left.letters, &right.letters) < longer;
     let few = all_words <= FACT_WORDS_MAX && x.len().max(y.len()) <= 2 * x.len().min(y.len());
     if names || few && parted && (left.name || left.unknown) && (right.name || right.unknown) {
         return Difference::Name;
@@ -340,133 +346,19 @@ pub fn of_words(
     }
 }
 
-/// Whether the tokens of `range` are a word by which a sentence says the opposite.
-fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    matches!(tokens.passage(range), "not" | "never" | "不" | "没" | "没有" | "未" | "勿")
+/// Whether the sides have as many tokens, and each that is another is an opposite, as in lists of
+/// days.
+fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let pairs = span.a.clone().zip(span.b.clone());
+    span.a.len() == span.b.len()
+        && pairs
+            .filter(|(i, j)| a.token(*i) != b.token(*j))
+            .all(|(i, j)| are_opposites((a, i), (b, j)))
 }
 
 /// Whether a token is a Chinese character.
 fn is_han_token(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.token(at).chars().all(is_han)
-}
-
-/// The words that a span touches.
-#[derive(Clone, Debug, Default)]
-struct Words {
-    /// How many there are.
-    words: usize,
-    /// One is a name of the dictionary: of a person, a place, an organisation, a product.
-    name: bool,
-    /// One is not in the dictionary, as most names of persons.
-    unknown: bool,
-    /// One is a noun, a verb, an adjective, or a Latin word.
-    content: bool,
-    /// Their letters.
-    letters: Vec<char>,
-}
-
-/// The tokens on either side of a span that help to find the borders of its words.
-const CONTEXT: usize = 6;
-
-/// jieba's tags of names.
-const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
-
-/// The first letters of jieba's tags of content words.
-const CONTENT: &str = "nvailbtsxzjf";
-
-/// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with
-/// other words need it, so it is loaded when the first one does.
-fn tagger() -> &'static Jieba {
-    static TAGGER: OnceLock<Jieba> = OnceLock::new();
-    TAGGER.get_or_init(Jieba::new)
-}
-
-/// The longest window whose words are looked for. A longer one holds what is no word, such as
-/// encoded data, or a whole text without spaces.
-const WINDOW_BYTES_MAX: usize = 768;
-
-/// Bytes of words that a thread remembers; most windows take about 200.
-const WINDOWS_BYTES_MAX: usize = 1 << 24;
-
-/// Words by the hash of their window, the place of the span in it and the dictionary.
-#[derive(Default)]
-struct Seen {
-    words: HashMap<u128, Rc<Words>>,
-    bytes: usize,
-}
-
-thread_local! {
-    /// To tag a window takes longer than to align the texts, and each pair of an edited text has
-    /// the same windows on its side.
-    static SEEN: RefCell<Seen> = RefCell::default();
-}
-
-impl Words {
-    /// The words that the tokens of `range` belong to; none if their window is too long.
-    fn around(
-        tokens: &Tokens<'_>,
-        range: &Range<usize>,
-        dictionary: Option<&UserDictionary>,
-    ) -> Option<Rc<Words>> {
-        let (from, to) =
-            (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
-        let base = tokens.places[from].start as usize;
-        let window = &tokens.text[base..tokens.places[to - 1].end as usize];
-        if window.len() > WINDOW_BYTES_MAX {
-            return None;
-        }
-        let start = tokens.places[range.start].start as usize - base;
-        let end = tokens.places[range.end - 1].end as usize - base;
-        let seed = ((start as u64) << 32 | end as u64) ^ dictionary.map_or(0, UserDictionary::key);
-        let key = xxh3_128_with_seed(window.as_bytes(), seed);
-        SEEN.with_borrow_mut(|seen| {
-            if seen.bytes > WINDOWS_BYTES_MAX {
-                *seen = Seen::default();
-            }
-            let Seen { words, bytes } = seen;
-            let words = words.entry(key).or_insert_with(|| {
-                let words = Words::of(window, &(start..end), dictionary);
-                *bytes += words.bytes();
-                Rc::new(words)
-            });
-            Some(words.clone())
-        })
-    }
-
-    /// The bytes that are kept for them, with their place in the map.
-    fn bytes(&self) -> usize {
-        const PLACE: usize = 2 * size_of::<(u128, Rc<Words>)>();
-        PLACE + size_of::<Words>() + self.letters.capacity() * size_of::<char>()
-    }
-
-    /// The words of `window` that the bytes of `range` belong to.
-    fn of(
-        window: &str,
-        &Range { start, end }: &Range<usize>,
-        dictionary: Option<&UserDictionary>,
-    ) -> Words {
-        let jieba = dictionary.map_or_else(|| tagger(), UserDictionary::tagger);
-        let (mut words, mut at) = (Words::default(), 0);
-        for tag in jieba.tag(window, true) {
-            let (low, high) = (at, at + tag.word.len());
-            at = high;
-            if high <= start || low >= end {
-                continue;
-            }
-            words.words += 1;
-            let before = words.letters.len();
-            words.letters.extend(tag.word.chars().filter(|c| c.is_alphanumeric()));
-            let length = words.letters.len() - before;
-            if length >= 2 && tag.word.chars().all(is_han) {
-                let known = jieba.has_word(tag.word);
-                words.name |= known && NAMES.contains(&tag.tag);
-                words.unknown |= !known;
-                words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
-            }
-            words.content |= length >= 3 && tag.word.bytes().all(|byte| byte.is_ascii_alphabetic());
-        }
-        words
-    }
 }
 
 #[cfg(test)]
@@ -628,23 +520,6 @@ mod tests {
         assert_eq!(differences("主队2比1获胜", "主队1比2获胜"), [Difference::Number]);
         assert_eq!(differences("a score of 2-1 then", "a score of 1-2 then"), [Difference::Number]);
         assert_eq!(differences("甲得2票，乙得1票", "乙得1票，甲得2票"), [Difference::Edit]);
-    }
-
-    /// What a thread remembers of words has a limit in bytes, whatever texts it compares.
-    #[test]
-    fn remembered_words_have_a_limit() {
-        let word = "k".repeat(WINDOW_BYTES_MAX / 2);
-        for n in 0..20_000u32 {
-            let text = format!("{word} {n}");
-            let tokens = Tokens::of(&*text).expect("short");
-            assert!(Words::around(&tokens, &(0..1), None).is_some());
-        }
-        let bytes =
-            SEEN.with_borrow(|seen| seen.words.values().map(|words| words.bytes()).sum::<usize>());
-        assert!(bytes <= WINDOWS_BYTES_MAX + 4 * WINDOW_BYTES_MAX, "{bytes}");
-        let long = "k".repeat(WINDOW_BYTES_MAX + 1);
-        let tokens = Tokens::of(&*long).expect("short");
-        assert!(Words::around(&tokens, &(0..1), None).is_none(), "it is no word");
     }
 
     /// A date line that stands where the other text has a headline replaces no number of it.

@@ -7,6 +7,7 @@
 //! text, a mark, white space that no Latin sentence runs through, or another label.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::credits;
 use crate::confirm::numbers::is_digit;
 use crate::confirm::words::{self, holds_together, is_month, names_a_day};
 use crate::text::characters::{is_han, stands_alone};
@@ -33,24 +34,25 @@ pub enum Furniture {
 
 /// What a label of the list stands beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Count,
     Date,
     Right,
     Record,
     Credit,
     CreditBy,
+    Byline,
 }
 
 /// The labels and their kinds.
 const FURNITURE_WORDS: &str = include_str!("furniture_words.txt");
 
 /// A label and its kind.
-type KnownLabel = (&'static str, Kind);
+pub(super) type KnownLabel = (&'static str, Kind);
 
 /// All labels, by their last byte and by their first one: they are looked for beside each number in
 /// which two texts differ.
-struct Labels {
+pub(super) struct Labels {
     by_last: HashMap<u8, Vec<KnownLabel>>,
     by_first: HashMap<u8, Vec<KnownLabel>>,
 }
@@ -72,13 +74,13 @@ impl Labels {
     }
 
     /// Those that may end `text`.
-    fn ending(text: &str) -> &'static [KnownLabel] {
+    pub(super) fn ending(text: &str) -> &'static [KnownLabel] {
         let last = text.as_bytes().last();
         last.and_then(|last| Labels::get().by_last.get(last)).map_or(&[], Vec::as_slice)
     }
 
     /// Those that may begin `text`.
-    fn beginning(text: &str) -> &'static [KnownLabel] {
+    pub(super) fn beginning(text: &str) -> &'static [KnownLabel] {
         let first = text.as_bytes().first();
         first.and_then(|first| Labels::get().by_first.get(first)).map_or(&[], Vec::as_slice)
     }
@@ -93,6 +95,7 @@ fn label_of_line(line: &'static str) -> Option<KnownLabel> {
         "record" => Kind::Record,
         "credit" => Kind::Credit,
         "credit-by" => Kind::CreditBy,
+        "byline" => Kind::Byline,
         _ => return None,
     };
     Some((label, kind))
@@ -138,12 +141,6 @@ const DATE_LINE_CHARS: usize = 24;
 /// The most characters of a headline in front of a date line in brackets.
 const HEADLINE_CHARS: usize = 120;
 
-/// The most tokens of a name in a credit, and the most words of one in Latin letters.
-const CREDIT_TOKENS_MAX: usize = 12;
-const CREDIT_WORDS_MAX: usize = 4;
-/// The most tokens of the label of a credit.
-const LABEL_TOKENS_MAX: usize = 4;
-
 /// What the tokens of `range` are, if all of them are furniture: of several kinds, the first.
 pub fn of(tokens: &Tokens<'_>, range: Range<usize>) -> Option<Furniture> {
     let (mut first, mut at) = (None, range.start);
@@ -177,7 +174,7 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
         let behind = behind(bytes.end);
         (place(at) >= bytes.start && behind > at).then_some((found, behind))
     });
-    of_number.or_else(|| credit_end(tokens, at).map(|end| (Furniture::Credit, end)))
+    of_number.or_else(|| credits::end(tokens, at).map(|end| (Furniture::Credit, end)))
 }
 
 /// The most bytes of a short link, of the name of its host, and the fewest of its id.
@@ -417,7 +414,7 @@ fn label_before(before: &str) -> Option<Label> {
         let counts = match kind {
             Kind::Right | Kind::Record => whole,
             Kind::Count | Kind::Date => true,
-            Kind::Credit | Kind::CreditBy => false,
+            Kind::Credit | Kind::CreditBy | Kind::Byline => false,
         };
         let is_han = label.starts_with(is_han);
         counts.then_some(Label { kind, start: rest.len(), colon, is_han, is_free })
@@ -431,7 +428,8 @@ fn label_after(after: &str) -> Option<(Kind, &str)> {
     let found = Labels::beginning(after).iter().filter_map(|(label, kind)| {
         let rest = after.strip_prefix(label)?;
         let whole = ends_own_word(rest, label);
-        (whole && !matches!(kind, Kind::Right | Kind::Record)).then_some((*kind, rest))
+        (whole && !matches!(kind, Kind::Right | Kind::Record | Kind::Byline))
+            .then_some((*kind, rest))
     });
     found.min_by_key(|(_, rest)| rest.len())
 }
@@ -443,12 +441,12 @@ fn is_other_script(rest: &str, label: &str) -> bool {
 }
 
 /// Whether `c` is a letter of a script that parts words by white space.
-fn is_spaced(c: char) -> bool {
+pub(super) fn is_spaced(c: char) -> bool {
     c.is_alphabetic() && !stands_alone(c)
 }
 
 /// Whether a label with `rest` before it does not begin inside a word.
-fn starts_own_word(rest: &str, label: &str) -> bool {
+pub(super) fn starts_own_word(rest: &str, label: &str) -> bool {
     !label.starts_with(is_spaced) || !rest.ends_with(is_spaced)
 }
 
@@ -460,7 +458,7 @@ fn ends_own_word(rest: &str, label: &str) -> bool {
 /// Whether what ends with `rest` is no part of a sentence: the edge, a mark, white space behind
 /// anything but a Latin word, or another label, with its number if `counters` is set. A comma parts
 /// the clauses of a sentence, so one counts only behind a label.
-fn is_free_before(rest: &str, counters: bool) -> bool {
+pub(super) fn is_free_before(rest: &str, counters: bool) -> bool {
     is_free_in_chain(rest, counters, CHAIN_MAX)
 }
 
@@ -651,65 +649,10 @@ fn is_behind_place(before: &str, date: &str, after: &str) -> bool {
     let mut words = name.split([' ', '.']).filter(|word| !word.is_empty());
     has_year
         && !name.is_empty()
-        && words.clone().count() <= CREDIT_WORDS_MAX
+        && words.clone().count() <= credits::NAME_WORDS_MAX
         && words.all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
         && !name.split([' ', '.']).any(holds_together)
         && after.chars().next().is_none_or(char::is_whitespace)
-}
-
-/// The token behind the credit that has the token at `at`, in its label or its name.
-fn credit_end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
-    let first = at.saturating_sub(CREDIT_TOKENS_MAX);
-    let last = (at + LABEL_TOKENS_MAX).min(tokens.len() - 1);
-    // Texts have many edits, and few of them stand behind what may be such a label.
-    let may_be = |from: &usize| {
-        let gap = tokens.gap(*from);
-        gap.contains(':') || gap == " " && *from > 0 && tokens.token(*from - 1) == "by"
-    };
-    (first..=last).rev().filter(may_be).find_map(|from| {
-        let (kind, start) = credit_before(&tokens.text[..tokens.places[from].start as usize])?;
-        let end = name_end(tokens, from, kind);
-        (end > at && start <= tokens.places[at].start as usize).then_some(end)
-    })
-}
-
-/// The kind and the first byte of the label of a credit that ends `before`.
-fn credit_before(before: &str) -> Option<(Kind, usize)> {
-    let trimmed = before.trim_end();
-    let labelled = trimmed.strip_suffix(':').map(str::trim_end);
-    if labelled.is_none() && trimmed.len() == before.len() {
-        return None;
-    }
-    let text = labelled.unwrap_or(trimmed);
-    Labels::ending(text).iter().find_map(|(label, kind)| {
-        let rest = text.strip_suffix(label)?;
-        let fits = *kind == Kind::CreditBy || *kind == Kind::Credit && labelled.is_some();
-        let kind = if labelled.is_some() { Kind::Credit } else { Kind::CreditBy };
-        let is_free = starts_own_word(rest, label) && is_free_before(rest, false);
-        (fits && is_free).then_some((kind, rest.len()))
-    })
-}
-
-/// The token behind the name that begins at `from`: at white space, or for one in Latin letters at
-/// a mark, as its words part at spaces. None of it if it is longer than names are.
-fn name_end(tokens: &Tokens<'_>, from: usize, kind: Kind) -> usize {
-    let latin = tokens.token(from).starts_with(is_spaced);
-    let mut end = from + 1;
-    while end < tokens.len() {
-        let gap = tokens.gap(end);
-        let goes_on = match latin {
-            true => gap == " " && tokens.token(end).starts_with(is_spaced),
-            false => gap.is_empty(),
-        };
-        if !goes_on || is_digit(tokens.token(end)) {
-            break;
-        }
-        end += 1;
-    }
-    let max = if latin { CREDIT_WORDS_MAX } else { CREDIT_TOKENS_MAX };
-    // Without a colon a sentence may follow as well as a name.
-    let is_open = kind == Kind::CreditBy && end < tokens.len() && tokens.gap(end) == " ";
-    if end - from > max || is_open { from } else { end }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::confirm::differences::{Difference, of_numbers, of_words, settle};
 use crate::confirm::edits::Span;
 use crate::confirm::numbers::of_other_signs;
 use crate::confirm::operators::of_other_operators;
+use crate::confirm::swaps::{self, Swap};
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
 use serde::Serialize;
@@ -141,14 +142,23 @@ impl<'t> Kinds<'t> {
         [self.texts[0].chars(span.a.clone()), self.texts[1].chars(span.b.clone())]
     }
 
-    /// The edits that replace a name or a word by another. Three edits close to each other are a
-    /// clause that was rewritten, not facts.
+    /// The edits that replace a name or a word by another, or exchange two of them in a short text.
+    /// Three edits close to each other are a clause that was rewritten, not facts.
     pub fn replaced_words(&self, options: &Options) -> Vec<(&Span, Difference)> {
         let [a, b] = self.texts;
         let words = is_short(self.lengths, options) && options.facts >= Facts::Words;
         let edits = if options.facts < Facts::Names { Vec::new() } else { self.edits() };
         let kept = clauses(&edits).filter(|clause| clause.len() < CLAUSE_EDITS).flatten();
-        kept.map(|span| (*span, of_words(a, b, span, words, options.dictionary.as_deref())))
+        let kept: Vec<&Span> = kept.copied().collect();
+        let swaps = swaps::of(a, b, &kept);
+        let kinds = kept.iter().zip(swaps).map(|(span, swap)| match swap {
+            Some(Swap::Roles) if words => Difference::Word,
+            Some(Swap::Order) => Difference::Edit,
+            _ => of_words(a, b, span, words, options.dictionary.as_deref()),
+        });
+        kept.iter()
+            .copied()
+            .zip(kinds)
             .filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
             .collect()
     }

@@ -30,6 +30,7 @@
 //! measure that weighs more: see [`texts`].
 
 pub mod alignment;
+pub mod credits;
 pub mod details;
 pub mod differences;
 pub mod edits;
@@ -37,13 +38,18 @@ pub mod furniture;
 pub mod kinds;
 pub mod lcs;
 pub mod models;
+pub mod negations;
 pub mod numbers;
 pub mod operators;
 pub mod parts;
 pub mod prepared;
 pub mod repetitive;
+pub mod span_words;
+pub mod spelled;
+pub mod swaps;
 pub mod template;
 pub mod texts;
+pub mod thousands;
 pub mod units;
 pub mod words;
 

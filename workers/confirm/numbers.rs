@@ -1,10 +1,11 @@
 //! Numbers in two aligned texts, and which of them belong to code.
 //!
-//! A number is a run of digits, with decimal points and with commas between thousands, a numeral in
-//! Chinese characters that counts or orders something, or an English word that is one. All are
-//! compared by value. The rule that refuses a pair for them is in the table of `confirm/mod.rs`.
+//! A number is a run of digits, with decimal points or commas and with marks between thousands, a
+//! numeral in Chinese characters that counts or orders something, or an English word that is one.
+//! All are compared by value. The rule that refuses a pair for them is in the table of
+//! `confirm/mod.rs`.
 
-use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens};
+use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens, is_decimal_mark};
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::models;
 use crate::confirm::words;
@@ -12,16 +13,25 @@ use crate::text::characters::is_han;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Whether `token` is a digit, perhaps with a decimal point or a minus sign before it.
+/// Whether `token` is a digit, perhaps with a decimal mark or a minus sign before it.
 pub fn is_digit(token: &str) -> bool {
     match token.as_bytes() {
         [.., last] if last.is_ascii() => last.is_ascii_digit(),
-        // The digits of other scripts have two or three bytes, and no Chinese character begins so.
-        [0xd9..=0xe1, _] | [0xd9..=0xe1, _, _] => {
-            token.chars().next().is_some_and(|c| digit_value(c).is_some())
+        // The digits of other scripts have two or three bytes, and a mark has no more.
+        [_, _] | [_, _, _] | [_, _, _, _] | [_, _, _, _, _] | [_, _, _, _, _, _] => {
+            token.chars().next_back().is_some_and(|c| digit_value(c).is_some())
         }
         _ => false,
     }
+}
+
+/// What a number in digits is without the marks that are part of its digits.
+fn without_marks(token: &str) -> &str {
+    token.trim_start_matches(|c| is_decimal_mark(c) || is_minus(c))
+}
+
+fn is_minus(c: char) -> bool {
+    matches!(c, '-' | '−')
 }
 
 /// The zeros of scripts with digits of their own, in Unicode's order: Arabic, Persian, N'Ko, nine
@@ -63,11 +73,46 @@ pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     if at == 0 || at >= tokens.len() {
         return false;
     }
-    let (left, right) = (tokens.token(at - 1), tokens.token(at));
-    let numeral = |token: &str| is_digit(token) || is_numeral(token);
-    is_digit(left) && is_digit(right) && matches!(tokens.gap(at), "" | ",")
-        || numeral(left) && is_numeral(right) && tokens.gap(at).is_empty()
-        || matches!(tokens.gap(at), " " | "-") && words::make_one_number(left, right)
+    let (left, right, gap) = (tokens.token(at - 1), tokens.token(at), tokens.gap(at));
+    if is_digit(right) {
+        return is_digit(left) && matches!(gap, "" | "," | "٬")
+            || gap.is_empty() && is_magnitude(left) && is_behind_number(tokens, at - 1)
+            || gap.is_empty() && is_trillion(tokens, at - 1);
+    }
+    let of_numeral = |at: usize| is_numeral(tokens.token(at)) || is_trillion(tokens, at);
+    gap.is_empty() && of_numeral(at) && (is_digit(left) || of_numeral(at - 1))
+        || matches!(gap, " " | "-") && words::make_one_number(left, right)
+}
+
+/// Whether a numeral multiplies what stands before it, so that digits may follow: `1万2000`.
+fn is_magnitude(token: &str) -> bool {
+    matches!(token, "百" | "千" | "万" | "亿")
+}
+
+/// Whether a digit or a numeral touches the token at `at` from before.
+fn is_behind_number(tokens: &Tokens<'_>, at: usize) -> bool {
+    let touches = at > 0 && tokens.gap(at).is_empty();
+    touches && (is_digit(tokens.token(at - 1)) || is_numeral(tokens.token(at - 1)))
+}
+
+/// What stands behind 兆 where it is mega: of watts, hertz, bytes, bits and pascals, of networks.
+const OF_MEGA: &str = "瓦赫字比帕欧伏焦卡宽流网光";
+
+/// Whether the token at `at` is 兆 behind a number, for 10^12. In 100兆瓦 it is mega, in 预兆 a
+/// sign.
+fn is_trillion(tokens: &Tokens<'_>, at: usize) -> bool {
+    let next = || at + 1 < tokens.len() && tokens.gap(at + 1).is_empty();
+    let is_of_mega =
+        |token: &str| token.starts_with(|c: char| c.is_ascii_alphabetic() || OF_MEGA.contains(c));
+    tokens.token(at) == "兆"
+        && is_behind_number(tokens, at)
+        && !(next() && is_of_mega(tokens.token(at + 1)))
+}
+
+/// Whether the token at `at` is a number or a part of one.
+pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
+    let token = tokens.token(at);
+    is_digit(token) || is_numeral(token) || is_word(token) || is_trillion(tokens, at)
 }
 
 /// What may follow a numeral that counts or orders something.
@@ -81,7 +126,9 @@ fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
     let behind =
         at > 0 && touches(at) && (tokens.token(at - 1) == "第" || is_numeral(tokens.token(at - 1)));
     let before = touches(at + 1)
-        && (is_numeral(tokens.token(at + 1)) || MEASURES.contains(tokens.token(at + 1)));
+        && (is_numeral(tokens.token(at + 1))
+            || is_trillion(tokens, at + 1)
+            || MEASURES.contains(tokens.token(at + 1)));
     behind || before
 }
 
@@ -109,61 +156,92 @@ fn is_word(token: &str) -> bool {
 /// assert_eq!(values(&tokens, 0..tokens.len()), billionths);
 /// ```
 pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<i128> {
-    // A date or a version has two points, and its parts are numbers.
-    let is_decimal = |number: &str| number.matches('.').count() <= 1;
-    let parts = |number: &str| -> Vec<i128> {
-        match is_decimal(number) {
-            true => vec![value(number)],
-            false => number.split('.').map(value).collect(),
-        }
-    };
     written(tokens, range).iter().flat_map(|number| parts(number)).collect()
+}
+
+/// The values of a number with its marks. Points in groups of three are thousands if there are two
+/// or a decimal comma follows. Else a date, a version or a list has two points or commas, and its
+/// parts are numbers.
+fn parts(number: &str) -> Vec<i128> {
+    let (whole, fraction) = match number.split_once(',') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let mut groups = whole.split('.');
+    let first = groups.next().map_or(0, |first| first.trim_start_matches(is_minus).len());
+    let points = whole.matches('.').count();
+    let plain = fraction.is_none_or(|fraction| !fraction.contains(is_decimal_mark));
+    if plain
+        && points + usize::from(fraction.is_some()) >= 2
+        && (1..=3).contains(&first)
+        && groups.all(|group| group.len() == 3)
+    {
+        let fraction = fraction.map_or_else(String::new, |fraction| format!(".{fraction}"));
+        return vec![value(&(whole.replace('.', "") + &fraction))];
+    }
+    match number.matches(is_decimal_mark).count() {
+        0 => vec![value(number)],
+        1 => vec![value(&number.replace(',', "."))],
+        _ => number.split(is_decimal_mark).map(value).collect(),
+    }
 }
 
 /// Whether the numbers of two ranges are the same but for points and signs, where the other text
 /// has another mark or a space: `3.5` may be a date, or the end of a sentence without a space.
 pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>)) -> bool {
     let ((a, x), (b, y)) = (a, b);
-    let marks = ['.', '-', '−'];
-    let bare = |token: &str| token.len() > 1 && token.starts_with(marks) && is_digit(token);
-    // The mark of one text stands before the digit of the other, perhaps with spaces.
-    let stands = |marked: &str, gap: &str| match marked.starts_with('.') {
-        true => !gap.is_empty(),
-        false => gap.contains(['-', '−']),
+    let bare = |token: &str| is_digit(token) && without_marks(token).len() < token.len();
+    // The mark of one text stands before the digit of the other, perhaps with spaces. A comma in
+    // place of a colon, a dash or a slash is no other way to write it.
+    let stands = |marked: &str, gap: &str| match marked.chars().next() {
+        Some('.') => !gap.is_empty(),
+        Some(mark) if is_minus(mark) => gap.contains(is_minus),
+        _ => !gap.is_empty() && gap.chars().all(|c| c.is_whitespace() || ".,、;،٫٬'’".contains(c)),
     };
     let same = |(i, j): (usize, usize)| {
         let (left, right) = (a.token(i), b.token(j));
-        left.trim_start_matches(marks) == right.trim_start_matches(marks)
+        without_marks(left) == without_marks(right)
             && match (bare(left), bare(right)) {
                 (true, false) => stands(left, b.gap(j)),
                 (false, true) => stands(right, a.gap(i)),
                 _ => true,
             }
     };
-    let parts = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
-        let is_part = |token: &str| is_digit(token) || is_numeral(token) || is_word(token);
-        range.filter(|at| is_part(tokens.token(*at))).collect()
+    let of = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
+        range.filter(|at| is_part(tokens, *at)).collect()
     };
-    let (x, y) = (parts(a, x), parts(b, y));
+    let (x, y) = (of(a, x), of(b, y));
     !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
 
-/// The numbers in `range`, without commas and with words as numerals.
+/// The numbers in `range`, with words as numerals, digits in ASCII, and without the commas between
+/// thousands.
 fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     let (mut numbers, mut end) = (Vec::<String>::new(), None);
     for at in range {
-        let token = tokens.token(at);
-        if !is_digit(token) && !is_numeral(token) && !is_word(token) {
+        if !is_part(tokens, at) {
             continue;
         }
-        let plain = words::numeral(token).unwrap_or(token);
+        let token = tokens.token(at);
+        let plain: String = match words::numeral(token) {
+            Some(numeral) => numeral.to_owned(),
+            None => token.chars().map(plain).collect(),
+        };
         match numbers.last_mut() {
-            Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(plain),
-            _ => numbers.push(plain.to_owned()),
+            Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(&plain),
+            _ => numbers.push(plain),
         }
         end = Some(at + 1);
     }
     numbers
+}
+
+/// A digit or a mark of a number, as ASCII has it.
+fn plain(c: char) -> char {
+    match c {
+        '٫' => ',',
+        _ => digit_value(c).and_then(|value| char::from_digit(value, 10)).unwrap_or(c),
+    }
 }
 
 /// Whether a value of [`values`] is that of the name of a month.
@@ -177,7 +255,7 @@ const ONE: i128 = 1_000_000_000;
 /// The digits of a number in digits that have room in [`value`], before and behind the point.
 const DIGITS_MAX: [usize; 2] = [24, 9];
 
-/// The value of one number, in billionths: `1.2亿` is 120,000,000. What has no room in 128 bits has
+/// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has no room in 128 bits has
 /// the greatest value if it is written with Chinese numerals. A number of many digits has a great
 /// value that is drawn from them, so that the keys of two parcels differ.
 fn value(number: &str) -> i128 {
@@ -185,6 +263,8 @@ fn value(number: &str) -> i128 {
         return value;
     }
     let (mut total, mut section, mut digit) = (0i128, 0i128, 0i128);
+    // The last magnitude of four digits or more: in 1亿2千万 the second one adds, in 1万亿 it multiplies.
+    let mut last = 0;
     // What a digit behind the point is worth.
     let mut place = None;
     for c in number.chars() {
@@ -194,6 +274,7 @@ fn value(number: &str) -> i128 {
             '千' => 1_000,
             '万' => 10_000,
             '亿' => 100_000_000,
+            '兆' => 1_000_000_000_000,
             '.' => {
                 place = Some(ONE / 10);
                 continue;
@@ -215,8 +296,12 @@ fn value(number: &str) -> i128 {
             let digit = if digit == 0 { ONE } else { digit };
             section = section.saturating_add(digit.saturating_mul(unit));
         } else {
-            total = total.saturating_add(section.saturating_add(digit)).saturating_mul(unit);
-            section = 0;
+            let section_of_it = section.saturating_add(digit);
+            total = match unit < last {
+                true => total.saturating_add(section_of_it.saturating_mul(unit)),
+                false => total.saturating_add(section_of_it).saturating_mul(unit),
+            };
+            (section, last) = (0, unit);
         }
         (digit, place) = (0, None);
     }
@@ -395,6 +480,46 @@ mod tests {
             [3.5, 0.5, 120_000_000.0, 120_000_000.0, 3.0, -5.0]
         );
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
+    }
+
+    /// `3,5` was 35 and `1.234,56` two numbers: a comma is a decimal mark where it groups no thousands,
+    /// and points are thousands where there are two or a comma follows.
+    #[test]
+    fn decimal_commas() {
+        assert_eq!(values_of("3,50 149,90 14,990 0,125 ٣٫٥"), [3.5, 149.9, 14_990.0, 0.125, 3.5]);
+        assert_eq!(values_of("1.234,56 1,234.56 1.234.567"), [1234.56, 1234.56, 1_234_567.0]);
+        assert_eq!(values_of("1.234.567,8 and -3,5 and 1,25,000"), [1_234_567.8, -3.5, 125_000.0]);
+        assert_eq!(
+            values_of("1,2,3 12.11.2024 2.10.1"),
+            [1, 2, 3, 12, 11, 2024, 2, 10, 1].map(f64::from)
+        );
+    }
+
+    /// `3兆` and `3亿` were one number, and `1万2000` two: 兆 behind a number is 10^12, and digits
+    /// behind a magnitude continue its number. In 100兆瓦 and 预兆 it is none.
+    #[test]
+    fn magnitudes() {
+        assert_eq!(
+            values_of("3兆元 三兆五千亿 3万亿 1万2000 3万5千 3.5万"),
+            [3e12, 3.5e12, 3e12, 12_000.0, 35_000.0, 35_000.0]
+        );
+        // The second magnitude multiplied the first.
+        assert_eq!(values_of("1亿2000万 一亿二千万 2万3千亿"), [1.2e8, 1.2e8, 2.3e12]);
+        assert_eq!(values_of("100兆瓦 100兆宽带 预兆5 千万"), [100.0, 100.0, 5.0, 10_000_000.0]);
+        let tokens = Tokens::of("三兆元").expect("short");
+        assert!(any(&tokens, 0..2) && joins(&tokens, 1) && !joins(&tokens, 2));
+    }
+
+    /// A comma in place of a space or another comma is another way to write a list; in place of a
+    /// colon it is another number.
+    #[test]
+    fn digits_with_other_marks() {
+        let same = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            same_digits((&x, 0..x.len()), (&y, 0..y.len()))
+        };
+        assert!(same("3,5", "3, 5") && same("3,5", "3、5") && same("2024.10", "2024-10"));
+        assert!(!same("1,5", "1:5") && !same("3,5", "35") && !same("1,5", "1-5"));
     }
 
     /// Numbers of thirty digits, such as keys of parcels, had one value, and digits behind the

@@ -1,10 +1,11 @@
 //! Marks that say something: operators of formulas and of code, and signs for yes and no.
 //!
-//! Marks are no tokens, because copies of a text differ in them. So `C++` and `C#`, `i < 5` and `i
-//! > 5`, `a + b` and `a - b` are aligned without a difference. Where both texts have such a mark
+//! Marks are no tokens, because copies of a text differ in them. So `C++` and `C#`, or `i < 5` and
+//! `i > 5`, or `a + b` and `a - b` are aligned without a difference. Where both texts have such a mark
 //! between equal tokens, and not the same one, it is a fact like another number. A mark that one
-//! text lacks is none, since conversions of pages lose marks, but for `C` and `C++`, and `1/2` and
-//! `12`.
+//! text lacks is none, since conversions of pages lose marks, but for `C` and `C++`, and for marks
+//! between the digits of short numbers: `1/2` is not `12`, and `2-1` not `21`. Numbers with more
+//! digits are those of telephones, days and books, and are written with marks and without.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::{Span, equal_parts};
@@ -96,9 +97,7 @@ fn may_say(tokens: &Tokens<'_>) -> bool {
 /// assert_eq!(found("on 2024-05-01", "on 2024/05/01"), None);
 /// ```
 pub fn of_other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
-    if !may_say(a) && !may_say(b) {
-        return Vec::new();
-    }
+    let may_say = may_say(a) || may_say(b);
     let mut found = Vec::new();
     for part in equal_parts(spans, [a.len(), b.len()]) {
         // The gaps between equal tokens, and those at the edges of the texts.
@@ -106,7 +105,11 @@ pub fn of_other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec
         let last = usize::from((part.a.end, part.b.end) == (a.len(), b.len()));
         for at in first..part.a.len() + last {
             let (i, j) = (part.a.start + at, part.b.start + at);
-            if a.gap(i) != b.gap(j) && is_other((a, i), (b, j)) {
+            let digits = is_between_digits(a, i) && is_between_digits(b, j);
+            if !(may_say || digits) || a.gap(i) == b.gap(j) {
+                continue;
+            }
+            if may_say && is_other((a, i), (b, j)) || digits && is_parted((a, i), (b, j)) {
                 let around = |at: usize, len: usize| at.saturating_sub(1)..(at + 1).min(len);
                 found.push(Span { a: around(i, a.len()), b: around(j, b.len()) });
             }
@@ -115,6 +118,51 @@ pub fn of_other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec
     // Two gaps beside one token would make spans that overlap.
     found.dedup_by(|next, last| next.a.start < last.a.end || next.b.start < last.b.end);
     found
+}
+
+fn is_between_digits(tokens: &Tokens<'_>, at: usize) -> bool {
+    at > 0 && at < tokens.len() && tokens.is_bare_digit(at - 1) && tokens.is_bare_digit(at)
+}
+
+/// A number of more digits is the same with other marks in it.
+const PARTED_DIGITS_MAX: usize = 6;
+
+/// Whether a mark parts two digits of a short number on one side, and they touch on the other. White
+/// space and the marks of thousands part none.
+fn is_parted((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
+    let (marked, at) = match (a.gap(i).is_empty(), b.gap(j).is_empty()) {
+        (false, true) => (a, i),
+        (true, false) => (b, j),
+        _ => return false,
+    };
+    let mut marks = marked.gap(at).trim().chars();
+    let parts = |c: char| "-−‐‑–—:∶/~〜*×+".contains(c);
+    if !marks.next().is_some_and(parts) || marks.next().is_some() {
+        return false;
+    }
+    let goes_on = |at: usize| {
+        let mut marks = marked.gap(at).trim().chars();
+        marks.next().is_none_or(parts) && marks.next().is_none()
+    };
+    let is_digit = |at: &usize| *at < marked.len() && is_digit(marked.token(*at));
+    let before = (0..at).rev().take(PARTED_DIGITS_MAX + 1).take_while(is_digit);
+    let before = before.take_while(|before| *before + 1 == at || goes_on(before + 1)).count();
+    let behind = (at..at + PARTED_DIGITS_MAX + 1).take_while(is_digit);
+    let behind = behind.take_while(|behind| *behind == at || goes_on(*behind)).count();
+    before + behind <= PARTED_DIGITS_MAX && !is_clock(marked, at, (before, behind))
+}
+
+/// Whether a colon parts two digits of an hour from two of minutes, as in 10:30, for which some
+/// write 1030.
+fn is_clock(tokens: &Tokens<'_>, at: usize, (before, behind): (usize, usize)) -> bool {
+    let digits = |at: usize| tokens.token(at).parse::<u32>().unwrap_or(u32::MAX);
+    let value = |at: usize| digits(at).saturating_mul(10).saturating_add(digits(at + 1));
+    (before, behind) == (2, 2)
+        && tokens.gap(at) == ":"
+        && tokens.gap(at - 1).is_empty()
+        && tokens.gap(at + 1).is_empty()
+        && value(at - 2) < 24
+        && value(at) < 60
 }
 
 /// Whether the gaps before two tokens have marks of one class, and not the same ones.
@@ -158,7 +206,7 @@ fn differ_in_count(
     let digits = is_digit(a.token(i - 1)) && is_digit(a.token(i));
     let (x, y) = (a.gap(i), b.gap(j));
     if digits && [x, y].iter().any(|gap| gap.is_empty()) {
-        return [x, y].contains(&"/");
+        return false;
     }
     let is_operand = |token: &str| is_digit(token) || is_single_letter(token);
     // Behind a mark that begins a line of a list there may be an article.
@@ -205,6 +253,35 @@ mod tests {
             ("the film 👍", "the film 👎"),
         ] {
             assert!(differ(a, b), "{a} | {b}");
+        }
+    }
+
+    /// Scores, ranges and times were equal to the number of their digits: `2-1` was 21.
+    #[test]
+    fn marks_part_short_numbers() {
+        for (a, b) in [
+            ("they won 2-1 at last", "they won 21 at last"),
+            ("they won 2:1 at last", "they won 21 at last"),
+            ("it starts at 1:50 now", "it starts at 15:0 now"),
+            ("take 5 - 10 of them", "take 510 of them"),
+            ("in 2024/25 they met", "in 202425 they met"),
+            ("٢-١ في المباراة", "٢١ في المباراة"),
+        ] {
+            assert!(differ(a, b), "{a} | {b}");
+        }
+        for (a, b) in [
+            ("it starts at 10:30 now", "it starts at 1030 now"),
+            ("call 555-1234 now", "call 5551234 now"),
+            ("call 040-123 45 67 now", "call 040123 45 67 now"),
+            ("on 2024-10-05 they met", "on 20241005 they met"),
+            ("isbn 978-3-16-148410-0", "isbn 9783161484100"),
+            ("they paid 1 000 of them", "they paid 1000 of them"),
+            ("they paid 1,000 of them", "they paid 1000 of them"),
+            ("they paid 1'000 of them", "they paid 1000 of them"),
+            ("they won 2-1 at last", "they won 2 1 at last"),
+            ("they won 2–1 at last", "they won 2-1 at last"),
+        ] {
+            assert!(!differ(a, b), "{a} | {b}");
         }
     }
 

@@ -127,7 +127,7 @@ fn shared_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> usize {
     }
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         let letters = range.clone().flat_map(|at| tokens.token(at).chars());
-        letters.filter(|c| !matches!(c, '.' | '-' | '−')).collect()
+        letters.filter(|c| !matches!(c, '.' | ',' | '٫' | '-' | '−')).collect()
     };
     lcs::length(&letters(a, &span.a), &letters(b, &span.b))
 }

@@ -1,13 +1,14 @@
 //! The units of numbers: `49元` and `49美元` are two prices, though one character was put in.
 //!
-//! A unit is a word of a list that stands behind a number, without a space or, in Latin letters,
-//! perhaps with one. What it replaces must be of the list, too: people count with many other words.
+//! A unit is a word of a list that stands behind a number, perhaps with a space where words have
+//! spaces between them. What it replaces must be of the list, too: people count with many other
+//! words, and an inflection or a particle behind a number is no other unit.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::{is_digit, is_numeral};
+use crate::confirm::numbers::{is_digit, is_part};
 use crate::confirm::words;
-use crate::text::characters::is_han;
+use crate::text::characters::stands_alone;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -15,7 +16,11 @@ use std::sync::OnceLock;
 const UNITS: &str = include_str!("units.txt");
 
 /// The longest unit, in characters.
-const UNIT_CHARS_MAX: usize = 5;
+const UNIT_CHARS_MAX: usize = 8;
+
+/// Korean magnitudes, which stand between a number and its unit, and the most of them in a row.
+const MAGNITUDES: [char; 5] = ['백', '천', '만', '억', '조'];
+const MAGNITUDES_MAX: usize = 2;
 
 /// Tokens in front of a span that may be part of the unit, which both texts have.
 const SHARED_TOKENS_MAX: usize = 3;
@@ -33,21 +38,48 @@ fn meanings(unit: &str) -> &'static [usize] {
     all.get(unit).map_or(&[], Vec::as_slice)
 }
 
-/// The meanings of the unit behind the number that ends with the token at `number`.
-fn unit_behind(tokens: &Tokens<'_>, number: usize) -> &'static [usize] {
+/// What stands behind the number that ends with the token at `number`, if it may be a unit.
+fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
     let next = number + 1;
-    if next >= tokens.len() || !matches!(tokens.gap(next), "" | " ") {
-        return &[];
+    if next >= tokens.len() {
+        return None;
     }
     let first = tokens.token(next);
-    if !first.starts_with(is_han) {
-        return meanings(first);
-    }
+    let spaced = !first.starts_with(stands_alone);
     // A number and its unit have no space between them unless all characters have.
-    let behind = &tokens.text[tokens.places[next].start as usize..];
-    let ends = behind.char_indices().take(UNIT_CHARS_MAX).map(|(at, c)| at + c.len_utf8());
-    let longest = ends.map(|end| meanings(&behind[..end])).filter(|found| !found.is_empty()).last();
-    longest.filter(|_| tokens.gap(next).is_empty()).unwrap_or(&[])
+    let touches = tokens.gap(next).is_empty() || spaced && tokens.gap(next) == " ";
+    let start = tokens.places[next].start as usize;
+    let end = if is_word(first) { start + first.len() } else { tokens.text.len() };
+    touches.then_some(&tokens.text[start..end])
+}
+
+/// Whether a token is a word by itself. In Chinese and Japanese, in Korean, Thai, Lao, Burmese and
+/// Khmer a unit and what follows it may be one token, or a unit several.
+fn is_word(token: &str) -> bool {
+    let in_one = |c: char| matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    !token.starts_with(|c| stands_alone(c) || in_one(c))
+}
+
+/// The meanings of the unit at the begin of `text`, the longest one, or of all of a word.
+fn unit_of(text: &str) -> &'static [usize] {
+    if is_word(text) {
+        return meanings(text);
+    }
+    let ends = text.char_indices().take(UNIT_CHARS_MAX).map(|(at, c)| at + c.len_utf8());
+    let found = ends.map(|end| meanings(&text[..end])).filter(|found| !found.is_empty());
+    found.last().unwrap_or(&[])
+}
+
+/// Whether other units stand behind two numbers, perhaps behind a magnitude that both have: `50만원`
+/// and `50만달러`.
+fn are_other(mut left: &str, mut right: &str) -> bool {
+    for _ in 0..MAGNITUDES_MAX {
+        let Some(magnitude) = left.chars().next().filter(|c| MAGNITUDES.contains(c)) else { break };
+        let rests = left.strip_prefix(magnitude).zip(right.strip_prefix(magnitude));
+        let Some((x, y)) = rests else { break };
+        (left, right) = (x.trim_start(), y.trim_start());
+    }
+    differ(unit_of(left), unit_of(right))
 }
 
 /// The meanings of a currency in front of a number, at the last token of a span: `usd 49`, `c$49`.
@@ -72,16 +104,14 @@ fn differ(left: &[usize], right: &[usize]) -> bool {
 /// Whether a span gives a number of both texts another unit, or puts another currency in front of
 /// one. Symmetric.
 pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let is_number = |token: &str| {
-        is_digit(token) || is_numeral(token) || token.is_ascii() && words::numeral(token).is_some()
-    };
     // The nearest number in front of the span that both texts have.
     let most = (SHARED_TOKENS_MAX + 1).min(span.a.start).min(span.b.start);
     let numbers = (1..=most).map(|back| (span.a.start - back, span.b.start - back));
-    let number = numbers
-        .take_while(|(i, j)| a.token(*i) == b.token(*j))
-        .find(|(i, _)| is_number(a.token(*i)));
-    let behind = number.is_some_and(|(i, j)| differ(unit_behind(a, i), unit_behind(b, j)));
+    let number =
+        numbers.take_while(|(i, j)| a.token(*i) == b.token(*j)).find(|(i, _)| is_part(a, *i));
+    let behind = number.is_some_and(|(i, j)| {
+        behind(a, i).zip(behind(b, j)).is_some_and(|(left, right)| are_other(left, right))
+    });
     let before = || {
         !span.a.is_empty()
             && !span.b.is_empty()
@@ -93,8 +123,11 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confirm::alignment::spans;
+    use crate::text::normalize::{self, normalize};
 
-    /// Two units of one line of the list are one, whatever it is called; a unit is longest first.
+    /// Two units of one line of the list are one, whatever it is called; all are as a normalised text
+    /// has them.
     #[test]
     fn lines_are_meanings() {
         let are_other = |a: &str, b: &str| differ(meanings(a), meanings(b));
@@ -103,12 +136,59 @@ mod tests {
             assert!(are_other(a, b) && are_other(b, a), "{a} {b}");
         }
         for (a, b) in
-            [("元", "块"), ("hours", "hrs"), ("kg", "公斤"), ("元", "人"), ("分", "minutes")]
+            [("元", "块"), ("hours", "hrs"), ("kg", "公斤"), ("元", "台"), ("分", "minutes")]
         {
             assert!(!are_other(a, b) && !are_other(b, a), "{a} {b}");
         }
-        assert!(UNITS.lines().flat_map(|line| line.split(' ')).all(|unit| {
-            unit.starts_with(|c: char| !is_han(c)) || unit.chars().count() <= UNIT_CHARS_MAX
-        }));
+        for unit in words::lines(UNITS).flat_map(|line| line.split(' ')) {
+            let mut normal = String::new();
+            normalize(unit, &normalize::Options::default(), &mut normal);
+            assert_eq!(unit, normal);
+            assert!(is_word(unit) || unit.chars().count() <= UNIT_CHARS_MAX, "{unit}");
+        }
+    }
+
+    /// Units were known in English and Chinese only, so that `3억원` and `3조원` were one sum, and
+    /// `500 кг` as far as `500 км`. A particle or an inflection behind a number is no unit.
+    #[test]
+    fn units_of_many_languages() {
+        let other = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let found = spans(&x, &y, 100).expect("near");
+            let of = |span: &Span| is_other_unit(&x, &y, span);
+            assert!(found.iter().all(|span| {
+                is_other_unit(&y, &x, &Span { a: span.b.clone(), b: span.a.clone() }) == of(span)
+            }));
+            found.iter().any(of)
+        };
+        for (a, b) in [
+            ("3억원으로 늘었다", "3조원으로 늘었다"),
+            ("50만원이며", "50만달러이며"),
+            ("3 만 원이며", "3 만 달러이며"),
+            ("5개월으로", "5년으로"),
+            ("3月に10ドルで", "3月に10ユーロで"),
+            ("は10ドルに", "は10円に"),
+            ("は5キロに", "は5メートルに"),
+            ("は5件に", "は5人に"),
+            ("около 500 кг груза", "около 500 км груза"),
+            ("за 50 рублей в", "за 50 долларов в"),
+            ("in 5 wochen ist", "in 5 monaten ist"),
+            ("จ่าย 100 บาทต่อ", "จ่าย 100 ดอลลาร์ต่อ"),
+        ] {
+            assert!(other(a, b), "{a} | {b}");
+        }
+        for (a, b) in [
+            ("осталось 5 день", "осталось 5 дней"),
+            ("за 50 руб. в", "за 50 рублей в"),
+            ("3원을 냈다", "3원이 냈다"),
+            ("점수는 5은", "점수는 5는"),
+            ("は3ヶ月に", "は3か月に"),
+            ("合計は5に", "合計は5で"),
+            ("共有5名学生", "共有5位学生"),
+            ("共有5个学生", "共有5名学生"),
+            ("in 2019 he came", "in 2019 she came"),
+        ] {
+            assert!(!other(a, b), "{a} | {b}");
+        }
     }
 }

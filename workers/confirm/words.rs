@@ -2,6 +2,7 @@
 //! out, such as `twelve`, `march` and `壹`, and words of which one is the opposite of the other.
 
 use crate::confirm::alignment::Tokens;
+use crate::text::characters::is_han;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -77,13 +78,18 @@ pub fn make_one_number(left: &str, right: &str) -> bool {
     }
 }
 
-/// Whether the characters at `i` and `j` are, perhaps with a neighbour, two words of one class:
-/// `男` and `女`, `美元` and `日元`.
+/// Whether the tokens at `i` and `j` are two words of one class, Chinese characters perhaps with
+/// neighbours: `男` and `女`, `美元` and `日元`, `import` and `export`.
 pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
     let has = |tokens: &Tokens<'_>, at: usize, word: &str| {
         let place = &tokens.places[at];
-        tokens.text[..place.end as usize].ends_with(word)
-            || tokens.text[place.start as usize..].starts_with(word)
+        match word.starts_with(is_han) {
+            true => {
+                tokens.text[..place.end as usize].ends_with(word)
+                    || tokens.text[place.start as usize..].starts_with(word)
+            }
+            false => tokens.token(at) == word,
+        }
     };
     static CLASSES: OnceLock<Vec<Vec<&str>>> = OnceLock::new();
     let classes =

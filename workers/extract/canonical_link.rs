@@ -53,7 +53,7 @@ fn attribute(attributes: &[u8], name: &[u8]) -> Option<String> {
     let (_, written) =
         Attributes::of(attributes).find(|(found, _)| found.eq_ignore_ascii_case(name))?;
     let mut value = Vec::new();
-    entities::append(&mut value, written, false);
+    entities::append_attribute(&mut value, written);
     Some(String::from_utf8_lossy(value.trim_ascii()).into_owned()).filter(|value| !value.is_empty())
 }
 

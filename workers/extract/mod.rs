@@ -14,7 +14,6 @@
 pub mod canonical_link;
 mod charset;
 mod entities;
-mod entity_names;
 mod furniture;
 mod hints;
 mod linear;
@@ -38,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The job file's `[extract]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

@@ -19,6 +19,12 @@ pub enum Element {
     Break,
     /// `time`: runs within a line, and says that the line has a time, however it is written.
     Time,
+    /// `ruby`, `rb`: runs within a line; it, or its end, ends a reading before it.
+    Ruby,
+    /// `rt`, `rp`: how the characters before it are read, and the brackets around that.
+    Reading,
+    /// `rtc`: holds several readings.
+    Readings,
     /// Begins and ends a block of text.
     Block(Tag),
     /// Its content is not text of the page.
@@ -124,6 +130,9 @@ impl Element {
             b"a" => return Element::Anchor,
             b"br" | b"hr" => return Element::Break,
             b"time" => return Element::Time,
+            b"ruby" | b"rb" => return Element::Ruby,
+            b"rt" | b"rp" => return Element::Reading,
+            b"rtc" => return Element::Readings,
             b"link" => return Element::Link,
             b"base" => return Element::Base,
             b"div" | b"center" | b"details" | b"summary" | b"address" | b"hgroup" => Tag::Div,

@@ -205,6 +205,27 @@ fn each_flag_has_its_cause() {
     assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
 }
 
+/// Readings beside characters and their brackets became text, so a page with them was no copy of the
+/// same page without. Their end tags are optional, and one that is never closed ends with its line.
+#[test]
+fn readings_are_no_text() {
+    let plain = format!("<body><article>{NEWS}<p>葛飾区の図書館は、平日も開く。</article>");
+    for word in [
+        "<ruby>葛飾区<rt>かつしかく</rt></ruby>",
+        "<ruby>葛飾<rt>かつしか</rt>区<rt>く</rt></ruby>",
+        "<RUBY><RB>葛飾区</RB><RP>（</RP><RT>かつしかく</RT><RP>）</RP></RUBY>",
+        "<ruby>葛<rp>(<rt>かつ<rp>)</rp>飾区</ruby>",
+        "<ruby><rb>葛飾<rb>区<rt>かつしか<rt>く</ruby>",
+        "<ruby><rb>葛飾区</rb><rp>(</rp><rtc><rt>かつしか</rt><rt>く</rt>< く</rtc><rp>)</rp></ruby>",
+        "<ruby><ruby>葛飾区<rt>かつしかく</rt></ruby><rt>Katsushika</rt></ruby>",
+    ] {
+        assert_eq!(text(&plain.replace("葛飾区", word)), text(&plain), "{word}");
+        let all = Options { main_text: false, ..Options::default() };
+        assert_eq!(html(word.as_bytes(), None, &all).text, "葛飾区", "{word}");
+    }
+    assert_eq!(text("<p>区<rt>く, く<p>二行目、終わり。"), "区\n二行目、終わり。");
+}
+
 /// Without `main_text` no text of the page is lost.
 #[test]
 fn all_text_on_request() {

@@ -1,8 +1,10 @@
 //! Splits a page into text runs, breaks and the tags that form blocks, in one pass.
 //!
 //! Follows the tokenizer of the HTML Living Standard (section 13.2.5), reduced to what text needs:
-//! comments, doctypes, inline tags and skipped elements are left out. We differ in an unclosed
-//! comment, which ends here at the next `>`: the text after it is worth more than the rule.
+//! comments, doctypes, inline tags and skipped elements are left out. So are readings, which Japanese
+//! and Chinese pages set beside characters (ruby): they repeat the text, and most copies lack them.
+//! We differ in an unclosed comment, which ends here at the next `>`, and in an unclosed reading,
+//! which ends with the line: the text after them is worth more than the rule.
 //!
 //! Nothing is allocated and nothing fails. Every byte visited is counted ([`Tokens::steps`]), and a
 //! failed search is remembered, so the work is linear even in a hostile page.
@@ -46,12 +48,23 @@ pub struct Tokens<'a> {
     no_comment_end: bool,
     /// The skipped elements, by bit, without an end tag from here on.
     unclosed: u32,
+    /// Whether an `rt` or `rp` is open, and whether an `rtc` is.
+    reading: bool,
+    readings: bool,
 }
 
 impl<'a> Tokens<'a> {
     /// The tokens of `page`.
     pub fn of(page: &'a [u8]) -> Tokens<'a> {
-        Tokens { page, at: 0, steps: 0, no_comment_end: false, unclosed: 0 }
+        Tokens {
+            page,
+            at: 0,
+            steps: 0,
+            no_comment_end: false,
+            unclosed: 0,
+            reading: false,
+            readings: false,
+        }
     }
 
     /// Bytes visited so far; a byte visited twice counts twice.
@@ -150,6 +163,9 @@ impl<'a> Iterator for Tokens<'a> {
             let start = self.at;
             if page[start] != b'<' {
                 self.at = self.find(start, b'<').unwrap_or(page.len());
+                if self.reading || self.readings {
+                    continue;
+                }
                 return Some(Token::Text(&page[start..self.at]));
             }
             self.steps += 1;
@@ -166,6 +182,9 @@ impl<'a> Iterator for Tokens<'a> {
                 .count();
             if name_bytes == 0 || !page[name_start].is_ascii_alphabetic() {
                 self.at = start + 1;
+                if self.reading || self.readings {
+                    continue;
+                }
                 return Some(Token::Text(&page[start..self.at]));
             }
             let name = &page[name_start..name_start + name_bytes];
@@ -173,8 +192,16 @@ impl<'a> Iterator for Tokens<'a> {
             let end = self.tag_end(name_start + name_bytes);
             let attributes = &page[name_start + name_bytes..end];
             self.at = (end + 1).min(page.len());
-            match (Element::named(name), closes) {
-                (Element::Inline, _) | (Element::Link | Element::Base | Element::Time, true) => {}
+            let element = Element::named(name);
+            if matches!(element, Element::Ruby | Element::Block(_) | Element::Break) {
+                (self.reading, self.readings) = (false, false);
+            }
+            match (element, closes) {
+                // The end tags of these are optional: each ends where the next begins.
+                (Element::Reading, _) => self.reading = !closes,
+                (Element::Readings, _) => (self.reading, self.readings) = (false, !closes),
+                (Element::Inline | Element::Ruby, _) => {}
+                (Element::Link | Element::Base | Element::Time, true) => {}
                 (Element::Time, false) => return Some(Token::Time),
                 (Element::Link, false) => return Some(Token::Link(attributes)),
                 (Element::Base, false) => return Some(Token::Base(attributes)),

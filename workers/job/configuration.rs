@@ -176,7 +176,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "39f117ac30459a47d8669610ea31921b473f7a090e6bbd5b4646cadfa9842af7"
+            "e077cc1ec9ef2debe474f1ec7cb4838e2e3e273a5e776927b392ff9d12496d89"
         );
     }
 }

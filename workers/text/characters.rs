@@ -1,5 +1,7 @@
 //! Tells the classes of characters that several rules on texts share.
 
+use unicode_normalization::char::is_combining_mark;
+
 /// Whether `c` is a Chinese character.
 pub fn is_han(c: char) -> bool {
     matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{20000}'..='\u{323af}' | '\u{f900}'..='\u{faff}' | '々' | '〇')
@@ -39,6 +41,13 @@ pub fn is_letter(c: char) -> bool {
         '\u{2010}'..='\u{203b}' | '\u{3000}'..='\u{3002}' | '\u{3008}'..='\u{3011}' => false,
         _ => c.is_alphanumeric(),
     }
+}
+
+/// Whether `c` is a mark that belongs to the letter before it, such as a tone mark of Thai or the
+/// virama and nukta of India. Selectors of a glyph say nothing.
+#[inline]
+pub fn is_mark_of_letter(c: char) -> bool {
+    c >= '\u{300}' && !matches!(c, '\u{fe00}'..='\u{fe0f}') && is_combining_mark(c)
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! Normalises a page's text to the string from which digest, features, evidence and length derive.
 //!
 //! The normal form is NFKC (Unicode Standard Annex 15) in lower case, with every run of white space
-//! as one space, without invisible characters, and with simplified Chinese characters instead of
-//! traditional ones.
+//! as one space, without invisible characters, without the vowel signs that Arabic and Hebrew may be
+//! written with, with one letter for each of the Arabic and Persian kaf and yeh, and with simplified
+//! Chinese characters instead of traditional ones.
 //!
 //! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`].
 //!
 //! The mapping of scripts serves comparison, not reading. It maps character by character, so that
 //! a text in either script gets the same normal form; where one traditional character has two
-//! simplified forms it does not choose by meaning.
+//! simplified forms it does not choose by meaning. So it is with alef maksura, which is a yeh without
+//! dots, and in Egypt the usual form of a final yeh.
 
 use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
@@ -19,7 +21,7 @@ use unicode_normalization::{
 };
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The job file's `[normalize]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +63,9 @@ const ALWAYS: [(char, char); 10] = [
     ('鍾', '钟'),
 ];
 
+/// The dot that the lower case of the Turkish İ has beside its own.
+const DOT_ABOVE: char = '\u{307}';
+
 fn simplify(c: char) -> char {
     if let Some(&(_, simple)) = ALWAYS.iter().find(|(traditional, _)| *traditional == c) {
         return simple;
@@ -73,11 +78,44 @@ fn simplify(c: char) -> char {
     converted.chars().next().unwrap_or(c)
 }
 
-/// Whether `c` is not displayed: soft hyphen, zero-width and bidirectional marks, byte order mark,
-/// controls.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
-        || (c.is_control() && !c.is_whitespace())
+/// The letter that stands for `c` in a normal form: one form of the letters that Arabic and Persian
+/// keyboards write with different characters, and the simplified Chinese character, if wanted.
+fn unify(c: char, simplified: bool) -> char {
+    match c {
+        'ي' | 'ى' => 'ی',
+        'ك' => 'ک',
+        _ if simplified => simplify(c),
+        _ => c,
+    }
+}
+
+/// Whether `c` is no part of a normal form: it is not displayed, or is a sign that most texts leave
+/// out.
+fn is_dropped(c: char) -> bool {
+    match c {
+        '\0'..'\u{ad}' => c.is_control() && !c.is_whitespace(),
+        '\u{ad}'..'\u{34f}' => c == '\u{ad}',
+        _ => is_ignorable(c) || is_optional(c),
+    }
+}
+
+/// Whether `c` is a `Default_Ignorable_Code_Point` of Unicode 16 (`DerivedCoreProperties.txt`): zero
+/// width, marks and isolates of the direction of writing, fillers, tags, and variation selectors.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether `c` is a vowel sign or point of Hebrew, a vowel sign, a mark of recitation or the
+/// lengthening stroke of Arabic. Hamza and madda (U+0653 to U+0655) are not: they compose with their
+/// letters.
+fn is_optional(c: char) -> bool {
+    matches!(c, '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}'
+        | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{652}' | '\u{656}'..='\u{658}' | '\u{670}'
+        | '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}' | '\u{6e8}' | '\u{6ea}'..='\u{6ed}')
 }
 
 fn table(simplified: bool) -> &'static [Fold; 0x10000] {
@@ -95,7 +133,7 @@ fn table(simplified: bool) -> &'static [Fold; 0x10000] {
 
 /// The fold of `c` if it is a starter, composes with nothing before it and becomes one character.
 fn fold_alone(c: char, simplified: bool) -> Fold {
-    if is_invisible(c) {
+    if is_dropped(c) {
         return Fold::DROP;
     }
     if c.is_whitespace() {
@@ -113,7 +151,7 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
     };
     let mut lower = narrow.to_lowercase();
     match (lower.next(), lower.next()) {
-        (Some(lower), None) => Fold(u32::from(if simplified { simplify(lower) } else { lower })),
+        (Some(lower), None) => Fold(u32::from(unify(lower, simplified))),
         _ => Fold::SLOW,
     }
 }
@@ -196,10 +234,12 @@ fn cut(normal: &mut String) -> bool {
 fn normalize_plainly(text: &str, options: &Options) -> String {
     let text = &text[..text.floor_char_boundary(TEXT_USED_BYTES_MAX)];
     let mut out = String::new();
-    for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase) {
+    for c in text.chars().filter(|c| !is_dropped(*c)).nfkc().flat_map(char::to_lowercase) {
         let c = if c.is_whitespace() { ' ' } else { c };
-        if !is_invisible(c) && !(c == ' ' && (out.is_empty() || out.ends_with(' '))) {
-            out.push(if options.simplified { simplify(c) } else { c });
+        let is_second_space = c == ' ' && (out.is_empty() || out.ends_with(' '));
+        let is_second_dot = c == DOT_ABOVE && out.ends_with('i');
+        if !(is_dropped(c) || is_second_space || is_second_dot) {
+            out.push(unify(c, options.simplified));
         }
     }
     out.truncate(out.floor_char_boundary(TEXT_USED_BYTES_MAX));
@@ -247,12 +287,14 @@ impl Sink<'_> {
         }
     }
 
-    /// The definition: NFKC of visible characters, lower case, white space as spaces, simplified.
+    /// The definition: NFKC of what is not dropped, lower case, white space as spaces, one form of
+    /// each letter, and no second dot on an i.
     fn slow(&mut self, text: &str, simplified: bool) {
-        for c in text.chars().filter(|c| !is_invisible(*c)).nfkc().flat_map(char::to_lowercase) {
+        for c in text.chars().filter(|c| !is_dropped(*c)).nfkc().flat_map(char::to_lowercase) {
             let c = if c.is_whitespace() { ' ' } else { c };
-            if !is_invisible(c) {
-                self.push(if simplified { simplify(c) } else { c });
+            let is_second_dot = c == DOT_ABOVE && !self.space && self.out.ends_with('i');
+            if !is_dropped(c) && !is_second_dot {
+                self.push(unify(c, simplified));
             }
             if self.is_full() {
                 break;
@@ -275,7 +317,7 @@ mod tests {
     proptest! {
         /// The fast path equals the definition, on the scripts and marks that are hardest for it.
         #[test]
-        fn fast_is_plain(text in "[a-zA-ZÀ-ɏ\u{300}-\u{315}　 \n\u{200b}\u{ad}，。！Ａ-ｚｦ-ﾟ가-힣\u{1100}-\u{1112}\u{11a8}-\u{11c2}ぁ-ん\u{3099}ァ-ヶ一-鿿豈-龜ﬁ①㎞Σΐİẞ]{0,40}") {
+        fn fast_is_plain(text in "[a-zA-ZÀ-ɏ\u{300}-\u{315}　 \n\u{200b}\u{ad}，。！Ａ-ｚｦ-ﾟ가-힣\u{1100}-\u{1112}\u{11a8}-\u{11c2}ぁ-ん\u{3099}ァ-ヶ一-鿿豈-龜ﬁ①㎞Σΐİẞiiا-ي\u{640}-\u{658}ککی\u{fe70}-\u{fe7f}\u{fef0}-\u{fefc}א-ת\u{5b0}-\u{5c7}\u{fb1d}-\u{fb4f}\u{fe0f}\u{2066}\u{3164}\u{e0100}]{0,40}") {
             for simplified in [true, false] {
                 let options = Options { simplified };
                 let mut out = String::new();
@@ -298,6 +340,38 @@ mod tests {
         assert_eq!(normal("憂鬱的臺灣烏龜，乾燥著"), normal("忧郁的台湾乌龟，干燥着"));
         assert_eq!(normal("e\u{301}t\u{e9}"), "\u{e9}t\u{e9}");
         assert_eq!(normal(" \n\u{feff} "), "");
+    }
+
+    /// A text with vowel signs was another text than the same without, and so was Persian that an
+    /// Arabic keyboard wrote, a lengthened word, Turkish in capitals, and a text with isolates.
+    #[test]
+    fn optional_signs() {
+        for (written, plain) in [
+            ("قَالَ رَئِيسُ المَجْلِسِ", "قال رئيس المجلس"),
+            ("مـــصـر", "مصر"),
+            ("هٰذا", "هذا"),
+            ("شَאלוֹם", "شאלום"),
+            ("שָׁלוֹם", "שלום"),
+            ("\u{fb2a}ל\u{fb4b}ם", "שלום"),
+            ("كتاب علي", "کتاب علی"),
+            ("على", "علي"),
+            ("\u{feeb}\u{fef2}", "هی"),
+            ("\u{fe77}", ""),
+            ("İZMİR", "izmir"),
+            ("I\u{307}stanbul", "istanbul"),
+            ("\u{2067}مصر\u{2069} \u{61c}7", "مصر 7"),
+            ("葛\u{e0100}飾 ❤\u{fe0f} a\u{34f}b \u{180e}c\u{3164}", "葛飾 ❤ ab c"),
+        ] {
+            assert_eq!(normal(written), normal(plain), "{written}");
+        }
+        // Hamza and madda make other letters, however they are written; so does a dot elsewhere.
+        assert_eq!(normal("ئ آ أ"), normal("ي\u{654} ا\u{653} ا\u{654}"));
+        assert_eq!(normal("ئ آ"), "ئ آ");
+        assert_ne!(normal("رأي"), normal("راي"));
+        assert_eq!(normal("ż i \u{307}"), "\u{17c} i \u{307}");
+        let mut out = String::new();
+        normalize("علي 臺", &Options { simplified: false }, &mut out);
+        assert_eq!(out, "علی 臺");
     }
 
     /// A text without end took seconds and gigabytes. It is cut before it is normalised, and again

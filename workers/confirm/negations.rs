@@ -1,0 +1,201 @@
+//! Tells which of two texts denies what the other one says.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::lcs;
+use crate::confirm::numbers::is_digit;
+use crate::confirm::words::lines;
+use crate::text::characters::is_han;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+const NEGATIONS: &str = include_str!("negations.txt");
+
+/// A longer passage is a clause, in tokens.
+const TOKENS_MAX: usize = 4;
+/// Before a shorter word a prefix is as often a part of the word, in letters.
+const PREFIXED_MIN: usize = 4;
+
+/// The lists of [`NEGATIONS`].
+struct Lists {
+    words: HashSet<&'static str>,
+    inside: Vec<&'static str>,
+    prefixes: Vec<&'static str>,
+    harmless: Vec<&'static str>,
+}
+
+fn lists() -> &'static Lists {
+    static LISTS: OnceLock<Lists> = OnceLock::new();
+    let of = |kind: &'static str| {
+        let list = lines(NEGATIONS).filter_map(|line| line.split_once(' '));
+        list.filter(move |(name, _)| *name == kind).flat_map(|(_, words)| words.split(", "))
+    };
+    LISTS.get_or_init(|| Lists {
+        words: of("word").collect(),
+        inside: of("inside").collect(),
+        prefixes: of("prefix").collect(),
+        harmless: of("but").collect(),
+    })
+}
+
+/// Whether one side of a span denies what the other says: a negation stands on one side alone, or
+/// takes the place of other words. Symmetric.
+///
+/// ```
+/// use workers::confirm::alignment::{Tokens, spans};
+/// use workers::confirm::negations::deny;
+///
+/// let deny = |a, b| {
+///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
+///     spans(&a, &b, 9).unwrap().iter().any(|span| deny((&a, &span.a), (&b, &span.b)))
+/// };
+/// assert!(deny("it is closed", "it is not closed"));
+/// assert!(deny("there is some money", "there is no money"));
+/// assert!(!deny("she lives in a house", "she lives in the house"));
+/// ```
+pub fn deny((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
+    if x.len().max(y.len()) > TOKENS_MAX {
+        return false;
+    }
+    match (x.is_empty(), y.is_empty()) {
+        (true, true) => false,
+        (true, false) => is_negation(b, y),
+        (false, true) => is_negation(a, x),
+        (false, false) => has_negation(a, x) != has_negation(b, y) && !is_slip((a, x), (b, y)),
+    }
+}
+
+/// Whether one word is the other behind a prefix that denies it, as `unlawful` and `lawful`.
+/// Symmetric.
+pub fn is_prefixed(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let prefix = long.strip_suffix(short).filter(|prefix| !prefix.is_empty());
+    prefix.is_some_and(|prefix| lists().prefixes.contains(&prefix))
+        && short.chars().count() >= PREFIXED_MIN
+}
+
+/// Whether letters within a word of a script without spaces deny it.
+pub fn is_inside(letters: &str) -> bool {
+    lists().inside.contains(&letters)
+}
+
+/// Whether the tokens of `range` are a negation and nothing else.
+fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    lists().words.contains(tokens.passage(range)) && denies(tokens, range)
+}
+
+/// Whether there is a negation among the tokens of `range`.
+fn has_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    range.clone().any(|at| is_negation(tokens, &(at..at + 1)) || is_contracted(tokens, at))
+}
+
+/// Whether a listed word at `range` denies something here. Before a number `no` is short for
+/// `number`.
+fn denies(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let is_number = tokens.passage(range) == "no"
+        && range.end < tokens.len()
+        && is_digit(tokens.token(range.end));
+    !is_number && !is_harmless(tokens, range)
+}
+
+/// Whether a Chinese negation is a part of a word that denies nothing.
+fn is_harmless(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let place = &tokens.places[range.start];
+    let (before, from) = (&tokens.text[..place.end as usize], &tokens.text[place.start as usize..]);
+    let one = range.len() == 1 && from.starts_with(is_han);
+    one && lists().harmless.iter().any(|word| before.ends_with(word) || from.starts_with(word))
+}
+
+/// Whether the token at `at` is the end of a verb such as `isn't`.
+fn is_contracted(tokens: &Tokens<'_>, at: usize) -> bool {
+    at > 0
+        && tokens.token(at) == "t"
+        && matches!(tokens.gap(at), "'" | "’")
+        && tokens.token(at - 1).ends_with('n')
+}
+
+/// Whether the sides are one word, misspelt or with a space in it.
+fn is_slip((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
+    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
+        range.clone().flat_map(|at| tokens.token(at).chars()).collect()
+    };
+    let (p, q) = (letters(a, x), letters(b, y));
+    let one = x.len() == 1 && y.len() == 1;
+    let han = p.iter().chain(&q).all(|c| is_han(*c));
+    let longer = p.len().max(q.len());
+    p == q || one && (han || longer <= SLIP_LETTERS_MAX && 5 * lcs::length(&p, &q) >= 3 * longer)
+}
+
+/// A negation is no misspelling of a word of more letters.
+const SLIP_LETTERS_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::alignment::spans;
+    use crate::confirm::differences::settle;
+    use crate::text::normalize::normalize;
+
+    fn is_denied(a: &str, b: &str) -> bool {
+        let of = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let found = settle(&x, &y, &spans(&x, &y, 100).expect("near"));
+            found.iter().any(|span| deny((&x, &span.a), (&y, &span.b)))
+        };
+        assert_eq!(of(a, b), of(b, a), "{a} | {b}");
+        of(a, b)
+    }
+
+    /// A sentence and what denies it were one in most languages, and everywhere if the negation
+    /// took the place of another word.
+    #[test]
+    fn denied_sentences() {
+        for (a, b) in [
+            ("движение будет закрыто", "движение не будет закрыто"),
+            ("die stadt hat gezahlt", "die stadt hat nicht gezahlt"),
+            ("la rue sera ouverte", "la rue ne sera pas ouverte"),
+            ("la calle será abierta", "la calle no será abierta"),
+            ("a rua será aberta", "a rua não será aberta"),
+            ("ulica będzie otwarta", "ulica nie będzie otwarta"),
+            ("đường sẽ mở cửa", "đường sẽ không mở cửa"),
+            ("سيتم فتح الطريق", "لن سيتم فتح الطريق"),
+            ("there is some money left", "there is no money left"),
+            ("the shop is open now", "the shop isn't open now"),
+            ("the shop is open now", "the shop is no longer open now"),
+            ("考生可以携带手机", "考生不能携带手机"),
+            ("议案获得通过", "议案未获得通过"),
+            ("公司将放假调休", "公司将不再放假调休"),
+            ("他任主任一职", "他任副主任一职"),
+        ] {
+            assert!(is_denied(a, b), "{a} | {b}");
+        }
+    }
+
+    /// A word that is written otherwise than normalised texts are is never found.
+    #[test]
+    fn words_are_as_texts_are() {
+        for (_, words) in lines(NEGATIONS).filter_map(|line| line.split_once(' ')) {
+            let mut normal = String::new();
+            normalize(words, &Default::default(), &mut normal);
+            assert_eq!(words, normal);
+        }
+    }
+
+    /// A misspelt word, `no` before a number, and words that only hold a negation deny nothing.
+    #[test]
+    fn nothing_is_denied() {
+        for (a, b) in [
+            ("he is now at home", "he is not at home"),
+            ("this is room no. 5 of it", "this is room 5 of it"),
+            ("the firm cannot pay", "the firm can not pay"),
+            ("they do not pay", "they don't pay"),
+            ("规模断扩大", "规模不断扩大"),
+            ("情况不同于过去", "情况大同于过去"),
+            ("他说的话部对", "他说的话不对"),
+        ] {
+            assert!(!is_denied(a, b), "{a} | {b}");
+        }
+        assert!(is_prefixed("lawful", "unlawful") && is_prefixed("незаконный", "законный"));
+        assert!(!is_prefixed("til", "until") && !is_prefixed("tests", "contests"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Finds the words that a span with Chinese characters touches.
+//!
+//! jieba's dictionary and tags find them in a window around the span, so that a verdict needs no
+//! segmentation of whole texts. Words of other scripts are the tokens of the span.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::spelled::{count, has_content};
+use crate::text::characters::is_han;
+use crate::text::dictionary::UserDictionary;
+use jieba_rs::Jieba;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::OnceLock;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+/// The words that a span touches.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    /// How many there are.
+    pub words: usize,
+    /// One is a name of the dictionary: of a person, a place, an organisation, a product.
+    pub name: bool,
+    /// One is not in the dictionary, as most names of persons.
+    pub unknown: bool,
+    /// One is a noun, a verb, an adjective, or a content word of another script.
+    pub content: bool,
+    /// Their letters.
+    pub letters: Vec<char>,
+}
+
+/// The tokens on either side of a span that help to find the borders of its words.
+const CONTEXT: usize = 6;
+
+/// jieba's tags of names.
+const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
+
+/// The first letters of jieba's tags of content words.
+const CONTENT: &str = "nvailbtsxzjf";
+
+/// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with
+/// other words need it, so it is loaded when the first one does.
+fn tagger() -> &'static Jieba {
+    static TAGGER: OnceLock<Jieba> = OnceLock::new();
+    TAGGER.get_or_init(Jieba::new)
+}
+
+/// The longest window whose words are looked for. A longer one holds what is no word, such as
+/// encoded data, or a whole text without spaces.
+const WINDOW_BYTES_MAX: usize = 768;
+
+/// Bytes of words that a thread remembers; most windows take about 200.
+const WINDOWS_BYTES_MAX: usize = 1 << 24;
+
+/// Words by the hash of their window, the place of the span in it and the dictionary.
+#[derive(Default)]
+struct Seen {
+    words: HashMap<u128, Rc<Words>>,
+    bytes: usize,
+}
+
+thread_local! {
+    /// To tag a window takes longer than to align the texts, and each pair of an edited text has
+    /// the same windows on its side.
+    static SEEN: RefCell<Seen> = RefCell::default();
+}
+
+impl Words {
+    /// The words that the tokens of `range` belong to; none if their window is too long.
+    pub fn around(
+        tokens: &Tokens<'_>,
+        range: &Range<usize>,
+        dictionary: Option<&UserDictionary>,
+    ) -> Option<Rc<Words>> {
+        let (from, to) =
+            (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
+        let base = tokens.places[from].start as usize;
+        let window = &tokens.text[base..tokens.places[to - 1].end as usize];
+        if window.len() > WINDOW_BYTES_MAX {
+            return None;
+        }
+        let start = tokens.places[range.start].start as usize - base;
+        let end = tokens.places[range.end - 1].end as usize - base;
+        let seed = ((start as u64) << 32 | end as u64) ^ dictionary.map_or(0, UserDictionary::key);
+        let key = xxh3_128_with_seed(window.as_bytes(), seed);
+        SEEN.with_borrow_mut(|seen| {
+            if seen.bytes > WINDOWS_BYTES_MAX {
+                *seen = Seen::default();
+            }
+            let Seen { words, bytes } = seen;
+            let words = words.entry(key).or_insert_with(|| {
+                let words = Words::of(window, &(start..end), dictionary).with_others(tokens, range);
+                *bytes += words.bytes();
+                Rc::new(words)
+            });
+            Some(words.clone())
+        })
+    }
+
+    /// The bytes that are kept for them, with their place in the map.
+    fn bytes(&self) -> usize {
+        const PLACE: usize = 2 * size_of::<(u128, Rc<Words>)>();
+        PLACE + size_of::<Words>() + self.letters.capacity() * size_of::<char>()
+    }
+
+    /// These and the words of other scripts among the tokens of `range`.
+    fn with_others(mut self, tokens: &Tokens<'_>, range: &Range<usize>) -> Words {
+        self.words += count(tokens, range);
+        self.content |= has_content(tokens, range);
+        self
+    }
+
+    /// The Chinese words of `window` that the bytes of `range` belong to, and all letters.
+    fn of(
+        window: &str,
+        &Range { start, end }: &Range<usize>,
+        dictionary: Option<&UserDictionary>,
+    ) -> Words {
+        let jieba = dictionary.map_or_else(|| tagger(), UserDictionary::tagger);
+        let (mut words, mut at) = (Words::default(), 0);
+        for tag in jieba.tag(window, true) {
+            let (low, high) = (at, at + tag.word.len());
+            at = high;
+            if high <= start || low >= end {
+                continue;
+            }
+            words.words += usize::from(tag.word.chars().any(is_han));
+            let before = words.letters.len();
+            words.letters.extend(tag.word.chars().filter(|c| c.is_alphanumeric()));
+            let length = words.letters.len() - before;
+            if length >= 2 && tag.word.chars().all(is_han) {
+                let known = jieba.has_word(tag.word);
+                words.name |= known && NAMES.contains(&tag.tag);
+                words.unknown |= !known;
+                words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
+            }
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a thread remembers of words has a limit in bytes, whatever texts it compares.
+    #[test]
+    fn remembered_words_have_a_limit() {
+        let word = "k".repeat(WINDOW_BYTES_MAX / 2);
+        for n in 0..20_000u32 {
+            let text = format!("{word} {n}");
+            let tokens = Tokens::of(&*text).expect("short");
+            assert!(Words::around(&tokens, &(0..1), None).is_some());
+        }
+        let bytes =
+            SEEN.with_borrow(|seen| seen.words.values().map(|words| words.bytes()).sum::<usize>());
+        assert!(bytes <= WINDOWS_BYTES_MAX + 4 * WINDOW_BYTES_MAX, "{bytes}");
+        let long = "k".repeat(WINDOW_BYTES_MAX + 1);
+        let tokens = Tokens::of(&*long).expect("short");
+        assert!(Words::around(&tokens, &(0..1), None).is_none(), "it is no word");
+    }
+}

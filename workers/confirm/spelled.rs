@@ -1,0 +1,185 @@
+//! Tells whether words of letters and syllables are replaced by other words, in every script but
+//! Chinese.
+//!
+//! The words are the tokens of the alignment. In scripts without spaces a token is a whole clause,
+//! and in Korean a word bears its particles, so there the equal begin and end of both passages are
+//! left out first. An inflection and a misspelling keep most letters of a word, another word does
+//! not.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::lcs;
+use crate::confirm::negations::{is_inside, is_prefixed};
+use crate::confirm::numbers::is_digit;
+use crate::confirm::words::are_opposites;
+use crate::text::characters::{is_han, is_mark_of_letter};
+use std::ops::Range;
+
+/// More words than these are a clause.
+pub const FACT_WORDS_MAX: usize = 3;
+/// A longer passage holds what is no word, such as encoded data, in letters.
+const LETTERS_MAX: usize = 256;
+/// The same where no spaces say how many words there are.
+const SPACELESS_LETTERS_MAX: usize = 20;
+
+/// A shorter word holds a sentence together, in letters ...
+const CONTENT_LETTERS_MIN: usize = 3;
+/// ... and in syllables of Korean, or letters of Katakana, in which Japanese writes names.
+const CONTENT_SYLLABLES_MIN: usize = 2;
+
+/// Whether the words of two passages, which have no Chinese character, are others. Symmetric.
+///
+/// ```
+/// use workers::confirm::alignment::Tokens;
+/// use workers::confirm::spelled::are_other;
+///
+/// let are_other = |a, b| {
+///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
+///     are_other((&a, &(0..a.len())), (&b, &(0..b.len())))
+/// };
+/// assert!(are_other("köln", "hamburg"));
+/// assert!(are_other("서울시는", "부산시는"));
+/// assert!(!are_other("говорит", "говорил"));
+/// ```
+pub fn are_other(
+    (a, x): (&Tokens<'_>, &Range<usize>),
+    (b, y): (&Tokens<'_>, &Range<usize>),
+) -> bool {
+    if x.len() == 1 && y.len() == 1 {
+        let (one, other) = (a.token(x.start), b.token(y.start));
+        if is_prefixed(one, other) || are_opposites((a, x.start), (b, y.start)) {
+            return true;
+        }
+    }
+    let counts = [count(a, x), count(b, y)];
+    let (fewer, more) = (counts[0].min(counts[1]), counts[0].max(counts[1]));
+    if more > FACT_WORDS_MAX || more > 2 * fewer {
+        return false;
+    }
+    let chars = a.chars(x.clone()).max(b.chars(y.clone()));
+    if chars > LETTERS_MAX {
+        return false;
+    }
+    let (p, q) = (letters(a, x), letters(b, y));
+    if !p.iter().chain(&q).any(|c| is_joined(*c)) {
+        return has_content(a, x) && has_content(b, y) && are_parted(&p, &q);
+    }
+    let (p, q) = without_equal_ends(&p, &q);
+    let negates = |own: &[char], other: &[char]| {
+        other.is_empty()
+            && own.len() <= CONTENT_LETTERS_MIN
+            && is_inside(&own.iter().collect::<String>())
+    };
+    let (less, most) = (p.len().min(q.len()), p.len().max(q.len()));
+    let is_syllable = |c: &char| matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{30a0}'..='\u{30ff}');
+    let least = match p.iter().chain(q).all(is_syllable) {
+        true => CONTENT_SYLLABLES_MIN,
+        false => CONTENT_LETTERS_MIN,
+    };
+    negates(p, q)
+        || negates(q, p)
+        || least <= less && most <= SPACELESS_LETTERS_MAX && are_parted(p, q)
+}
+
+/// The words among the tokens of `range` that are not Chinese: a number is one.
+pub fn count(tokens: &Tokens<'_>, range: &Range<usize>) -> usize {
+    let digit = |at: usize| is_digit(tokens.token(at));
+    let begins = |at: &usize| *at == range.start || !digit(*at) || !digit(*at - 1);
+    range.clone().filter(begins).filter(|at| !tokens.token(*at).starts_with(is_han)).count()
+}
+
+/// Whether a token of `range` is a content word of a script with spaces.
+pub fn has_content(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    range.clone().any(|at| {
+        let token = tokens.token(at);
+        // Most are of one script.
+        let is_word = |c: char| c.is_alphabetic() && !is_joined(c);
+        token.chars().filter(|c| is_word(*c)).take(CONTENT_LETTERS_MIN).count()
+            == CONTENT_LETTERS_MIN
+    })
+}
+
+/// Whether two words share so few letters that neither is a form or a misspelling of the other.
+pub fn are_parted(p: &[char], q: &[char]) -> bool {
+    5 * lcs::length(p, q) < 3 * p.len().max(q.len())
+}
+
+/// The letters and digits of the tokens of `range`, with their marks.
+fn letters(tokens: &Tokens<'_>, range: &Range<usize>) -> Vec<char> {
+    let chars = range.clone().flat_map(|at| tokens.token(at).chars());
+    chars.filter(|c| c.is_alphanumeric() || is_mark_of_letter(*c)).collect()
+}
+
+/// Whether a word of this script bears its particles, or no spaces part the words: Hangul, kana,
+/// Thai, Lao, Burmese and Khmer.
+fn is_joined(c: char) -> bool {
+    matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{3040}'..='\u{30ff}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+}
+
+fn without_equal_ends<'p>(p: &'p [char], q: &'p [char]) -> (&'p [char], &'p [char]) {
+    let front = lcs::common(p.iter(), q.iter());
+    let (p, q) = (&p[front..], &q[front..]);
+    let back = lcs::common(p.iter().rev(), q.iter().rev());
+    (&p[..p.len() - back], &q[..q.len() - back])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::alignment::spans;
+    use crate::confirm::differences::settle;
+
+    fn is_other(a: &str, b: &str) -> bool {
+        let of = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let found = settle(&x, &y, &spans(&x, &y, 100).expect("near"));
+            found.iter().any(|span| are_other((&x, &span.a), (&y, &span.b)))
+        };
+        assert_eq!(of(a, b), of(b, a), "{a} | {b}");
+        of(a, b)
+    }
+
+    /// Names and words of other letters than ASCII were edits: another town, person or thing
+    /// folded in most languages.
+    #[test]
+    fn words_of_every_script() {
+        for (a, b) in [
+            ("the mayor of hamburg said", "the mayor of köln said"),
+            ("burmistrz miasta kraków powiedział", "burmistrz miasta łódź powiedział"),
+            ("мэрия екатеринбурга сообщила", "мэрия новосибирска сообщила"),
+            ("ο δήμαρχος της αθήνας είπε", "ο δήμαρχος της πάτρας είπε"),
+            ("قالت مدينة الإسكندرية اليوم", "قالت مدينة أسوان اليوم"),
+            ("עיריית ירושלים הודיעה", "עיריית חיפה הודיעה"),
+            ("लखनऊ में बारिश होगी", "जयपुर में बारिश होगी"),
+            ("ủy ban đà nẵng cho biết", "ủy ban hải phòng cho biết"),
+            ("서울시는 3일 밝혔다", "부산시는 3일 밝혔다"),
+            ("함께 일할 간호사를 모집", "함께 일할 요리사를 모집"),
+            ("この色はブラックです", "この色はホワイトです"),
+            ("パリに着いた", "ローマに着いた"),
+            ("ฝนตกที่เชียงใหม่วันนี้", "ฝนตกที่ภูเก็ตวันนี้"),
+            ("ฝนจะตกวันนี้", "ฝนจะไม่ตกวันนี้"),
+            ("prices increased again", "prices decreased again"),
+            ("it was lawful again", "it was unlawful again"),
+        ] {
+            assert!(is_other(a, b), "{a} | {b}");
+        }
+    }
+
+    /// Inflections, misspellings, other endings and words that hold a sentence together are no
+    /// other words, in any script.
+    #[test]
+    fn forms_of_words() {
+        for (a, b) in [
+            ("город будет построен", "города будут построены"),
+            ("она сообщила сегодня", "она сообщает сегодня"),
+            ("die städte wachsen", "die stadt wächst"),
+            ("gdańsk jest piękny", "gdansk jest piekny"),
+            ("요금을 인상한다고 밝혔다", "요금을 인상했다고 밝혔다"),
+            ("コンピュータを買う", "コンピューターを買う"),
+            ("検討しています", "検討しております"),
+            ("เสื้อตัวนี้สวย", "เสือตัวนี้สวย"),
+            ("он живёт в доме", "он живёт на доме"),
+        ] {
+            assert!(!is_other(a, b), "{a} | {b}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Tells exchanged roles from another order of words.
+//!
+//! `Derby beat Sheffield` says something else than `Sheffield beat Derby`, though no word is
+//! another. What stands side by side, as `apples and pears` and the parts of a name, says the same
+//! in either order.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
+use crate::confirm::spelled::has_content;
+use crate::confirm::words::lines;
+use crate::text::characters::is_han;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Words between the members of a list.
+const CONJUNCTIONS: &str = include_str!("conjunctions.txt");
+
+/// A longer passage is no name, in tokens.
+const NAME_TOKENS_MAX: usize = 4;
+/// The least Chinese characters of a name.
+const HAN_MIN: usize = 2;
+
+/// What two passages do that exchanged their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swap {
+    /// They do what the other one did.
+    Roles,
+    /// They stand in a list, or side by side.
+    Order,
+}
+
+/// What each of `edits` is by a swap; none where it is no part of one. Symmetric.
+///
+/// ```
+/// use workers::confirm::alignment::{Tokens, spans};
+/// use workers::confirm::swaps::{Swap, of};
+///
+/// let swaps = |a, b| {
+///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
+///     let spans = spans(&a, &b, 9).unwrap();
+///     of(&a, &b, &spans.iter().collect::<Vec<_>>())
+/// };
+/// let roles = Some(Swap::Roles);
+/// assert_eq!(swaps("derby has now beaten leeds", "leeds has now beaten derby"), [roles; 2]);
+/// assert_eq!(swaps("a derby", "a leeds"), [None]);
+/// ```
+pub fn of(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&Span]) -> Vec<Option<Swap>> {
+    let mut found: Vec<Option<Swap>> = edits.iter().map(|span| within(a, b, span)).collect();
+    for (at, first) in edits.iter().enumerate() {
+        let mut others = edits.iter().enumerate().skip(at + 1);
+        let Some((to, last)) = others.find(|(_, last)| is_mirror(a, b, first, last)) else {
+            continue;
+        };
+        let between = [first.a.end..last.a.start, first.b.end..last.b.start];
+        let swap = match is_list(a, &between[0]) && is_list(b, &between[1]) {
+            true => Swap::Order,
+            false => Swap::Roles,
+        };
+        (found[at], found[to]) = (Some(swap), Some(swap));
+    }
+    found
+}
+
+/// Whether `last` replaces the other way round what `first` does.
+fn is_mirror(a: &Tokens<'_>, b: &Tokens<'_>, first: &Span, last: &Span) -> bool {
+    let lengths = [first.a.len(), first.b.len()];
+    lengths == [last.b.len(), last.a.len()]
+        && lengths.iter().all(|tokens| (1..=NAME_TOKENS_MAX).contains(tokens))
+        && are_equal(a, &first.a, b, &last.b)
+        && are_equal(a, &last.a, b, &first.b)
+}
+
+/// What a span is of which both sides have the same tokens: passages at its ends change places
+/// around what is between them, which may be nothing.
+fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
+    let (x, y) = (&span.a, &span.b);
+    if x.len() != y.len() || x.len() < 2 {
+        return None;
+    }
+    let shorter = |tokens: &usize| 2 * tokens <= x.len();
+    for front in 1..x.len() {
+        let first = x.start..x.start + front;
+        if front > NAME_TOKENS_MAX && !shorter(&front) {
+            break;
+        }
+        if !are_equal(a, &first, b, &(y.end - front..y.end)) {
+            continue;
+        }
+        for back in (1..=x.len() - front).rev() {
+            let last = x.end - back..x.end;
+            let between = first.end..last.start;
+            if !are_equal(a, &last, b, &(y.start..y.start + back))
+                || !are_equal(a, &between, b, &(y.start + back..y.end - front))
+            {
+                continue;
+            }
+            let is_name = |range: &Range<usize>| {
+                let han = range.clone().filter(|at| a.token(*at).starts_with(is_han)).count();
+                range.len() <= NAME_TOKENS_MAX && (han >= HAN_MIN || has_content(a, range))
+            };
+            let moved = between.is_empty() || is_list(a, &between);
+            return match moved || !is_name(&first) || !is_name(&last) {
+                true => Some(Swap::Order),
+                false => Some(Swap::Roles),
+            };
+        }
+    }
+    None
+}
+
+fn are_equal(a: &Tokens<'_>, x: &Range<usize>, b: &Tokens<'_>, y: &Range<usize>) -> bool {
+    x.len() == y.len() && x.clone().zip(y.clone()).all(|(i, j)| a.token(i) == b.token(j))
+}
+
+/// Whether what is before the tokens of `between` and what is behind them are members of one list:
+/// commas or conjunctions part both from the members between them.
+fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
+    static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+    let words =
+        WORDS.get_or_init(|| lines(CONJUNCTIONS).flat_map(|line| line.split(' ')).collect());
+    let parts = |at: usize| tokens.gap(at).contains([',', '、', ';', '/', '&', '+', '·', '|']);
+    let joins = |at: usize| words.contains(tokens.token(at));
+    let (start, end) = (between.start, between.end);
+    match between.is_empty() {
+        true => true,
+        false => (parts(start) || joins(start)) && (parts(end) || joins(end - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::alignment::spans;
+    use crate::confirm::differences::settle;
+
+    fn found(a: &str, b: &str) -> Vec<Option<Swap>> {
+        let of = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let spans = settle(&x, &y, &spans(&x, &y, 100).expect("near"));
+            of(&x, &y, &spans.iter().collect::<Vec<_>>())
+        };
+        assert_eq!(of(a, b), of(b, a), "{a} | {b}");
+        of(a, b)
+    }
+
+    /// Two texts of a game were one, though the winner of one is the loser of the other.
+    #[test]
+    fn exchanged_roles() {
+        for (a, b) in [
+            ("on sunday sheffield beat derby at home", "on sunday derby beat sheffield at home"),
+            ("вчера спартак обыграл зенит дома", "вчера зенит обыграл спартак дома"),
+            ("فوز الأهلي على الزمالك أمس", "فوز الزمالك على الأهلي أمس"),
+            ("trains from york to hull are late", "trains from hull to york are late"),
+            ("昨晚巴西胜阿根廷晋级", "昨晚阿根廷胜巴西晋级"),
+            (
+                "manchester united have at last beaten real madrid",
+                "real madrid have at last beaten manchester united",
+            ),
+        ] {
+            assert!(found(a, b).contains(&Some(Swap::Roles)), "{a} | {b}");
+        }
+    }
+
+    /// Members of a list, parts of a name and words that moved say the same in another order.
+    #[test]
+    fn another_order() {
+        for (a, b) in [
+            ("we sell apples and pears here", "we sell pears and apples here"),
+            ("we sell apples, pears and plums", "we sell pears, apples and plums"),
+            ("we sell apples, plums and pears", "we sell pears, plums and apples"),
+            ("met by maria lopez today", "met by lopez maria today"),
+            ("then the council met", "the council then met"),
+            ("мэрия сообщила об этом", "сообщила мэрия об этом"),
+            ("市场上有苹果和鸭梨出售", "市场上有鸭梨和苹果出售"),
+            ("夜来江水平", "夜来水江平"),
+        ] {
+            assert!(!found(a, b).contains(&Some(Swap::Roles)), "{a} | {b}");
+        }
+    }
+}
