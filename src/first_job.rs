@@ -1,54 +1,79 @@
 //! A job for files that somebody has: what is in them, and the job file that reads them.
 //!
 //! A bounded sample is looked at: which formats the files have, where their rows have URL, text and
-//! date, what makes a row a page of its own, and which charsets pages are in. The job names only
-//! what differs from the defaults, and says why beside it. All its keys stand dotted, a line each,
-//! so that `--set` can add lines to it.
+//! date, what makes a row a page of its own, which rows are rejected or remove a page, and which
+//! charsets pages are in. The job names only what differs from the defaults, and says why beside
+//! it. All its keys stand dotted, a line each, so that `--set` can add lines to it.
+
+mod sample;
 
 use crate::terminal::print::{counted, grouped};
-use std::collections::{BTreeMap, BTreeSet};
+use sample::File;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 use workers::extract::charset_name;
-use workers::plan::listing;
+use workers::figures::plain;
+use workers::plan::{examine, listing};
 use workers::read::record::{Body, Item};
-use workers::read::sample::{Look, look, names};
-use workers::read::{Fields, Format, Options, PageKey, Split, first_records, open_or_reject};
-
-/// Files that are looked into, spread over all.
-const FILES_MAX: usize = 16;
-/// Records of each that are looked at.
-const RECORDS_MAX: u64 = 200;
+use workers::read::sample::{Look, look, names, roots};
+use workers::read::{Fields, Format, Options, PageKey, documents, parts, shell};
 
 /// Fields that are likely to hold the URL, the text, the HTML or the date, or to identify a row,
-/// where a row has none of the default's names. The last part of a path counts as well.
-const URLS: [&str; 6] = ["uri", "link", "page_url", "source_url", "warc_url", "warc_target_uri"];
-const TEXTS: [&str; 6] = ["body", "markdown", "document", "article", "text_content", "plain_text"];
-const PAGES: [&str; 3] = ["raw_html", "html_content", "page"];
-const DATES: [&str; 5] = ["crawl_date", "fetched", "fetch_time", "published", "date_published"];
+/// where a row has none of the default's names. The last part of a path counts as well, in capital
+/// letters, too.
+const URLS: [&str; 7] =
+    ["url", "uri", "link", "page_url", "source_url", "warc_url", "warc_target_uri"];
+const TEXTS: [&str; 12] = [
+    "text",
+    "content",
+    "raw_content",
+    "body",
+    "markdown",
+    "document",
+    "article",
+    "text_content",
+    "plain_text",
+    "code",
+    "abstract",
+    "transcript",
+];
+const PAGES: [&str; 4] = ["html", "raw_html", "html_content", "page"];
+const DATES: [&str; 6] =
+    ["date", "crawl_date", "fetched", "fetch_time", "published", "date_published"];
 const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 
 /// What the files are, as far as a sample says.
 struct Found {
-    files: usize,
     looked_into: usize,
     formats: BTreeMap<Format, usize>,
+    /// What is no crawl and known, a line for each kind; what else cannot be read.
+    passed: Vec<examine::Passed>,
     others: Vec<String>,
     records: u64,
+    /// Rows that the key `row` accepts.
     rows: u64,
+    /// Records that cannot be read, by reason: how many, and the first.
+    rejected: BTreeMap<&'static str, (u64, String)>,
+    /// Rows that remove their page.
+    removing: u64,
+    /// The fields by which rows remove their pages.
+    removers: Vec<&'static str>,
     charsets: BTreeMap<&'static str, u64>,
     fields: Fields,
     key: PageKey,
     why: String,
     /// Why a field that looks like an id is not the key.
     no_key: Option<String>,
+    /// What makes one text of rows that have none, where they have several or a list of them.
+    joined: Option<String>,
 }
 
 /// The text of a job that reads `inputs`, with store and results beside its file. Each of `sets`
 /// is a line of it, in place of what was found.
 pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
-    let found = find(inputs)?;
+    let found = find(inputs, sets)?;
     let mut text = String::from(
         "# Written by pagefold; `jobs/snapshot.toml` of its source has every key at its default.\n",
     );
@@ -65,10 +90,10 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     set("store", quoted("store"), "what is remembered; a folder beside this file");
     let paths: Vec<String> = inputs
         .iter()
-        .map(|input| absolute(input).map(|path| quoted(&path.to_string_lossy())))
+        .map(|input| spelled(input).map(|path| quoted(&path)))
         .collect::<Result<_>>()?;
     set("read.inputs", format!("[{}]", paths.join(", ")), "");
-    if found.rows > 0 {
+    if found.formats.keys().any(|format| format.has_rows()) {
         set("read.key", quoted(&found.key.to_string()), &found.why);
         let default = Fields::default();
         if found.key == PageKey::Url && found.fields.url != default.url {
@@ -108,6 +133,11 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
             .is_ok_and(|table| table.len() == 1);
         set(key.trim(), if is_toml { value.trim().to_owned() } else { quoted(value) }, "");
     }
+    let has_corpus = found.key.is_own() && found.rows > 0;
+    if has_corpus && value_of("clusters.letters_min").is_none() {
+        let why = "folds equal texts of fewer than 10 letters, too";
+        writeln!(text, "# clusters.letters_min = 0  # {why}").expect("a string");
+    }
     for (key, value, why) in lines {
         let why = if why.is_empty() { why } else { format!("  # {why}") };
         writeln!(text, "{key} = {value}{why}").expect("a string");
@@ -115,8 +145,42 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     Ok(text)
 }
 
-fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|e| Error::io("find", path, e))
+/// The absolute path of an input as a job has it, which is UTF-8.
+fn spelled(path: &Path) -> Result<String> {
+    let absolute = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+    absolute.into_os_string().into_string().map_err(|_| {
+        let why = "its name is not UTF-8, and a job can only have names that are: name the folder \
+                   that it is in, whose files may have any names, or give it another name";
+        Error::new(Kind::NoInput, format!("{}: {why}", path.display()))
+    })
+}
+
+/// The fields and the key that `--set` gives, with those of `fields` that it leaves.
+fn given(sets: &[String], fields: &Fields) -> (Fields, Option<PageKey>) {
+    let (mut fields, mut key) = (fields.clone(), None);
+    for (name, value) in sets.iter().filter_map(|line| line.split_once('=')) {
+        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"));
+        let toml = parsed.ok().and_then(|mut table| table.remove("value"));
+        let texts: Vec<String> = match toml {
+            Some(toml::Value::Array(list)) => {
+                list.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+            }
+            Some(toml::Value::String(text)) => vec![text],
+            _ => vec![value.trim().to_owned()],
+        };
+        let first = texts.first().cloned().unwrap_or_default();
+        match name.trim() {
+            "read.key" => key = Some(PageKey::from(first)),
+            "read.fields.url" => fields.url = texts,
+            "read.fields.text" => fields.text = first,
+            "read.fields.html" => fields.html = first,
+            "read.fields.date" => fields.date = first,
+            "read.fields.deleted" => fields.deleted = first,
+            "read.fields.op" => fields.op = first,
+            _ => {}
+        }
+    }
+    (fields, key)
 }
 
 impl Found {
@@ -134,104 +198,145 @@ impl Found {
         };
         let formats = self.formats.iter().map(of).collect::<Vec<_>>().join(", ");
         let mut lines = vec![format!(
-            "{formats}; looked at {} of {}, at most {} of each.",
+            "{formats}; looked at {} in all parts of {}.",
             counted(self.records, "record"),
             counted(self.looked_into as u64, "file"),
-            grouped(RECORDS_MAX),
         )];
         lines.extend(self.no_key.clone());
+        lines.extend(self.rejects());
+        if self.removing > 0 {
+            let names: Vec<String> = self.removers.iter().map(|name| format!("`{name}`")).collect();
+            let off: Vec<String> =
+                self.removers.iter().map(|name| format!("read.fields.{name} = \"\"")).collect();
+            lines.push(format!(
+                "{} of {} removed by {}: such a row says that its page is gone. If that is data: {}",
+                grouped(self.removing),
+                if self.removing == 1 { "row is".into() } else { format!("{} are", counted(self.records, "row")) },
+                names.join(" or "),
+                off.join(", ")
+            ));
+        }
         if !self.charsets.is_empty() {
             let charsets = self.charsets.iter().map(|(name, n)| (*name, *n)).collect();
             lines.push(format!("Charsets of their pages: {}.", list(charsets)));
         }
-        if !self.others.is_empty() {
-            let left = self.files - self.formats.values().sum::<usize>();
-            lines.push(format!(
-                "Not read: {}, such as {}",
-                counted(left as u64, "file"),
-                self.others[0]
-            ));
+        lines.extend(examine::lines(&self.passed).iter().map(|line| format!("Not read: {line}")));
+        if let Some(first) = self.others.first() {
+            let n = counted(self.others.len() as u64, "file");
+            lines.push(format!("Not read: {n}, such as {first}"));
         }
         lines
     }
+
+    /// The records that cannot be read, a line for each reason.
+    fn rejects(&self) -> Vec<String> {
+        let of = counted(self.records, "record");
+        let line = |(reason, (n, first)): (&&str, &(u64, String))| {
+            let were = if *n == 1 { "is" } else { "are" };
+            format!("{} of {of} {were} rejected, {reason}: such as {first}", grouped(*n))
+        };
+        self.rejected.iter().map(line).collect()
+    }
+
+    /// Refuses files of rows of which none can be read: a job for them would read nothing.
+    fn check(&self, inputs: &[PathBuf], remedy: Option<String>) -> Result<()> {
+        let rejected: u64 = self.rejected.values().map(|(n, _)| n).sum();
+        if rejected == 0 || rejected < self.records {
+            return Ok(());
+        }
+        let names: Vec<String> = inputs.iter().map(|input| shell::word(input)).collect();
+        let remedy = remedy.or(self.joined.clone()).or_else(|| {
+            let lacks_text = self.rejected.contains_key("no_text")
+                || self.rejected.values().any(|(_, first)| first.contains("[read.fields] text"));
+            let names = names.join(" ");
+            lacks_text.then(|| {
+                format!(
+                    "Name the field of the text, FIELD: pagefold run {names} --to DIR --set \
+                     read.fields.text=FIELD"
+                )
+            })
+        });
+        let remedy = remedy.map_or(String::new(), |remedy| format!(". {remedy}"));
+        Err(Error::new(Kind::Data, format!("{}{remedy}", self.rejects().join("; "))))
+    }
 }
 
-/// Looks into `inputs`.
-fn find(inputs: &[PathBuf]) -> Result<Found> {
+/// Looks into `inputs`. What `sets` names is not guessed.
+fn find(inputs: &[PathBuf], sets: &[String]) -> Result<Found> {
     let files = listing::find(inputs)?;
     let mut found = Found {
-        files: files.len(),
         looked_into: 0,
         formats: BTreeMap::new(),
+        passed: Vec::new(),
         others: Vec::new(),
         records: 0,
         rows: 0,
+        rejected: BTreeMap::new(),
+        removing: 0,
+        removers: Vec::new(),
         charsets: BTreeMap::new(),
         fields: Fields::default(),
         key: PageKey::Url,
         why: String::new(),
         no_key: None,
+        joined: None,
     };
     let mut crawls = Vec::new();
-    for path in &files {
-        let size = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
-        match look(path, size)? {
+    let mut first_other = None;
+    for path in files {
+        let size = path.metadata().map_err(|e| Error::input("read", &path, e))?.len();
+        match look(&path, size)? {
             Look::Crawl(format, _) => {
                 *found.formats.entry(format).or_default() += 1;
-                crawls.push((path.clone(), size, format));
+                crawls.push(File { path, size, format });
             }
-            Look::Other(line) => found.others.push(line),
+            Look::Other(companion, line) => {
+                match companion {
+                    Some(what) => {
+                        let path = path.display().to_string();
+                        found.passed.push(examine::Passed { path, what });
+                    }
+                    None => found.others.push(line.clone()),
+                }
+                first_other.get_or_insert(line);
+            }
         }
     }
     if crawls.is_empty() {
-        return Err(match found.others.first() {
-            Some(line) => Error::new(Kind::Data, line.clone()),
+        return Err(match first_other {
+            Some(line) => Error::new(Kind::Data, line),
             None => listing::none_found(inputs),
         });
     }
-    let step = crawls.len().div_ceil(FILES_MAX);
-    let sample: Vec<(PathBuf, u64, Format)> = crawls.into_iter().step_by(step).collect();
+    let step = crawls.len().div_ceil(sample::FILES_MAX);
+    let sample: Vec<File> = crawls.into_iter().step_by(step).collect();
     found.looked_into = sample.len();
     let mut fields: Vec<String> = Vec::new();
-    for (path, size, _) in sample.iter().filter(|file| file.2.has_rows()) {
+    for File { path, size, .. } in sample.iter().filter(|file| file.format.has_rows()) {
         let more = names(path, *size)?;
         fields.extend(more.into_iter().filter(|name| !fields.contains(name)).collect::<Vec<_>>());
     }
     found.name_fields(&fields);
-    found.choose_key(&sample, &fields)?;
-    found.count(&sample)?;
+    let (named, key) = given(sets, &found.fields);
+    found.fields = named;
+    found.choose_key(&sample, &fields, key)?;
+    let remedy = found.count(&sample, &fields)?;
+    if found.rows == 0
+        && let Some(file) = sample.iter().find(|file| file.format.has_rows())
+    {
+        found.joined = parts::remedy(&file.path, file.format, &roots(&file.path, file.size)?);
+    }
+    found.check(inputs, remedy)?;
     Ok(found)
 }
 
 /// The first of `names` that is one of `likely`, as a whole or by its last part.
 fn likely<'n>(names: &'n [String], likely: &[&str]) -> Option<&'n String> {
     let whole = likely.iter().find_map(|likely| names.iter().find(|name| name == likely));
-    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     whole.or_else(|| {
         likely.iter().find_map(|likely| names.iter().find(|name| last(name) == *likely))
     })
-}
-
-/// The records of `sample`, each as `each` has it; rows alone if `rows`.
-fn read(
-    sample: &[(PathBuf, u64, Format)],
-    options: &Options,
-    rows: bool,
-    mut each: impl FnMut(Format, Item),
-) -> Result<()> {
-    for (number, (path, size, format)) in sample.iter().enumerate() {
-        if rows && !format.has_rows() {
-            continue;
-        }
-        let split = Split { path: path.clone(), start: 0, end: *size };
-        // The file's number stands for its digest, so that rows of two files differ.
-        let options = Options { file: number.to_string(), ..options.clone() };
-        let mut reader = first_records::open(&split, &options, open_or_reject, RECORDS_MAX, *size)?;
-        while let Some(entry) = reader.next()? {
-            each(*format, entry.item);
-        }
-    }
-    Ok(())
 }
 
 impl Found {
@@ -254,34 +359,45 @@ impl Found {
     }
 
     /// Chooses what makes a row a page: an id that every row has for itself, else a URL that every
-    /// row has for itself, else the row.
-    fn choose_key(&mut self, sample: &[(PathBuf, u64, Format)], names: &[String]) -> Result<()> {
+    /// row has for itself, else the row; or the key that is `given`.
+    fn choose_key(
+        &mut self,
+        sample: &[File],
+        names: &[String],
+        given: Option<PageKey>,
+    ) -> Result<()> {
         let mut keys: Vec<PageKey> = Vec::new();
         keys.extend(likely(names, &IDS).map(|name| PageKey::Field(name.clone())));
         keys.push(PageKey::Url);
-        let distinct = |key: &PageKey| -> Result<(u64, u64)> {
-            let (mut accepted, mut seen) = (0, BTreeSet::new());
+        let distinct = |key: &PageKey| -> Result<(u64, u64, Option<String>)> {
+            let (mut accepted, mut seen, mut why) = (0, HashSet::new(), None);
             let options =
                 Options { fields: self.fields.clone(), key: key.clone(), ..Options::default() };
-            read(sample, &options, true, |_, item| {
-                if let Item::Record(record) = item {
+            sample::read(sample, &options, true, |_, entry| match entry.item {
+                Item::Record(record) => {
                     accepted += 1;
                     seen.insert(record.url);
                 }
+                Item::Reject { detail, .. } => why = why.take().or(Some(detail)),
+                Item::Skip(_) | Item::Mirror(_) => {}
             })?;
-            Ok((accepted, seen.len() as u64))
+            Ok((accepted, seen.len() as u64, why))
         };
-        let (rows, _) = distinct(&PageKey::Row)?;
+        let (rows, ..) = distinct(&PageKey::Row)?;
         self.rows = rows;
+        if let Some(given) = given {
+            self.key = given;
+            return Ok(());
+        }
         let mut why =
             "each row is a page; its key is made of its file's digest and its place".to_owned();
-        for key in keys {
-            let (accepted, different) = distinct(&key)?;
+        for key in keys.into_iter().filter(|_| rows > 0) {
+            let (accepted, different, rejected) = distinct(&key)?;
             let name = match &key {
                 PageKey::Field(name) => format!("`{name}`"),
                 _ => "URL".into(),
             };
-            if rows > 0 && (accepted, different) == (rows, rows) {
+            if (accepted, different) == (rows, rows) {
                 self.why = format!(
                     "each of {} looked at has its own {name}; \"row\" takes each as a page",
                     counted(rows, "row")
@@ -289,17 +405,16 @@ impl Found {
                 self.key = key;
                 return Ok(());
             }
-            if let PageKey::Field(field) = &key
-                && accepted > 0
-            {
-                let repeats = accepted - different;
-                let lacking = rows.saturating_sub(accepted);
-                self.no_key = Some(format!(
-                    "{name} is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would keep one row of each.",
-                    counted(rows, "row"),
-                    grouped(repeats),
-                    grouped(lacking)
-                ));
+            if let PageKey::Field(field) = &key {
+                self.no_key = Some(match rejected.filter(|_| accepted == 0) {
+                    Some(why) => format!("{name} is not the key: {}", plain(&why)),
+                    None => format!(
+                        "{name} is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would keep one row of each.",
+                        counted(rows, "row"),
+                        grouped(accepted - different),
+                        grouped(rows.saturating_sub(accepted))
+                    ),
+                });
             }
             if accepted > 0 && key == PageKey::Url {
                 let shared = accepted - different;
@@ -314,20 +429,45 @@ impl Found {
         Ok(())
     }
 
-    /// Counts the records, and the charsets of pages.
-    fn count(&mut self, sample: &[(PathBuf, u64, Format)]) -> Result<()> {
+    /// Counts the records, those that are rejected or remove a page, and the charsets of pages.
+    /// Returns the command that makes lines of the first file that is a JSON document.
+    fn count(&mut self, sample: &[File], names: &[String]) -> Result<Option<String>> {
         let options =
             Options { fields: self.fields.clone(), key: self.key.clone(), ..Options::default() };
         let (mut records, mut charsets) = (0, BTreeMap::new());
-        read(sample, &options, false, |format, item| {
-            records += 1;
-            if let (Item::Record(record), false) = (item, format.has_rows())
-                && let Body::Html { bytes, charset } | Body::Plain { bytes, charset } = record.body
-            {
-                *charsets.entry(charset_name(&bytes, charset.as_deref())).or_default() += 1;
+        let (mut removing, mut document) = (0, None);
+        let mut rejected: BTreeMap<&'static str, (u64, String)> = BTreeMap::new();
+        sample::read(sample, &options, false, |file, entry| {
+            records += entry.item.records();
+            match entry.item {
+                Item::Record(record) if file.format.has_rows() => {
+                    removing += u64::from(record.body == Body::Removed);
+                }
+                Item::Record(record) => {
+                    if let Body::Html { bytes, charset } | Body::Plain { bytes, charset } =
+                        record.body
+                    {
+                        *charsets.entry(charset_name(&bytes, charset.as_deref())).or_default() += 1;
+                    }
+                }
+                Item::Reject { reason, detail, records, .. } => {
+                    if ["bad_json", "long_line"].contains(&reason) {
+                        document.get_or_insert(file.path.clone());
+                    }
+                    let first = || {
+                        let at = format!("{} at {}", file.path.display(), entry.offset);
+                        let detail = if detail.is_empty() { detail } else { format!(", {detail}") };
+                        (0, plain(&format!("{at}{detail}")).to_string())
+                    };
+                    rejected.entry(reason).or_insert_with(first).0 += records;
+                }
+                Item::Skip(_) | Item::Mirror(_) => {}
             }
         })?;
-        (self.records, self.charsets) = (records, charsets);
-        Ok(())
+        (self.records, self.charsets, self.rejected) = (records, charsets, rejected);
+        let removers = [("deleted", &self.fields.deleted), ("op", &self.fields.op)];
+        let removers = removers.into_iter().filter(|(_, field)| names.contains(field));
+        (self.removing, self.removers) = (removing, removers.map(|(name, _)| name).collect());
+        document.map_or(Ok(None), |path| documents::remedy(&path))
     }
 }

@@ -107,6 +107,7 @@ pub const KEYS: &[Key] = &[
     key("confirm.facts_chars_max", Takes::Whole(0, U32)),
     key("confirm.words_chars_max", Takes::Whole(0, U32)),
     key("confirm.furniture", Takes::Switch),
+    key("guards.overwritten_max", Takes::Number(0.0, 1.0)),
     key("guards.missing_max", Takes::Number(0.0, 1.0)),
     key("guards.expired_max", Takes::Number(0.0, 1.0)),
     key("guards.folded_jump_max", Takes::Number(0.0, 1.0)),

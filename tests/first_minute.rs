@@ -107,7 +107,7 @@ fn rows_of_a_file_that_grows() {
     std::fs::write(at.join("a.jsonl"), bare(0..1100)).expect("written");
     says(at, &["run", "a.jsonl", "--to", "dir"], 0);
     let job = std::fs::read_to_string(at.join("dir/job.toml")).expect("written");
-    assert!(job.contains("looked at 200 records of 1 file, at most 200 of each"), "{job}");
+    assert!(job.contains("looked at 1,100 records in all parts of 1 file"), "{job}");
     assert!(job.contains("read.complete = true  # "), "{job}");
     std::fs::write(at.join("a.jsonl"), bare(0..1101)).expect("written");
     says(at, &["run", "dir/job.toml"], 0);

@@ -332,6 +332,48 @@ fn a_browser_crawlers_folder() {
     assert_eq!(content(&wacz), content(&folder));
 }
 
+/// Two data sets that number their rows from 0 lost half of them in silence. Now the run stops
+/// before it commits and names the keys, and each remedy that it names does what it says. A row of
+/// a later date is a newer version, and rows of one URL are no accident.
+#[test]
+fn two_sets_with_the_same_ids() {
+    let bench = bench("");
+    let row = |set: u64, id: u64| json!({ "id": id, "text": text(set * 1000 + id) });
+    for set in [1, 2] {
+        let lines: String = (0..40).map(|id| format!("{}\n", row(set, id))).collect();
+        written(&bench, &format!("{set}.jsonl"), &lines);
+    }
+    let refused = bench.pagefold("run", &["--set", "read.key=id"]);
+    let said = failure(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(65), "{said}");
+    for part in ["40 of 80 rows would be lost", "such as id \"", "--allow overwritten"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(said.contains("[read] key = \"row\""), "{said}");
+    bench.run_well(&["--set", "read.key=row"]);
+    assert_eq!(keys(&bench).0.len(), 80);
+    let crawl = bench_of_dates();
+    crawl.run_well(&[]);
+    for set in ["guards.overwritten_max=1", "guards.overwritten_max=0.5"] {
+        let bench = bench_of_dates();
+        let said = bench.run_well(&["--set", "read.key=url", "--set", set]);
+        assert!(said.contains("superseded 40"), "{said}");
+    }
+    let said = bench_of_dates().run_well(&["--set", "read.key=link"]);
+    assert!(said.contains("superseded 40       by another record of the same `link`\n"), "{said}");
+}
+
+/// Forty URLs, each in two rows of two dates and texts.
+fn bench_of_dates() -> Bench {
+    let bench = bench("");
+    let lines = (0..80).map(|n| {
+        let url = format!("http://a.example/{}", n % 40);
+        json!({ "url": url, "link": url, "date": format!("2024-01-0{}", 1 + n / 40), "text": text(n) })
+    });
+    written(&bench, "a.jsonl", &lines.map(|line| format!("{line}\n")).collect::<String>());
+    bench
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     std::io::Write::write_all(&mut encoder, bytes).expect("in memory");

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use workers::commit::guards;
+use workers::commit::guards::{self, Guard};
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
 use workers::export::{self, ours};
@@ -93,7 +93,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     if listing.files.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    inputs::warnings(&job, &listing).iter().for_each(|line| tracing::warn!("{line}"));
+    inputs::absent(&job, &listing).iter().for_each(|line| tracing::warn!("{line}"));
     match job.output.export {
         When::Always => export::check_place(&job, None)?,
         When::OnDemand => ours::check_beside(&job.output.dir)?,
@@ -119,6 +119,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         match plan::plan_at_most(&job, &store, head.as_ref(), clock(arguments)?, inputs_max)? {
             Some(plan) => {
                 let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
+                check_absent(&plan, &arguments.allow)?;
                 guards::check_space(&job.store, input_bytes, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology(arguments, ranks)?.peers())?;
                 head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
@@ -204,6 +205,7 @@ pub fn epoch(
         plan,
         counts: &counts,
         superseded,
+        overwritten: counted(Counter::VisitsOverwritten),
         gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
         left: &left,
         exported,
@@ -218,8 +220,27 @@ pub fn epoch(
     };
     outcome.write_run_json().map_err(|error| but(&head, "run.json is not written", error))?;
     outcome.write_trace(arguments)?;
-    outcome.print(arguments)?;
+    let printed = outcome.print(arguments);
+    printed.map_err(|error| but(&head, "its summary is not printed", error))?;
     Ok(head)
+}
+
+/// Refuses a complete snapshot of which a named input has no file: a disk that is not mounted would
+/// take its pages away, however few they are.
+pub fn check_absent(plan: &Plan, allowed: &[Guard]) -> Result<()> {
+    let Some(first) = plan.absent.first().filter(|_| !allowed.contains(&Guard::Missing)) else {
+        return Ok(());
+    };
+    let more = match plan.absent.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let line = format!(
+        "{first}{more}: the snapshot is not complete, and pages that are only there would go; nothing was \
+         committed. Mount or fill it, or take it out of [read] inputs; if its pages shall go: --allow {}",
+        Guard::Missing.name()
+    );
+    Err(Error::new(Kind::NoInput, line).with_guard(Guard::Missing.name()))
 }
 
 /// The time of the run.

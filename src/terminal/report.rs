@@ -53,6 +53,8 @@ pub struct Outcome<'a> {
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
+    /// How many of them are rows of a key, a field's value, that had another text.
+    pub overwritten: u64,
     /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
     pub gone: [u64; 3],
     /// The inputs that changed while they were read.
@@ -230,8 +232,13 @@ impl Outcome<'_> {
                 Some(repeated) => format!(", beside {} repeated", grouped(*repeated)),
                 None => String::new(),
             };
+            let others = match self.overwritten {
+                0 => String::new(),
+                rows => format!(", {} with another text", grouped(rows)),
+            };
             let superseded = grouped(self.superseded);
-            let rest = format!("{superseded:<8} by another record of the same {key}{repeated}");
+            let rest =
+                format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
             line(&mut out, "superseded", rest);
         }
         let gone: u64 = self.gone.iter().sum();

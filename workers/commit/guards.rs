@@ -6,7 +6,7 @@
 use crate::commit::folds::Folds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
-use crate::figures::{grouped, megabytes, percent};
+use crate::figures::{counted, grouped, megabytes, percent, plain};
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -15,6 +15,8 @@ use std::path::Path;
 pub enum Guard {
     /// Too many bad records.
     Rejects,
+    /// Too many rows share their key, a field's value, with a row of another text.
+    Overwritten,
     /// A complete snapshot lacks too many of the known pages.
     Missing,
     /// Too many pages expire at once.
@@ -29,8 +31,9 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Guard; 6] = [
+    pub const ALL: [Guard; 7] = [
         Guard::Rejects,
+        Guard::Overwritten,
         Guard::Missing,
         Guard::Expired,
         Guard::Folds,
@@ -42,6 +45,7 @@ impl Guard {
     pub fn name(self) -> &'static str {
         match self {
             Guard::Rejects => "rejects",
+            Guard::Overwritten => "overwritten",
             Guard::Missing => "missing",
             Guard::Expired => "expired",
             Guard::Folds => "folds",
@@ -68,6 +72,9 @@ pub const PAGES_MIN: u64 = 1000;
 /// good, so the guard `rejects` does not refuse them: one file that a crawler was cut off in would
 /// stop a small delivery, and every later run. A job that allows none means it.
 const REJECTS_MIN: u64 = 20;
+/// So few rows, or fewer, that lost to a row of their key with another text say nothing where most
+/// others were kept: a corpus has a document twice, once corrected.
+const OVERWRITTEN_MIN: u64 = 20;
 /// `source_folded` refuses only what concerns at least one in so many of all pages. A crawl of many
 /// hosts always has one that answers everything with a login page, and `[clusters] pages_warn`
 /// warns of that.
@@ -87,6 +94,8 @@ pub struct Figures {
     pub read: u64,
     /// The rejected records.
     pub rejects: Rejects,
+    /// The rows that lost to a row of their key with another text.
+    pub overwritten: Overwritten,
     /// The name of the source that was read.
     pub source: String,
     /// The number of known pages of the source, if a complete snapshot was read, else 0.
@@ -103,7 +112,43 @@ pub struct Figures {
     pub gathered: Option<Folds>,
 }
 
+/// The rows of an epoch that lost to a row of the same key, a field's value, with another text.
+#[derive(Clone, Debug, Default)]
+pub struct Overwritten {
+    /// The field.
+    pub field: String,
+    /// How many.
+    pub rows: u64,
+    /// Some of the keys.
+    pub keys: Vec<String>,
+}
+
+impl Overwritten {
+    /// What would be lost, and what helps. Another key is another store, which a store with epochs
+    /// becomes by a rebuild.
+    fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
+        let Overwritten { field, rows, keys } = self;
+        let keys: Vec<String> = keys.iter().map(|key| format!("{:?}", plain(key))).collect();
+        let rebuild = if has_pages { ", then `pagefold rebuild`" } else { "" };
+        format!(
+            "{} of {} would be lost: another row has the same `{field}`, the same date or none, and \
+             another text (such as {field} {}); nothing was committed. If these are different \
+             documents, [read] key = \"row\" keeps all of them, and so does a field with a value for \
+             each{rebuild}. If any one row of each `{field}` shall stay: {allow}",
+            grouped(*rows),
+            counted(accepted, "row"),
+            keys.join(", ")
+        )
+    }
+}
+
 impl Figures {
+    fn has_too_many_overwritten(&self, max: f64) -> bool {
+        let (rows, accepted) = (self.overwritten.rows, self.rejects.accepted);
+        let are_few = rows <= OVERWRITTEN_MIN && rows * 2 <= accepted && max > 0.0;
+        rows as f64 > max * accepted as f64 && !are_few
+    }
+
     fn has_too_many_rejects(&self) -> bool {
         let Rejects { rejected, accepted, .. } = self.rejects;
         let are_few = rejected <= REJECTS_MIN
@@ -122,6 +167,14 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
             Guard::Rejects if figures.has_too_many_rejects() => {
                 let allow = guard.advice(&format!("[read] rejects_max = {}", figures.rejects_max));
                 let line = figures.rejects.refusal(figures.read, &allow);
+                return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
+            }
+            Guard::Overwritten if figures.has_too_many_overwritten(options.overwritten_max) => {
+                let max = options.overwritten_max;
+                let allow =
+                    format!("--allow {}, or raise [guards] overwritten_max = {max}", guard.name());
+                let (accepted, has_pages) = (figures.rejects.accepted, figures.before.0 > 0);
+                let line = figures.overwritten.refusal(accepted, has_pages, &allow);
                 return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
             }
             Guard::Missing if figures.known > PAGES_MIN => {
@@ -281,6 +334,32 @@ mod tests {
         };
         let document = Figures { rejects_max: 0.05, read: 10, rejects, ..Figures::default() };
         assert_eq!(refusal(&document, &[]), Some("rejects"), "all records of a document");
+    }
+
+    /// Two data sets that number their rows from 0 lost half of them in silence. Rows that lose to
+    /// another text of their key stop the epoch; a few pass where most others are kept, unless the
+    /// job allows none, and a job that wants one row of each key allows all.
+    #[test]
+    fn few_overwritten_rows_pass() {
+        let of = |rows, accepted, overwritten_max| {
+            let options = Options { overwritten_max, ..Options::default() };
+            let figures = Figures {
+                overwritten: Overwritten { field: "id".into(), rows, keys: vec!["0".into()] },
+                rejects: Rejects { accepted, ..Rejects::default() },
+                ..Figures::default()
+            };
+            check(&options, &figures, &[]).err().map(|error| error.to_string())
+        };
+        assert_eq!(of(20, 40, 0.01), None);
+        assert_eq!(of(30, 3000, 0.01), None, "a small share");
+        assert_eq!(of(500, 1000, 1.0), None, "all are allowed");
+        assert!(of(21, 40, 0.01).is_some(), "more are no accident");
+        assert!(of(3, 5, 0.01).is_some(), "most rows are lost");
+        assert!(of(1, 1000, 0.0).is_some(), "none is allowed");
+        let said = of(500, 1000, 0.01).expect("refused");
+        for part in ["500 of 1,000 rows", "id \"0\"", "key = \"row\"", "--allow overwritten"] {
+            assert!(said.contains(part), "{part} in {said}");
+        }
     }
 
     /// Each guard refuses above its limit and not at it, and is named by the error. It does not

@@ -9,7 +9,7 @@ pub mod guards;
 mod rejects;
 
 use crate::candidates::pivots;
-use crate::commit::guards::{Figures, Guard};
+use crate::commit::guards::{Figures, Guard, Overwritten};
 use crate::commit::rejects::{Listed, RejectLines, Rejects};
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
@@ -73,6 +73,7 @@ fn figures(
     counters: &Counters,
     head: Option<&Head>,
     after: (u64, u64),
+    overwritten: Overwritten,
     attempt: &Path,
 ) -> Figures {
     let counts = &read.counts;
@@ -88,6 +89,7 @@ fn figures(
         source: job.read.source.clone(),
         read: counts.read,
         rejects: Rejects::of(counts, read.listed.example.clone(), attempt),
+        overwritten,
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing).saturating_sub(replaced),
         expired: counters.get(Counter::PagesExpired),
@@ -95,6 +97,18 @@ fn figures(
         after,
         gathered: None,
     }
+}
+
+/// The rows that lost to a row of their key with another text. Workers have ranges of keys in
+/// order, so the keys that are named do not depend on their number.
+fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwritten {
+    let field = match &job.read.key {
+        PageKey::Field(name) => name.clone(),
+        PageKey::Url | PageKey::Row => String::new(),
+    };
+    let keys = receipts.iter().flat_map(|receipt| receipt.overwritten.iter().cloned());
+    let keys = keys.take(epoch::OVERWRITTEN_NAMED_MAX).collect();
+    Overwritten { field, rows: counters.get(Counter::VisitsOverwritten), keys }
 }
 
 /// All counts of the epoch, by name.
@@ -158,7 +172,8 @@ pub fn commit(
     let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
     let attempt = plan.attempt(store.root());
-    let mut figures = figures(job, &read, &counters, head, after, &attempt);
+    let overwritten = overwritten(job, &counters, &receipts);
+    let mut figures = figures(job, &read, &counters, head, after, overwritten, &attempt);
     if !allowed.contains(&Guard::SourceFolded) {
         let least = guards::source_pages_min(after.0);
         let (sources, before) =

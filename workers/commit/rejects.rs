@@ -10,7 +10,7 @@ use crate::figures::{counted, grouped, plain};
 use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
 use crate::plan::Plan;
-use crate::read::{documents, json};
+use crate::read::{documents, json, parquet};
 use crate::store::digest::HashingFile;
 use crate::store::manifest::FileRef;
 use crate::store::{Store, durable};
@@ -134,6 +134,9 @@ impl Rejects {
                             [read.fields], or change its values to texts"
                     .into()
             }
+            "nul" | "bad_utf8" if detail.contains(json::UTF_16) => {
+                format!("{file} is no UTF-8: write it again as its detail says")
+            }
             "bad_utf8" => {
                 "The files are in another charset, or a field of texts has other bytes: write \
                             them in UTF-8, or name another field in [read.fields]"
@@ -142,6 +145,13 @@ impl Rejects {
             "long_line" => "If such lines are records, raise [read.limits] line_bytes_max".into(),
             "too_long" => "If such records are wanted, raise [read.limits] record_bytes_max".into(),
             "bomb" => "If the files are yours, raise [read.limits] ratio_max".into(),
+            // The detail says what to do.
+            "bad_row_group" if detail.ends_with(parquet::ENCRYPTED) => {
+                format!("{file} has encrypted columns")
+            }
+            "bad_json" if detail.contains("is no JSON, at byte") => {
+                format!("Write {file} again without such numbers")
+            }
             "bad_row_group" => format!("{file} is damaged; fetch it or write it again"),
             "bad_file" => match among_columns(detail, &URLS) {
                 Some(name) if detail.contains("[read.fields] url") => format!(
@@ -156,7 +166,7 @@ impl Rejects {
                     _ => "Take such files out of [read] inputs, or convert them".into(),
                 },
             },
-            _ => "Hardly any was good, so they are left to be looked at".into(),
+            _ => "Hardly any was good: look at them, and name files of other records".into(),
         }
     }
 }

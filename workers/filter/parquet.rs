@@ -1,6 +1,6 @@
 //! Copies the rows of a Parquet file to what is kept and what is removed.
 //!
-//! Schema, key-value metadata, codecs and the division into row groups stay. Rows are copied by
+//! Schema, key-value metadata, codecs, encodings and the division into row groups stay. Rows are copied by
 //! their levels and values, a column at a time, so nested columns and every physical type stay as
 //! they are. A row group that goes to one place is copied without decoding it.
 
@@ -11,14 +11,15 @@ use crate::filter::part::{Failure, Part};
 use crate::panics::guarded;
 use crate::read;
 use crate::read::parquet::{PAGE_BYTES_MAX, PagedFile};
-use parquet::basic::Type;
+use parquet::basic::{Encoding, Type};
+use parquet::column::page::Page;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::properties::{
-    DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties, WriterPropertiesPtr,
+    DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties, WriterPropertiesPtr, WriterVersion,
 };
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnDescriptor, TypePtr};
@@ -79,17 +80,37 @@ impl Table {
         let mut groups = self.metadata().row_groups().iter();
         // A row group without rows has no dictionary, whatever the others have.
         if let Some(group) = groups.find(|group| group.num_rows() > 0) {
-            properties = properties.set_sorting_columns(group.sorting_columns().cloned());
+            properties = properties
+                .set_sorting_columns(group.sorting_columns().cloned())
+                .set_writer_version(self.version());
             for (column, chunk) in group.columns().iter().enumerate() {
                 let path = chunk.column_path().clone();
                 let has_dictionary = chunk.dictionary_page_offset().is_some();
                 properties = properties
                     .set_column_compression(path.clone(), chunk.compression())
+                    .set_column_encoding(path.clone(), encoding(chunk))
                     .set_column_dictionary_enabled(path.clone(), has_dictionary)
                     .set_column_dictionary_page_size_limit(path, self.dictionary_bytes(column));
             }
         }
         Arc::new(properties.build())
+    }
+
+    /// The version of a file with pages like those of this one. A writer of version 2 writes pages
+    /// of the second form, which not all readers know. Many files say to be of version 2 and have
+    /// pages of the first form.
+    fn version(&self) -> WriterVersion {
+        let mut groups = self.metadata().row_groups().iter();
+        let with_rows = groups.position(|group| group.num_rows() > 0);
+        let second = with_rows.is_some_and(|group| {
+            let pages = read::parquet::pages(&self.file, &self.metadata, group, 0);
+            pages.is_ok_and(|mut pages| {
+                std::iter::from_fn(|| pages.get_next_page().ok().flatten())
+                    .find(Page::is_data_page)
+                    .is_some_and(|page| matches!(page, Page::DataPageV2 { .. }))
+            })
+        });
+        if second { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 }
     }
 
     /// The bytes up to which a dictionary of column `column` may grow. A writer leaves a dictionary
@@ -136,6 +157,23 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// The encoding of the values of `chunk` that are in no dictionary. Sorted ids and times take
+/// hundreds of times as many bytes without theirs.
+fn encoding(chunk: &ColumnChunkMetaData) -> Encoding {
+    use Encoding::{BYTE_STREAM_SPLIT, DELTA_BINARY_PACKED, DELTA_BYTE_ARRAY, PLAIN, RLE};
+    let has = |encoding: &Encoding| chunk.encodings().any(|found| found == *encoding);
+    let known: &[Encoding] = match chunk.column_type() {
+        // Levels are written by RLE, too.
+        Type::BOOLEAN if !has(&PLAIN) => &[RLE],
+        Type::INT32 | Type::INT64 => &[DELTA_BINARY_PACKED, BYTE_STREAM_SPLIT],
+        Type::FLOAT | Type::DOUBLE => &[BYTE_STREAM_SPLIT],
+        Type::BYTE_ARRAY => &[DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY],
+        Type::FIXED_LEN_BYTE_ARRAY => &[DELTA_BYTE_ARRAY, BYTE_STREAM_SPLIT],
+        Type::BOOLEAN | Type::INT96 => &[],
+    };
+    known.iter().find(|encoding| has(encoding)).copied().unwrap_or(PLAIN)
 }
 
 /// Does `work` on the file at `path`; a damaged file, also where its decoder panics, is an error of

@@ -281,7 +281,7 @@ pub fn rank(
         for &TouchedPage { doc, component, content, chars } in touched {
             let Some(page) = rows.next_if(|page| page.doc == doc) else {
                 let what = format!(
-                    "table pages: page {doc} of content {content} is missing; run `pagefold verify --deep`"
+                    "table pages: page {doc} of content {content} is missing; `pagefold verify JOB --deep` says what helps"
                 );
                 return Err(Error::new(Kind::Io, what));
             };

@@ -34,25 +34,42 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// The first error of this process, shared by its workers, the progress bar and the launcher.
-#[derive(Clone, Debug, Default)]
-pub struct Failure(Arc<Mutex<Option<Error>>>);
+/// The first error of this process, shared by its workers.
+#[derive(Clone, Default)]
+pub struct Failure(Arc<FirstError>);
+
+#[derive(Default)]
+struct FirstError {
+    error: Mutex<Option<Error>>,
+    tell: Option<Tell>,
+}
+
+type Tell = Box<dyn Fn(&Error) + Send + Sync>;
 
 impl Failure {
-    /// Keeps `error` if it is the first.
+    /// One that is told to `tell` when it happens. The workers of other processes work on until
+    /// they are told: they would read all their inputs for nothing.
+    pub fn telling(tell: impl Fn(&Error) + Send + Sync + 'static) -> Failure {
+        Failure(Arc::new(FirstError { error: Mutex::default(), tell: Some(Box::new(tell)) }))
+    }
+
+    /// Keeps and tells `error` if it is the first.
     pub fn report(&self, error: Error) {
-        let mut slot = lock(&self.0);
-        slot.get_or_insert(error);
+        let mut first = lock(&self.0.error);
+        if first.is_none() {
+            self.0.tell.iter().for_each(|tell| tell(&error));
+            *first = Some(error);
+        }
     }
 
     /// Whether something failed.
     pub fn is_set(&self) -> bool {
-        lock(&self.0).is_some()
+        lock(&self.0.error).is_some()
     }
 
     /// Takes the error out.
     pub fn take(&self) -> Option<Error> {
-        lock(&self.0).take()
+        lock(&self.0.error).take()
     }
 }
 
@@ -168,6 +185,9 @@ pub const OPERATORS: [&str; 40] = [
     "successors",
 ];
 
+/// Keys that are named of those of which rows with other texts were replaced.
+pub const OVERWRITTEN_NAMED_MAX: usize = 3;
+
 /// What one worker wrote and counted. The launcher checks the receipts of all workers and commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -177,6 +197,9 @@ pub struct Receipt {
     pub segments: BTreeMap<String, SegmentRef>,
     /// Its counts.
     pub counters: Counters,
+    /// The first keys of which rows with other texts were replaced, see
+    /// [`Counter::VisitsOverwritten`].
+    pub overwritten: Vec<String>,
     /// Pages of sources and hosts in clusters that have many of them, see [`Gathered`].
     pub gathered: Vec<(Origin, u64)>,
     /// What each operator did on this worker, in the order in which they ended. Only for `run.json`
@@ -440,6 +463,15 @@ impl Epoch {
     pub fn count_any(&self, counter: Counter, n: u64) {
         if n > 0 {
             self.count(counter, n);
+        }
+    }
+
+    /// Counts `n` rows of `key` that a row with another text replaced. The first keys are named.
+    pub fn overwritten(&self, key: &[u8], n: usize) {
+        self.count(Counter::VisitsOverwritten, n as u64);
+        let named = &mut self.receipt.borrow_mut().overwritten;
+        if named.len() < OVERWRITTEN_NAMED_MAX {
+            named.push(String::from_utf8_lossy(key).into_owned());
         }
     }
 

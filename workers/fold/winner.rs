@@ -66,7 +66,27 @@ impl Now {
     pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
         let candidates =
             visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
-        candidates.max_by_key(|visit| (visit.date, visit.kind, visit.content, (*visit).clone()))
+        // The order of the columns is the rule: all visits here are of one page.
+        candidates.max()
+    }
+
+    /// How many rows of a key, a field's value, lose to a row of the same epoch and date that has
+    /// another text. Rows that share a key by accident are two documents, of which one is lost; one
+    /// of a later date is a newer version of the other.
+    pub fn overwritten(self, visits: &[Visit], before: &Known) -> usize {
+        if visits.len() < 2 {
+            return 0;
+        }
+        let Some(winner) = self.winner(visits, before).filter(|visit| visit.kind == PAGE) else {
+            return 0;
+        };
+        let is_lost = |visit: &&Visit| {
+            visit.kind == PAGE
+                && visit.date == winner.date
+                && !visit.content.is_none()
+                && visit.content != winner.content
+        };
+        visits.iter().filter(is_lost).count()
     }
 
     /// What is known of a URL after its `visits`, of which there may be none.
@@ -232,6 +252,21 @@ mod tests {
             }
         }
         assert!(now(1).winner(&[visit(5, SEEN, 0)], &Known::default()).is_none());
+    }
+
+    /// Rows of two documents that shared an id were replaced without a count of their own. Rows
+    /// that lose to another text count; those that say the same, removals, and rows to which a
+    /// later date answers do not.
+    #[test]
+    fn rows_that_are_overwritten() {
+        let of = |visits: &[Visit]| now(2).overwritten(visits, &Known::default());
+        let undated = |content| visit(NO_DATE, PAGE, content);
+        assert_eq!(of(&[undated(1), undated(2), undated(3), undated(3)]), 2);
+        assert_eq!(of(&[visit(5, PAGE, 1), visit(5, PAGE, 2)]), 1);
+        assert_eq!(of(&[undated(1), undated(1)]), 0);
+        assert_eq!(of(&[undated(1), undated(0)]), 0, "no text is lost");
+        assert_eq!(of(&[visit(5, PAGE, 1), visit(6, PAGE, 2)]), 0, "a newer version");
+        assert_eq!(of(&[visit(5, PAGE, 1), visit(6, REMOVED, 0)]), 0);
     }
 
     /// A page that was only seen keeps everything except when it was last seen. An unknown URL that

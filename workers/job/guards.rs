@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
+    /// The share of accepted rows that may lose to a row of the same key, a field's value, with
+    /// another text. Default: 0.01.
+    pub overwritten_max: f64,
     /// The share of a source's known pages that a complete snapshot may lack. Default: 0.3.
     pub missing_max: f64,
     /// The share of all pages that may expire in one epoch. Default: 0.3.
@@ -22,6 +25,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { missing_max: 0.3, expired_max: 0.3, folded_jump_max: 0.2, source_folded_max: 0.9 }
+        Options {
+            overwritten_max: 0.01,
+            missing_max: 0.3,
+            expired_max: 0.3,
+            folded_jump_max: 0.2,
+            source_folded_max: 0.9,
+        }
     }
 }

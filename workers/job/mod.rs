@@ -193,6 +193,7 @@ impl Job {
         }
         let shares = [
             ("read", "rejects_max", self.read.rejects_max),
+            ("guards", "overwritten_max", self.guards.overwritten_max),
             ("guards", "missing_max", self.guards.missing_max),
             ("guards", "expired_max", self.guards.expired_max),
             ("guards", "folded_jump_max", self.guards.folded_jump_max),

@@ -4,8 +4,10 @@
 //! are passed by, and not counted as bad records; one that the job names is refused, with the
 //! command that makes of it what can be read.
 
+use super::Limits;
 use super::codec::{Codec, without_ending};
 use super::shell::{beside, fed, word};
+use super::source::Source;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -142,8 +144,11 @@ impl Companion {
             // Without k it would write over files of these names.
             Companion::Tar => Some(format!("tar -xkf {file} -C {folder}")),
             Companion::SevenZip => Some(format!("7z x {file} -o{folder}")),
-            Companion::Csv => Some(rows(path, "sys.stdin")),
-            Companion::Tsv => Some(rows(path, "sys.stdin, delimiter=\"\\t\"")),
+            Companion::Csv => Some(rows(path, "")),
+            Companion::Tsv if has_literal_quotes(path) => {
+                Some(rows(path, ", delimiter=\"\\t\", quoting=csv.QUOTE_NONE"))
+            }
+            Companion::Tsv => Some(rows(path, ", delimiter=\"\\t\"")),
             Companion::Arrow => Some(format!(
                 "python3 -c 'import sys, pyarrow.feather as f, pyarrow.parquet as p; \
                  p.write_table(f.read_table(sys.argv[1]), sys.argv[2])' {file} {}",
@@ -173,13 +178,44 @@ impl Companion {
     }
 }
 
+/// Bytes of a table that are looked at for its quotes.
+const TABLE_BYTES_MAX: usize = 1 << 20;
+
+/// Whether quotes are text in the table of tab separated values at `path`: a cell begins with one
+/// and does not end with one, yet every line has the cells of the first. Where quotes enclose
+/// cells, one that has line ends leaves lines with fewer.
+fn has_literal_quotes(path: &Path) -> bool {
+    let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    let Ok(mut source) = Source::open(path, 0, bytes, &Limits::default()) else { return false };
+    let Ok(head) = source.fill(TABLE_BYTES_MAX) else { return false };
+    // The last line may be cut.
+    let lines = head.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    let (mut columns, mut is_any_open) = (None, false);
+    for line in lines.map(|line| line.strip_suffix(b"\r\n").unwrap_or(&line[..line.len() - 1])) {
+        let cells: Vec<&[u8]> = line.split(|byte| *byte == b'\t').collect();
+        is_any_open |= cells.iter().any(|cell| is_open(cell));
+        if !line.is_empty() && *columns.get_or_insert(cells.len()) != cells.len() {
+            return false;
+        }
+    }
+    is_any_open
+}
+
+/// Whether a quote begins the cell and none ends it. Two of them are one in the text.
+fn is_open(cell: &[u8]) -> bool {
+    let Some(rest) = cell.strip_prefix(b"\"") else { return false };
+    let closing = rest.iter().rev().take_while(|byte| **byte == b'"').count();
+    closing % 2 == 0
+}
+
 /// The command that makes JSON lines of a table whose rows Python's reader finds by `arguments`.
-/// Cells may be longer than its usual limit, and Excel writes a byte order mark.
+/// Cells may be longer than its usual limit, and Excel writes a byte order mark. A quote without
+/// its end is an error, because it would take the next rows for one cell.
 fn rows(path: &Path, arguments: &str) -> String {
     let program = format!(
         "python3 -c 'import csv, json, sys; csv.field_size_limit(sys.maxsize); \
          sys.stdin.reconfigure(encoding=\"utf-8-sig\", newline=\"\"); \
-         [print(json.dumps(row)) for row in csv.DictReader({arguments})]'"
+         [print(json.dumps(row)) for row in csv.DictReader(sys.stdin, strict=True{arguments})]'"
     );
     format!("{} > {}", fed(&program, path), word(&beside(path, "jsonl")))
 }
@@ -251,6 +287,7 @@ mod tests {
         });
     }
 
+    /// Rows of a table were merged where a cell began with a quote that was text.
     /// Each command does what it is given for, on files that people have: long cells, tabs, a byte
     /// order mark, compression. It writes over no file.
     #[test]
@@ -291,6 +328,14 @@ mod tests {
             assert_eq!(std::fs::read(at("a.jsonl")).expect("readable"), b"mine");
             std::fs::write(at("b.tsv"), "url\ttext\nu\ta, b\n").expect("written");
             assert_eq!(lines(play("b.tsv", "b.jsonl"))[0]["text"], "a, b");
+            let literal =
+                "id\ttext\n1\t\"Hello, she said\n2\tsecond\n3\ta \"quoted\" one\n4\tfourth\n";
+            std::fs::write(at("d.tsv"), literal).expect("written");
+            let rows = lines(play("d.tsv", "d.jsonl"));
+            assert_eq!((rows.len(), &rows[0]["text"]), (4, &"\"Hello, she said".into()));
+            std::fs::write(at("e.tsv"), "id\ttext\n1\t\"a\nb\"\n2\tc\n").expect("written");
+            let rows = lines(play("e.tsv", "e.jsonl"));
+            assert_eq!((rows.len(), &rows[0]["text"]), (2, &"a\nb".into()));
             std::fs::write(at("c.csv.gz"), gzip(b"url,text\nu,t\n")).expect("written");
             assert_eq!(lines(play("c.csv.gz", "c.jsonl"))[0]["text"], "t");
         } else {

@@ -19,9 +19,9 @@ pub struct Fields {
     pub html: String,
     /// The date of the visit.
     pub date: String,
-    /// Whether the page is gone: `true` removes it.
+    /// Whether the page is gone: `true` removes it. Empty is none.
     pub deleted: String,
-    /// What to do: `remove` removes the page.
+    /// What to do: `remove` removes the page. Empty is none.
     pub op: String,
     /// A number by which `[keep]` may prefer pages. Default: empty, which is none.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -196,10 +196,10 @@ impl Wanted {
         add(html, Use::Html, *html == default.html, &[]);
         add(date, Use::Date, *date == default.date, &OTHER_DATES);
         // What may say that pages are gone is not passed by.
-        add(deleted, Use::Deleted, false, &[]);
-        add(op, Use::Op, false, &[]);
-        if !score.is_empty() {
-            add(score, Use::Score, false, &[]);
+        for (name, is_for) in [(deleted, Use::Deleted), (op, Use::Op), (score, Use::Score)] {
+            if !name.is_empty() {
+                add(name, is_for, false, &[]);
+            }
         }
         // What the job names has one use.
         let own: Vec<String> =

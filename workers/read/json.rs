@@ -24,7 +24,12 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         Item::reject(reason, format!("{why}: {head}"))
     };
     if memchr::memchr(0, line).is_some() {
-        return reject("nul", &"a zero byte");
+        // In UTF-16 every second byte of most texts is zero.
+        let is_utf_16 = line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff") || {
+            let zeros = line.iter().filter(|byte| **byte == 0).count();
+            zeros * 5 >= line.len() * 2
+        };
+        return reject("nul", if is_utf_16 { &UTF_16 } else { &"a zero byte" });
     }
     // The fast check does not say where it fails.
     let text = match simdutf8::basic::from_utf8(line).or_else(|_| std::str::from_utf8(line)) {
@@ -146,6 +151,8 @@ pub const OF_OBJECTS: [&str; 8] = [
     "too_deep",
 ];
 
+/// What a line is that has another charset, and what writes it again.
+pub const UTF_16: &str = "UTF-16, not UTF-8 (iconv -f utf-16 -t utf-8)";
 /// What a line is that begins an array, and what makes lines of it.
 pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
 /// What a line is that begins an object of several lines, and what makes a line of it.

@@ -26,6 +26,7 @@ pub mod limits;
 mod lz4_stream;
 mod members;
 pub mod parquet;
+pub mod parts;
 pub mod record;
 pub mod redirect_target;
 pub mod row;
@@ -97,12 +98,11 @@ impl Options {
             }
             PageKey::Field(name) => vec![name],
         };
-        let mut names: Vec<&String> =
-            key.into_iter().chain([text, html, date, deleted, op]).collect();
+        let mut names: Vec<&String> = key.into_iter().chain([text, html, date]).collect();
         if names.iter().any(|name| name.is_empty()) {
             return Err("fields: one of them has no name".into());
         }
-        names.extend((!score.is_empty()).then_some(score));
+        names.extend([deleted, op, score].into_iter().filter(|name| !name.is_empty()));
         names.sort();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("fields: `{}` is there twice", twice[0]));

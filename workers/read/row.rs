@@ -60,13 +60,17 @@ impl<'a> FieldRow<'a> {
         names.any(|(name, value)| name.is_for == is_for && value.is_some())
     }
 
+    /// The place of the field for `is_for`: of the name that the row has, or else of the job's.
+    fn place(&self, is_for: Use) -> Option<usize> {
+        let names = || self.wanted.names.iter().zip(0..).filter(|(name, _)| name.is_for == is_for);
+        let found = names().find(|(_, at)| self.values[*at].is_some()).or_else(|| names().next());
+        found.map(|(_, at)| at)
+    }
+
     /// The value of the field for `is_for`, and its name.
     fn take(&mut self, is_for: Use) -> (Value<'a>, &'a str) {
-        let wanted = self.wanted;
-        let names = || wanted.names.iter().enumerate().filter(|(_, name)| name.is_for == is_for);
-        let found = names().find(|(at, _)| self.values[*at].is_some()).or_else(|| names().next());
-        let Some((at, name)) = found else { return (Value::Null, "") };
-        (self.values[at].take().unwrap_or_default(), &name.path)
+        let Some(at) = self.place(is_for) else { return (Value::Null, "") };
+        (self.values[at].take().unwrap_or_default(), &self.wanted.names[at].path)
     }
 
     fn record(&mut self, place: u64, mut note: impl FnMut(&'static str)) -> Result<Record, Item> {
@@ -90,13 +94,25 @@ impl<'a> FieldRow<'a> {
             note("bad_score");
             None
         });
+        let texts = [Use::Text, Use::Html].map(|is_for| (self.place(is_for), self.has(is_for)));
         match self.body() {
             Ok(Some(body)) => {
                 Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
             }
             Ok(None) => {
-                let [(_, text), (_, html)] = [Use::Text, Use::Html].map(|is_for| self.take(is_for));
-                let detail = format!("no `{text}` and no `{html}`: {url}");
+                let name = |at: Option<usize>| at.map_or("", |at| &self.wanted.names[at].path);
+                let what = match texts {
+                    [(at, true), (_, false)] | [(_, false), (at, true)] => {
+                        format!("`{}` is null", name(at))
+                    }
+                    [(text, true), (html, true)] => {
+                        format!("`{}` and `{}` are null", name(text), name(html))
+                    }
+                    [(text, _), (html, _)] => {
+                        format!("no `{}` and no `{}`", name(text), name(html))
+                    }
+                };
+                let detail = format!("{what}: {url}");
                 Err(Item::reject("no_text", detail).about(&url))
             }
             Err(item) => Err(item.about(&url)),
@@ -226,6 +242,26 @@ mod tests {
         assert_eq!(why(None), "no `id`");
         assert_eq!(why(Some(Value::Null)), "`id` is null");
         assert_eq!(why(Some(Value::Text(" ".into()))), "`id` is empty");
+    }
+
+    /// A row whose text is null was told that it has none, though it has the field.
+    #[test]
+    fn what_a_text_lacks() {
+        let wanted = Wanted::new(&Fields::default(), &PageKey::Row, "");
+        let why = |nulls: &[Use]| {
+            let names = wanted.names.iter();
+            let values = names.map(|name| {
+                (nulls.contains(&name.is_for) && name.note.is_none()).then_some(Value::Null)
+            });
+            match FieldRow::new(values.collect(), &wanted).item(0, |_| ()) {
+                Item::Reject { reason: "no_text", detail, .. } => detail,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(why(&[]), "no `text` and no `html`: /0");
+        assert_eq!(why(&[Use::Text]), "`text` is null: /0");
+        assert_eq!(why(&[Use::Html]), "`html` is null: /0");
+        assert_eq!(why(&[Use::Text, Use::Html]), "`text` and `html` are null: /0");
     }
 
     /// A hash of 64 bits is an id, also above the greatest signed number.

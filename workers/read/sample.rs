@@ -1,6 +1,7 @@
 //! Looks at the beginning of an input, to say what it is and which fields it has.
 
 use super::codec::Codec;
+use super::companion::Companion;
 use super::source::{End, Source};
 use super::{Format, Limits, Recognised, parquet, recognised};
 use crate::error::Result;
@@ -21,8 +22,8 @@ const NAMES_MAX: usize = 1000;
 pub enum Look {
     /// A crawl or a corpus, in this format and compression.
     Crawl(Format, Codec),
-    /// Something else; a line says what.
-    Other(String),
+    /// Something else, if it is known what; a line says so.
+    Other(Option<Companion>, String),
 }
 
 /// What the file of `size` bytes at `path` is. Errors come from the file system.
@@ -30,8 +31,8 @@ pub fn look(path: &Path, size: u64) -> Result<Look> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     Ok(match recognised(&mut source)? {
         Recognised::Crawl(format) => Look::Crawl(format, source.codec()),
-        Recognised::Companion(companion) => Look::Other(companion.line(path)),
-        Recognised::Unknown => Look::Other(super::unknown(path).to_string()),
+        Recognised::Companion(companion) => Look::Other(Some(companion), companion.line(path)),
+        Recognised::Unknown => Look::Other(None, super::unknown(path).to_string()),
     })
 }
 
@@ -42,6 +43,19 @@ pub fn names(path: &Path, size: u64) -> Result<Vec<String>> {
         Look::Crawl(Format::Jsonl, _) => names_of_lines(path, size)?,
         Look::Crawl(Format::Parquet, Codec::Plain) => parquet::names(path, size)?,
         _ => Vec::new(),
+    })
+}
+
+/// The fields that the first rows have at the top, lists among them; none for what has no rows.
+pub fn roots(path: &Path, size: u64) -> Result<Vec<String>> {
+    Ok(match look(path, size)? {
+        Look::Crawl(Format::Parquet, Codec::Plain) => parquet::roots(path, size)?,
+        _ => {
+            let top = |name: String| name.split('.').next().unwrap_or_default().to_owned();
+            let mut names: Vec<String> = names(path, size)?.into_iter().map(top).collect();
+            names.dedup();
+            names
+        }
     })
 }
 
@@ -96,6 +110,8 @@ mod tests {
             assert_eq!(names(&file.0, size).unwrap(), ["m.url", "m.x.y", "text", "id"]);
         }
         let other = Temporary::new("x.bin", b"\x01\x02 nothing");
-        assert!(matches!(look(&other.0, 10).unwrap(), Look::Other(line) if line.contains("x.bin")));
+        assert!(
+            matches!(look(&other.0, 10).unwrap(), Look::Other(None, line) if line.contains("x.bin"))
+        );
     }
 }

@@ -139,6 +139,7 @@ fn watched_epoch(
         renamed: Vec::new(),
         again: false,
         passed: Vec::new(),
+        absent: Vec::new(),
         retention: Retention::default(),
         epoch_min_useless: 0,
         gone_min: i64::MIN,

@@ -70,6 +70,21 @@ pub fn schema_is_sound(footer: &[u8]) -> bool {
     })
 }
 
+/// Whether a footer that can be read says that columns are encrypted.
+pub fn is_encrypted(footer: &[u8]) -> bool {
+    const ENCRYPTION_ALGORITHM: i16 = 8;
+    let (mut thrift, mut id) = (Thrift(footer), 0);
+    while let Some(Some(kind)) = thrift.field(&mut id) {
+        if id == ENCRYPTION_ALGORITHM {
+            return true;
+        }
+        if thrift.skip(kind, 0).is_none() {
+            break;
+        }
+    }
+    false
+}
+
 /// The number of children that each element of the schema in a footer states.
 fn children(footer: &[u8]) -> Option<Vec<u64>> {
     const SCHEMA: i16 = 2;
@@ -344,6 +359,10 @@ mod tests {
         assert!(schema_is_sound(&footer(&chain(DEPTH_MAX))));
         assert!(!schema_is_sound(&footer(&chain(DEPTH_MAX + 1))));
         assert!(!schema_is_sound(b""));
+        // The algorithm is field 8, a structure; here behind the schema, field 2.
+        let sound = footer(&[1, 0]);
+        let encrypted = [&sound[..sound.len() - 1], &[0x6c, 0, 0]].concat();
+        assert_eq!([&sound, &encrypted].map(|footer| is_encrypted(footer)), [false, true]);
         assert!(!schema_is_sound(&footer(&[2, 0, 0])[..9]));
     }
 

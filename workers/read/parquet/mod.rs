@@ -112,7 +112,10 @@ impl Parquet {
                 format!("{}: no Parquet file, or a damaged one: {why}", split.path.display()),
             )
         };
-        let metadata = metadata(&file)?.map_err(|why| spoiled(&why))?;
+        let metadata = metadata(&file)?.map_err(|why| match why == ENCRYPTED {
+            true => Error::new(Kind::Data, format!("{}: {why}", split.path.display())),
+            false => spoiled(&why),
+        })?;
         let wanted = options.wanted();
         let selection = guarded(|| selection(&metadata, &wanted)).map_err(|why| spoiled(&why))?;
         let selection = selection
@@ -189,6 +192,8 @@ impl Parquet {
             }
         };
         self.done_bytes += group.bytes;
+        let is_encrypted = footer(&self.file)?.is_ok_and(|footer| checks::is_encrypted(&footer));
+        let why = if is_encrypted { ENCRYPTED.to_owned() } else { why };
         let detail =
             format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
         Ok(Some(Entry::at(
@@ -290,6 +295,16 @@ pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     Ok(metadata(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
+/// The names of the columns at the top, lists among them; none if the file is no sound Parquet.
+pub fn roots(path: &Path, end: u64) -> Result<Vec<String>> {
+    let file = PagedFile::open(path, end)?;
+    let of = |metadata: ParquetMetaData| {
+        let roots = metadata.file_metadata().schema_descr().root_schema().get_fields();
+        roots.iter().map(|root| root.name().to_owned()).collect()
+    };
+    Ok(metadata(&file)?.map_or(Vec::new(), of))
+}
+
 /// The rows of a sound file whose columns do not fit the fields of the job, at most as many as its
 /// bytes may have; none of any other file.
 pub fn unfit_rows(split: &Split, options: &Options) -> Option<u64> {
@@ -306,6 +321,9 @@ fn all_rows(metadata: &ParquetMetaData) -> u64 {
         metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
     of_all.fold(0, u64::saturating_add)
 }
+
+/// What is wrong with a file whose columns or footer are encrypted.
+pub const ENCRYPTED: &str = "Parquet that is encrypted: write it again without encryption";
 
 /// What the footer of `file` says, checked before the decoder allocates or recurses by it. The
 /// inner error states what is wrong with it.
@@ -330,9 +348,7 @@ fn footer(file: &PagedFile) -> Result<std::result::Result<bytes::Bytes, String>>
     };
     if !tail.ends_with(MAGIC) {
         let encrypted = tail.ends_with(MAGIC_ENCRYPTED);
-        return Ok(Err(
-            if encrypted { "it is encrypted" } else { "it does not end with `PAR1`" }.into()
-        ));
+        return Ok(Err(if encrypted { ENCRYPTED } else { "it does not end with `PAR1`" }.into()));
     }
     let length = tail.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize;
     if length > FOOTER_BYTES_MAX || length as u64 > at {
