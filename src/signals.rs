@@ -1,7 +1,9 @@
 //! Ends the process on SIGTERM, SIGINT or SIGHUP, with exit code 75 and one line; and on an error
 //! that its other threads must not survive.
 //!
-//! The first signal stops a launcher after a short clean-up; a second one ends it at once. No work
+//! The first signal stops a launcher after a short clean-up; another one, half a second later or
+//! more, ends it at once. One that comes sooner is not from a person: `timeout` sends a signal to a
+//! process and to its group, so that it comes twice. No work
 //! is asked to stop or waited for: a thread of its own ends the process. That is safe because kill
 //! -9 is: a commit is a single `link` call, finished splits are durable, and an export without its
 //! summary is made again by the next run. A signal at the moment of a commit loses nothing. At
@@ -52,32 +54,42 @@ fn active_signals(status: &str) -> Vec<i32> {
     SIGNALS.into_iter().filter(|signal| !is_ignored(signal)).collect()
 }
 
-/// Registers the signals of this process. If `ends_at_second`, a second signal ends the process at
-/// once.
-fn signals(ends_at_second: bool) -> std::io::Result<Signals> {
+/// How long after the first signal another one does not end the process at once.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+/// Registers the signals of this process. When the flag is set, a signal ends the process at once.
+fn signals() -> std::io::Result<(Signals, Arc<AtomicBool>)> {
     let active = active_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     // Register this first, so that no signal is lost.
     let signals = Signals::new(&active)?;
-    if ends_at_second {
-        let armed = Arc::new(AtomicBool::new(false));
-        for signal in &active {
-            // The order matters: the first signal must arm the shutdown, not trigger it.
-            flag::register_conditional_shutdown(
-                *signal,
-                Kind::TryAgain.exit_code().into(),
-                armed.clone(),
-            )?;
-            flag::register(*signal, armed.clone())?;
-        }
+    let (armed, code) = (Arc::new(AtomicBool::new(false)), Kind::TryAgain.exit_code());
+    for signal in &active {
+        flag::register_conditional_shutdown(*signal, code.into(), armed.clone())?;
     }
-    Ok(signals)
+    Ok((signals, armed))
 }
 
-/// Calls `then` at the first signal, in a thread of its own.
+/// Sets the flag when a signal cannot be the first one's twin any more.
+fn arm_later(armed: Arc<AtomicBool>) {
+    let later = armed.clone();
+    let work = move || {
+        thread::sleep(SAME_SIGNAL);
+        later.store(true, Ordering::SeqCst);
+    };
+    if thread::Builder::new().name("second signal".into()).spawn(work).is_err() {
+        armed.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Calls `then` at the first signal, in a thread of its own. If `ends_at_second`, another one ends
+/// the process at once.
 fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
-    let waiting = signals(ends_at_second).and_then(|mut signals| {
+    let waiting = signals().and_then(|(mut signals, armed)| {
         let wait = move || {
             if signals.forever().next().is_some() {
+                if ends_at_second {
+                    arm_later(armed);
+                }
                 then();
             }
         };
@@ -115,7 +127,7 @@ pub fn launch(json: bool, work: impl FnOnce() -> Result<()>) -> Result<()> {
     outcome
 }
 
-/// From now on a signal calls `stop` and a second one ends the process.
+/// From now on a signal calls `stop`, and another one ends the process.
 #[cfg(feature = "serve")]
 pub fn on_stop(stop: impl FnOnce() + Send + 'static) {
     on_first_signal(true, stop);

@@ -139,7 +139,7 @@ fn a_changed_file_is_another_identity() {
         let said = String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr);
         assert_eq!(output.status.code(), Some(78), "{command}: {said}");
         assert!(
-            said.contains(remedy) && said.contains("`pagefold rebuild` obeys the job"),
+            said.contains(remedy) && said.contains("`pagefold rebuild job.toml` obeys the job"),
             "{command}: {said}"
         );
     }

@@ -589,7 +589,7 @@ fn rebuild_is_the_way_up_from_older_formats() {
         let output = bench.pagefold(name, &[]);
         let err = failure(&output.stderr);
         assert!(
-            output.status.code() == Some(78) && err.contains("`pagefold rebuild`"),
+            output.status.code() == Some(78) && err.contains("`pagefold rebuild job.toml`"),
             "{name}: {err}"
         );
     }

@@ -115,10 +115,10 @@ fn print_findings(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
 
 fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     let listing = inputs::list(&job.read.inputs)?;
-    let warnings = inputs::warnings(job, &listing);
+    let warnings = inputs::absent(job, &listing);
     warnings.iter().for_each(|line| tracing::warn!("{line}"));
     let warned: String = warnings.iter().map(|line| format!("; WARNING: {line}")).collect();
-    let Listing { files: found, left_out, without_file: _ } = listing;
+    let Listing { files: found, left_out, .. } = listing;
     if found.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }

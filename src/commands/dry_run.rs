@@ -5,7 +5,7 @@
 
 use crate::cli;
 use crate::commands::estimate::time;
-use crate::commands::run::{clock, topology, with_job};
+use crate::commands::run::{check_absent, clock, topology, with_job};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::terminal::paint::plain;
@@ -65,6 +65,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
     let space = check_space(existing, bytes, &arguments.allow).err().map(|error| error.to_string());
+    let absent = check_absent(&plan, &arguments.allow).err().map(|error| error.to_string());
     if arguments.json {
         let inputs: Vec<_> = plan
             .inputs
@@ -87,6 +88,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "read_again": plan.again,
             "decision_changed": plan.decision_changed,
             "view_changed": plan.view_changed,
+            "absent_error": absent,
             "space_error": space,
             "forecast": forecast,
             "files": inputs,
@@ -94,7 +96,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     }
     let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
     let mut out =
-        text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), space.as_deref());
+        text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), &[absent, space]);
     out += &told(&refused);
     out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
     out.extend(forecast.map(|forecast| costs(&forecast)));
@@ -146,7 +148,7 @@ fn text(
     splits: usize,
     workers: usize,
     resumes: bool,
-    space: Option<&str>,
+    stops: &[Option<String>],
 ) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
@@ -189,8 +191,8 @@ fn text(
     if plan.view_changed {
         line("again", "every cluster: the job shows otherwise than the last epoch".into());
     }
-    if let Some(space) = space {
-        line("space", format!("the run would stop: {space}"));
+    for stop in stops.iter().flatten() {
+        line("stops", format!("the run would stop: {stop}"));
     }
     out
 }

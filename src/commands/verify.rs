@@ -9,6 +9,8 @@ use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
 use workers::read::shell;
 use workers::store::Store;
+use workers::store::manifest::Head;
+use workers::upkeep::rollback;
 use workers::verify;
 
 /// `pagefold verify`.
@@ -41,6 +43,9 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             counted(report.files as u64, "file"),
             report.findings.len()
         );
+        if let Some(head) = report.head.as_ref().filter(|_| !report.findings.is_empty()) {
+            text.push_str(&remedies(&store, head, &shell::word(&arguments.of.job))?);
+        }
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
             None if report.findings.is_empty() && report.head.is_none() => {
@@ -78,6 +83,18 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             Err(Error::new(Kind::Io, line))
         }
     }
+}
+
+/// The lines about what mends a store of which files are damaged or gone. Files that only earlier
+/// epochs have are no matter of runs.
+fn remedies(store: &Store, head: &Head, job: &str) -> Result<String> {
+    let back = match rollback::newest_whole(store, head)? {
+        Some(epoch) => format!("; or `pagefold rollback {job} {epoch}`: epoch {epoch} is whole"),
+        None => String::new(),
+    };
+    Ok(format!(
+        "put the files back from a copy; or `pagefold rebuild {job}` makes the store again from its inputs{back}\n"
+    ))
 }
 
 fn as_json(report: &verify::Report, deep: Option<&verify::Deep>) -> serde_json::Value {

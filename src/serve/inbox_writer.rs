@@ -11,14 +11,17 @@ use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use tokio::sync::watch;
 use workers::error::{Error, Result};
-use workers::online::Online;
+use workers::online::{Online, Written};
 use workers::store::damage;
 
 /// How often the age of the open file is looked at while nothing is inserted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How many of the appended records are durable; none if they cannot be written any more.
-type Durable = Option<u64>;
+/// Seconds after which records are sent again for which the disk had no room.
+const FULL_SECONDS: u64 = 10;
+
+/// What is written; none if nothing can be written any more.
+type Durable = Option<Written>;
 
 /// The thread that writes.
 pub struct Writer {
@@ -38,13 +41,13 @@ pub fn start(
     online: &Arc<Online>,
     fail: impl FnOnce() + Send + 'static,
 ) -> Result<(Writer, Waiter)> {
-    let (tell, durable) = watch::channel(Some(0));
+    let (tell, durable) = watch::channel(Some(Written { durable: 0, is_full: false }));
     let ends = Arc::new(AtomicBool::new(false));
     let (shared, ended) = (online.clone(), ends.clone());
     let work = move || {
         while !ended.load(Ordering::SeqCst) {
             match damage::caught(|| shared.commit(false)) {
-                Ok(count) => _ = tell.send_replace(Some(count)),
+                Ok(written) => _ = tell.send_replace(Some(written)),
                 Err(error) => {
                     tell.send_replace(None);
                     fail();
@@ -74,17 +77,23 @@ impl Writer {
 }
 
 impl Waiter {
-    /// Waits until so many records are durable.
+    /// Waits until so many records are durable. If the disk has no room, the client is to send its
+    /// records again: they stay in memory, and are written when there is room.
     pub async fn wait(&self, after: u64) -> Outcome<()> {
         if after == 0 {
             return Ok(());
         }
         self.thread.unpark();
         let mut durable = self.durable.clone();
-        let reached = durable.wait_for(|now| now.is_none_or(|count| count >= after)).await;
-        match reached.is_ok_and(|now| now.is_some()) {
-            true => Ok(()),
-            false => {
+        let ended = |now: &Durable| now.is_none_or(|now| now.durable >= after || now.is_full);
+        let written = durable.wait_for(ended).await.ok().and_then(|now| *now);
+        match written {
+            Some(written) if written.durable >= after => Ok(()),
+            Some(_) => {
+                let detail = "the disk of the inbox is full: make room there; send it again";
+                Err(Problem::unavailable(detail).after(FULL_SECONDS).with_reason("inbox_full"))
+            }
+            None => {
                 let detail =
                     "the inbox cannot be written; what was sent may be lost: send it again";
                 Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail))

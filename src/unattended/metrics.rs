@@ -106,8 +106,8 @@ fn facts(job: &Job) -> Result<Samples> {
             .counters
             .iter()
             .filter(|(name, _)| name.starts_with(&prefix))
-            .map(|(_, n)| *n as f64)
-            .sum()
+            .map(|(_, n)| *n)
+            .sum::<u64>() as f64
     };
     let counter = |name: &str| manifest.counters.get(name).copied().unwrap_or(0) as f64;
     let rows = |table: &str| manifest.tables.get(table).map_or(0, |table| table.rows) as f64;

@@ -9,7 +9,8 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::credits;
 use crate::confirm::numbers::is_digit;
-use crate::confirm::words::{self, holds_together, is_month, names_a_day};
+use crate::confirm::times::{self, after_relative_time, glued, is_number, is_years};
+use crate::confirm::words::{self, holds_together, is_month};
 use crate::text::characters::{is_han, stands_alone};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -212,18 +213,6 @@ struct Group<'t> {
     clock: bool,
 }
 
-/// Whether `token` is part of a date without being a number.
-fn is_date_word(token: &str) -> bool {
-    matches!(token, "年" | "月" | "日" | "号" | "时" | "分" | "秒" | "am" | "pm")
-        || matches!(token, "st" | "nd" | "rd" | "th")
-        || names_a_day(token)
-}
-
-/// Whether `token` is a digit, or the name of a month or of a day of the week.
-fn is_number(token: &str) -> bool {
-    is_digit(token) || names_a_day(token)
-}
-
 impl<'t> Group<'t> {
     /// The group of the digit at `at`.
     fn around(tokens: &'t Tokens<'_>, at: usize) -> Group<'t> {
@@ -242,10 +231,8 @@ impl<'t> Group<'t> {
         let group = &tokens.text[bytes.clone()];
         let named = |word: &str| (from..to).any(|at| tokens.token(at) == word);
         let month = named("月") || (from..to).any(|at| is_month(tokens.token(at)));
-        let date = month || named("年") || group.split(' ').any(is_day);
-        let clock = group.match_indices(':').any(|(colon, _)| {
-            group[colon + 1..].bytes().take_while(u8::is_ascii_digit).count() == 2
-        });
+        let date = month || named("年") || times::has_day(group);
+        let clock = times::has_clock(group);
         Group { text: &tokens.text, bytes, date, clock }
     }
 
@@ -334,53 +321,6 @@ impl<'t> Group<'t> {
 
 /// Marks between the pieces of a line around an article.
 const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
-
-/// Whether the tokens before and at `at` belong to one date, clock or number.
-fn glued(tokens: &Tokens<'_>, at: usize) -> bool {
-    let (left, right, gap) = (tokens.token(at - 1), tokens.token(at), tokens.gap(at));
-    let part = |token: &str| is_digit(token) || is_date_word(token);
-    if !part(left) || !part(right) {
-        return false;
-    }
-    if is_digit(left) && is_digit(right) {
-        // `october 5, 2024`
-        let named = (at.saturating_sub(6)..at).any(|at| is_month(tokens.token(at)));
-        return matches!(gap, "" | "-" | "/" | "." | ":" | "," | " ") || named && gap == ", ";
-    }
-    // A line may begin with the name of a unit.
-    if is_han_token(right) && gap == " " {
-        let behind = at + 1 < tokens.len() && is_digit(tokens.token(at + 1));
-        let is_spaced = |at: usize| is_han_token(tokens.token(at)) && tokens.gap(at) == " ";
-        return is_digit(left) && (behind || (at.saturating_sub(6)..at).any(is_spaced));
-    }
-    match is_han_token(left) || is_han_token(right) {
-        true => matches!(gap, "" | " ") || left == "号" && gap == "-",
-        false => matches!(gap, "" | " " | ", " | ". " | "." | "-"),
-    }
-}
-
-fn is_han_token(token: &str) -> bool {
-    token.chars().all(is_han)
-}
-
-/// Whether the numbers of a group are years alone.
-fn is_years(group: &str) -> bool {
-    let is_year =
-        |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
-    group.split(['-', ' ', ',', '/', '年']).filter(|part| !part.is_empty()).all(is_year)
-}
-
-/// Whether `group` is a day in digits with its year, such as `2024-10-05` or `5/10/2024`.
-fn is_day(group: &str) -> bool {
-    ['-', '/', '.'].iter().any(|mark| {
-        let mut lengths = group.split(*mark).map(str::len);
-        let parts = [lengths.next(), lengths.next(), lengths.next(), lengths.next()];
-        matches!(
-            parts,
-            [Some(4), Some(1..=2), Some(1..=2), None] | [Some(1..=2), Some(1..=2), Some(4), None]
-        )
-    })
-}
 
 /// A label in front of a number.
 struct Label {
@@ -583,25 +523,13 @@ fn without_units(after: &str) -> &str {
     rest
 }
 
-/// What stands behind `天前` or ` minutes ago` at the begin of `after`.
-fn after_relative_time(after: &str) -> Option<&str> {
-    const UNITS: [&str; 8] = ["秒钟", "秒", "分钟", "小时", "天", "周", "个月", "年"];
-    const LATIN: [&str; 7] = ["second", "minute", "hour", "day", "week", "month", "year"];
-    let after = after.trim_start();
-    if let Some(rest) = UNITS.iter().find_map(|unit| after.strip_prefix(unit)?.strip_prefix('前'))
-    {
-        return Some(rest);
-    }
-    let rest = LATIN.iter().find_map(|unit| after.strip_prefix(unit))?;
-    let rest = rest.strip_prefix('s').unwrap_or(rest).strip_prefix(" ago")?;
-    (!rest.starts_with(is_spaced)).then_some(rest)
-}
-
 /// The first byte of the date line before the first sentence that a date stands in, if it does:
-/// `(place, 5 march)`, `place, 5 march -`, or `by author, 5 march 2025`.
+/// `(place, 5 march)`, `place, 5 march -`, `place, 5 march (agency) -`, `某社某地3月5日电`, or `by
+/// author, 5 march 2025`.
 fn start_of_date_line(before: &str, date: &str, after: &str) -> Option<usize> {
     in_brackets(before, after)
         .or_else(|| ends_with_dash(before, after).then_some(before.len()))
+        .or_else(|| is_dispatch(before, after).then_some(before.len()))
         .or_else(|| is_behind_place(before, date, after).then_some(0))
 }
 
@@ -630,6 +558,12 @@ fn ends_with_dash(before: &str, after: &str) -> bool {
     if before.chars().nth(DATE_LINE_CHARS).is_some() {
         return false;
     }
+    // The agency may stand between both in brackets.
+    let closed = after.trim_start().strip_prefix('(').and_then(|agency| agency.split_once(')'));
+    let after = match closed {
+        Some((agency, rest)) if agency.chars().nth(DATE_LINE_CHARS).is_none() => rest,
+        _ => after,
+    };
     let end = |(_, c): &(usize, char)| ")—–-。.!?;".contains(*c);
     let Some((at, mark)) = after.char_indices().take(DATE_LINE_CHARS).find(end) else {
         return false;
@@ -638,6 +572,20 @@ fn ends_with_dash(before: &str, after: &str) -> bool {
     let spaced = rest.ends_with(char::is_whitespace) || rest.is_empty() && at > 0;
     matches!(mark, '—' | '–' | '-')
         && (behind.starts_with(mark) || spaced && behind.starts_with(char::is_whitespace))
+}
+
+/// Whether a date is that of a dispatch of a news agency, in front of the text or behind its
+/// headline: `新华社北京3月5日电 `. In a sentence 电 begins a word.
+fn is_dispatch(before: &str, after: &str) -> bool {
+    let Some(behind) = after.strip_prefix(['电', '讯']) else { return false };
+    let place = before.rsplit(|c: char| !is_han(c)).next().unwrap_or_default();
+    let front = &before[..before.len() - place.len()];
+    let is_agency = place.contains(['社', '网', '报']) || front.is_empty();
+    let ends = behind.chars().next().is_none_or(|c| !c.is_alphanumeric());
+    ends && !place.is_empty()
+        && is_agency
+        && place.chars().nth(DATE_LINE_CHARS).is_none()
+        && is_behind_headline(front)
 }
 
 /// Whether a whole date stands behind nothing but a place or an author, in Latin letters: `paris, 5
@@ -754,6 +702,40 @@ mod tests {
             let mut normal = String::new();
             normalize::normalize(label, &normalize::Options::default(), &mut normal);
             assert_eq!(label, normal);
+        }
+    }
+
+    /// A date with its clock was one line only where a space parted both, and a line of an agency
+    /// only with its dash directly behind the date.
+    #[test]
+    fn dates_with_clocks() {
+        use Furniture::*;
+        for (text, part, kind) in [
+            ("12.11.2024 - 10:45 the text", "10:45", DateLine),
+            ("12.11.2024, 10:45 the text", "45", DateLine),
+            ("the text. 2024-11-03t10:25:12z", "12z", DateLine),
+            ("2024-11-03t10:25:12+08:00 the text", "03", DateLine),
+            ("2024.11.12. 10:45 the text", "45", DateLine),
+            ("۱۴۰۳/۰۸/۱۲ - ۱۰:۲۵ the text", "۱۰", DateLine),
+            ("november 3, 2024 at 10:25 am the text", "25", DateLine),
+            ("updated: 10:25 gmt, 3 november 2024 the text", "3", DateLine),
+            ("3h ago the text", "3", Clock),
+            ("the text. 5 mins ago", "5", Clock),
+            ("london, nov 3 (reuters) - the mayor said", "3", DateLine),
+            ("新华社北京11月3日电 正文", "3", DateLine),
+            ("市长谈新桥 中新网上海11月3日电(记者 王明)正文", "3", DateLine),
+        ] {
+            assert_eq!(furniture(text, part), Some(kind), "{text}");
+        }
+        for (text, part) in [
+            ("on 12.11.2024, 10:45 people came", "12"),
+            ("北京11月3日电影节开幕", "3"),
+            ("市长说,11月3日电网检修", "3"),
+            ("the vote is on november 3, 2024 at 10:25 in the hall", "10"),
+            ("the report of nov 3 (reuters) says that he left", "3"),
+            ("3h of rain fell ago", "3"),
+        ] {
+            assert_eq!(furniture(text, part), None, "{text}");
         }
     }
 

@@ -50,6 +50,7 @@ pub mod swaps;
 pub mod template;
 pub mod texts;
 pub mod thousands;
+pub mod times;
 pub mod units;
 pub mod words;
 

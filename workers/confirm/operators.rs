@@ -124,6 +124,44 @@ fn is_between_digits(tokens: &Tokens<'_>, at: usize) -> bool {
     at > 0 && at < tokens.len() && tokens.is_bare_digit(at - 1) && tokens.is_bare_digit(at)
 }
 
+/// The numbers between `spans` that are equal but for the marks between their digits: `10:30` and
+/// `1030`. They are no facts, and a reader wants to see them.
+pub fn of_other_marks(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+    let mut found = Vec::<Span>::new();
+    let is_space = |c: char| c.is_whitespace();
+    for part in equal_parts(spans, [a.len(), b.len()]) {
+        let mut start = 0;
+        for at in 1..part.a.len() {
+            let (i, j) = (part.a.start + at, part.b.start + at);
+            // A number and those that one mark joins with it are shown as one.
+            let joined = |tokens: &Tokens<'_>, at: usize| tokens.gap(at).chars().nth(1).is_none();
+            if !is_between_digits(a, i) || !is_between_digits(b, j) {
+                start = at;
+                continue;
+            }
+            if !joined(a, i) && !joined(b, j) {
+                start = at;
+            }
+            if a.gap(i).trim_matches(is_space) != b.gap(j).trim_matches(is_space) {
+                let span = |from: usize| from + start.min(at - 1)..from + at + 1;
+                let span = Span { a: span(part.a.start), b: span(part.b.start) };
+                match found.last_mut() {
+                    Some(last) if last.a.end > span.a.start && last.b.end > span.b.start => {
+                        (last.a.end, last.b.end) = (span.a.end, span.b.end);
+                    }
+                    _ => found.push(span),
+                }
+            } else if let Some(last) = found.last_mut()
+                && (last.a.end, last.b.end) == (i, j)
+                && start < at
+            {
+                (last.a.end, last.b.end) = (i + 1, j + 1);
+            }
+        }
+    }
+    found
+}
+
 /// A number of more digits is the same with other marks in it.
 const PARTED_DIGITS_MAX: usize = 6;
 
@@ -254,6 +292,23 @@ mod tests {
         ] {
             assert!(differ(a, b), "{a} | {b}");
         }
+    }
+
+    /// Two numbers that differ in the marks between their digits are found whole.
+    #[test]
+    fn other_marks_are_found() {
+        let found = |a: &str, b: &str| -> Vec<[String; 2]> {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let of = |span: &Span| [x.passage(&span.a), y.passage(&span.b)].map(str::to_owned);
+            of_other_marks(&x, &y, &[]).iter().map(of).collect()
+        };
+        assert_eq!(found("at 10:30 now", "at 1030 now"), [["10:30", "1030"]]);
+        assert_eq!(
+            found("on 2024-10-05 to 7", "on 2024/10/05 to 7"),
+            [["2024-10-05", "2024/10/05"]]
+        );
+        assert_eq!(found("1 000, or 2; 3", "1000 or 2 3"), [["2; 3", "2 3"]]);
+        assert_eq!(found("one, two. 5 men", "one two 5 men"), [[""; 2]; 0]);
     }
 
     /// Scores, ranges and times were equal to the number of their digits: `2-1` was 21.

@@ -6,6 +6,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::numbers::with_signs;
+use crate::confirm::operators::of_other_marks;
 use serde::Serialize;
 
 /// A place where two texts differ, with some of what stands around it in the first.
@@ -42,9 +43,26 @@ const SIDE_CHARS: usize = 160;
 /// ```
 pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
-    Some(
-        classified(&x, &y, options)?.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect(),
-    )
+    let mut found = classified(&x, &y, options)?;
+    // Digits with other marks between them decide nothing, and nobody takes them for marks alone.
+    // Facts and other parts of the same tokens are shown already.
+    let spans: Vec<Span> = found.iter().map(|(span, _)| span.clone()).collect();
+    let between: Vec<Span> = spans.iter().filter(|span| !is_equal(&x, &y, span)).cloned().collect();
+    let apart = |mark: &Span| !spans.iter().any(|span| touch(span, mark));
+    let marks = of_other_marks(&x, &y, &between).into_iter().filter(apart);
+    found.extend(marks.map(|span| (span, PartKind::Variant)));
+    found.sort_by_key(|(span, _)| (span.a.start, span.b.start));
+    Some(found.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect())
+}
+
+/// Whether the tokens of both sides are equal, so that only marks differ.
+fn is_equal(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    span.a.len() == span.b.len()
+        && span.a.clone().zip(span.b.clone()).all(|(i, j)| a.token(i) == b.token(j))
+}
+
+fn touch(one: &Span, other: &Span) -> bool {
+    one.a.start <= other.a.end && other.a.start <= one.a.end
 }
 
 /// The spans of both texts in which they differ, with their kinds.
@@ -146,6 +164,27 @@ mod tests {
         let other = |word: &str| (0..900).map(|n| format!("{word}{n} ")).collect::<String>();
         let unlike = parts(&other("left"), &other("right"), &Options::default());
         assert!(unlike.is_none(), "too different: {unlike:?}");
+    }
+
+    /// Texts with other marks between digits differed in "nothing but marks and spaces", and a reader
+    /// did not see which.
+    #[test]
+    fn marks_between_digits_are_shown() {
+        let kinds = |a: &str, b: &str| -> Vec<(PartKind, String, String)> {
+            let found = parts(a, b, &Options::default()).expect("aligned");
+            found.into_iter().map(|part| (part.kind, part.a, part.b)).collect()
+        };
+        let body = "the council met by the river";
+        for (kind, a, b) in [
+            (PartKind::Variant, "10:30", "1030"),
+            (PartKind::Variant, "2024-10-05", "2024/10/05"),
+            (PartKind::Number, "2-1", "21"),
+            (PartKind::Number, "149,90", "14,990"),
+            (PartKind::Number, "-5", "5"),
+        ] {
+            let of = |number: &str| format!("{body} with {number} of the guests");
+            assert_eq!(kinds(&of(a), &of(b)), [(kind, a.to_owned(), b.to_owned())]);
+        }
     }
 
     proptest! {

@@ -4,13 +4,14 @@
 //! pass it by. Many records are fsynced together, before any of them is acknowledged. A file that
 //! is large or old enough is sealed by a rename to its name. After a crash the open file has what
 //! was acknowledged, and perhaps more: a last line without its end, which was never acknowledged,
-//! is cut off, and the file is sealed. A failed write or fsync is never tried again, since the
-//! kernel may have dropped the pages: the inbox is shut, and the server ends.
+//! is cut off, and the file is sealed. A write for which the disk has no room is cut off and made
+//! again later: nothing of it was fsynced. Another write or fsync that fails is never tried again,
+//! since the kernel may have dropped the pages: the inbox is shut, and the server ends.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::{Lock, durable, entries};
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -82,46 +83,76 @@ impl Inbox {
         self.open.is_some()
     }
 
-    /// Makes `batch` durable.
-    pub fn write(&mut self, batch: &Batch) -> Result<()> {
+    /// Makes `batch` durable. Returns why not if the disk has no room; the inbox is then as it was
+    /// before, and `batch` is to be written again before any other.
+    pub fn write(&mut self, batch: &Batch) -> Result<Option<Error>> {
         if !batch.lines.is_empty() {
             let mut open = match self.open.take() {
                 Some(open) => open,
-                None => self.create(batch.file)?,
+                None => match self.create(batch.file)? {
+                    Ok(open) => open,
+                    Err(full) => return Ok(Some(full)),
+                },
             };
             if open.number != batch.file {
                 return Err(Error::internal("records of another file of the inbox"));
             }
             let path = self.folder.join(open_name(open.number));
-            let written = open.file.write_all(&batch.lines).and_then(|()| open.file.sync_data());
-            written.map_err(|e| Error::io("write", &path, e).with_kind(Kind::Io))?;
+            let failed = |e| Error::io("write", &path, e).with_kind(Kind::Io);
+            match open.file.write_all(&batch.lines) {
+                Err(e) if has_no_room(&e) => {
+                    // The file is appended to, so the next write begins at the cut.
+                    open.file.set_len(open.bytes).map_err(failed)?;
+                    self.open = Some(open);
+                    return Ok(Some(failed(e)));
+                }
+                written => written.and_then(|()| open.file.sync_data()).map_err(failed)?,
+            }
             open.bytes += batch.lines.len() as u64;
             self.open = Some(open);
         }
         if batch.seals
             && let Some(open) = self.open.take()
         {
-            durable::place(
-                &open.file,
-                &self.folder.join(open_name(open.number)),
-                &self.folder.join(name(open.number)),
-            )?;
+            let (aside, path) = (open_name(open.number), name(open.number));
+            durable::place(&open.file, &self.folder.join(&aside), &self.folder.join(&path))
+                .map_err(|error| match self.folder.join(&aside).exists() {
+                    true => error,
+                    false => error.and(&moved_away(&aside, &path)),
+                })?;
             tracing::info!(
                 file = name(open.number),
                 bytes = open.bytes,
                 "sealed a file of the inbox"
             );
         }
-        Ok(())
+        Ok(None)
     }
 
-    fn create(&self, number: u64) -> Result<OpenBatch> {
+    /// A new open file, or why not if the disk has no room.
+    fn create(&self, number: u64) -> Result<std::result::Result<OpenBatch, Error>> {
         let path = self.folder.join(open_name(number));
-        let file = File::options().create_new(true).append(true).open(&path);
-        let file = file.map_err(|e| Error::io("create", &path, e).with_kind(Kind::Io))?;
+        let failed = |e| Error::io("create", &path, e).with_kind(Kind::Io);
+        let file = match File::options().create_new(true).append(true).open(&path) {
+            Err(e) if has_no_room(&e) => return Ok(Err(failed(e))),
+            file => file.map_err(failed)?,
+        };
         durable::sync_folder(&self.folder)?;
-        Ok(OpenBatch { file, number, bytes: 0, since: Instant::now() })
+        Ok(Ok(OpenBatch { file, number, bytes: 0, since: Instant::now() }))
     }
+}
+
+/// Whether a write failed because the disk, or what its owner may have of it, is full.
+fn has_no_room(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// What helps when the open file is not where the server made it.
+fn moved_away(aside: &str, path: &str) -> String {
+    format!(
+        ": {aside} was moved or deleted while the server wrote it; what was acknowledged last is in it: if it is still \
+         somewhere, put it into the inbox as {path}"
+    )
 }
 
 /// The sealed files in `folder`, in the order in which they were opened.
@@ -132,6 +163,11 @@ pub fn sealed(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
         .collect();
     files.sort();
     Ok(files)
+}
+
+/// The path of a sealed file.
+pub fn sealed_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(name(number))
 }
 
 /// The whole lines of a file.

@@ -37,6 +37,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
+/// The most bytes of lines that wait to be written.
+pub const PENDING_BYTES_MAX: usize = 268_435_456;
 /// When at most so many records are left to put over a new head, decisions wait for them.
 const LAST_ENTRIES: usize = 16;
 /// The most rounds before decisions wait, however much is left: clients that insert faster than one
@@ -48,7 +50,7 @@ pub struct Online {
     heads: Heads,
     rows: Rows,
     state: RwLock<State>,
-    inbox: Option<(PathBuf, Mutex<Inbox>)>,
+    inbox: Option<(PathBuf, Mutex<Writing>)>,
     overlay_bytes_max: usize,
     /// Whether there is a newer head that cannot be asked.
     behind: AtomicBool,
@@ -63,6 +65,24 @@ pub struct Inserts {
     pub overlay_bytes_max: usize,
 }
 
+/// What the thread that writes the inbox has.
+struct Writing {
+    inbox: Inbox,
+    /// The batch for which the disk had no room, and the records that were appended with it.
+    waiting: Option<(Batch, u64)>,
+    /// The records that are durable.
+    durable: u64,
+}
+
+/// What is written of the inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// How many of the appended records are durable.
+    pub durable: u64,
+    /// Whether the disk has no room for more.
+    pub is_full: bool,
+}
+
 /// What decisions are made over. One lock orders them.
 struct State {
     opened: Arc<Opened>,
@@ -75,6 +95,8 @@ struct State {
     file: u64,
     /// The first file that may not be sealed yet.
     unsealed: u64,
+    /// The sealed files whose records are in the overlay.
+    sealed: BTreeSet<u64>,
 }
 
 /// What is asked about.
@@ -165,16 +187,19 @@ impl Online {
         if let Some((folder, inserts)) = folder.zip(inserts) {
             let opened = Inbox::open(&folder, inserts.seal_after)?;
             file = opened.next_number()?;
-            inbox = Some((folder, Mutex::new(opened)));
+            let writing = Writing { inbox: opened, waiting: None, durable: 0 };
+            inbox = Some((folder, Mutex::new(writing)));
         }
         let overlay_bytes_max = inserts.map_or(0, |inserts| inserts.overlay_bytes_max);
         let overlay = empty(heads.job())?;
-        let state =
-            State { opened, overlay, pending: Vec::new(), appended: 0, file, unsealed: file };
+        let (pending, sealed) = (Vec::new(), BTreeSet::new());
+        let state = State { opened, overlay, pending, appended: 0, file, unsealed: file, sealed };
         let (state, behind) = (RwLock::new(state), AtomicBool::new(false));
         let online = Online { heads, rows, state, inbox, overlay_bytes_max, behind };
-        let overlay = online.overlay_of(&*online.opened()?, &[], file)?;
-        online.write()?.overlay = overlay;
+        let (overlay, sealed) = online.overlay_of(&*online.opened()?, &[], file)?;
+        let mut state = online.write()?;
+        (state.overlay, state.sealed) = (overlay, sealed);
+        drop(state);
         Ok(online)
     }
 
@@ -390,7 +415,10 @@ impl Online {
         line: &[u8],
         answer: &Answer,
     ) -> std::result::Result<u64, Refused> {
-        if !state.overlay.has_room(self.overlay_bytes_max) {
+        // Lines wait only for a disk that has no room.
+        if !state.overlay.has_room(self.overlay_bytes_max)
+            || state.pending.len() > PENDING_BYTES_MAX
+        {
             return Err(Refused::Full);
         }
         state.appended += 1;
@@ -402,34 +430,64 @@ impl Online {
     }
 
     /// Makes durable what was appended, and seals the file of the inbox if it is due, or if it
-    /// `ends`. Returns how many of the appended records are durable. One thread calls this.
+    /// `ends`. One thread calls this. What the disk has no room for is kept, and written by a later
+    /// call before anything else: answers may have been made over it.
     ///
     /// # Errors
     ///
     /// No record is acknowledged any more, and the process must end.
-    pub fn commit(&self, ends: bool) -> Result<u64> {
-        let Some((_, inbox)) = &self.inbox else { return Ok(0) };
-        let mut inbox = lock(inbox);
-        let (batch, appended) = {
-            let mut state = self.write()?;
-            let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
-            let batch =
-                Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
-            if seals {
-                state.file += 1;
-            }
-            (batch, state.appended)
+    pub fn commit(&self, ends: bool) -> Result<Written> {
+        let Some((_, writing)) = &self.inbox else {
+            return Ok(Written { durable: 0, is_full: false });
         };
-        inbox.write(&batch)?;
-        if batch.seals {
-            let mut state = self.write()?;
-            state.unsealed = state.file;
+        let mut writing = lock(writing);
+        let was_full = writing.waiting.is_some();
+        loop {
+            let (waited, (batch, appended)) = match writing.waiting.take() {
+                Some(waiting) => (true, waiting),
+                None => (false, self.next_batch(&writing.inbox, ends)?),
+            };
+            if let Some(error) = writing.inbox.write(&batch)? {
+                if ends {
+                    return Err(error);
+                }
+                if !was_full {
+                    tracing::error!(%error, "nothing can be inserted until the disk has room");
+                }
+                writing.waiting = Some((batch, appended));
+                return Ok(Written { durable: writing.durable, is_full: true });
+            }
+            writing.durable = appended;
+            if batch.seals {
+                let mut state = self.write()?;
+                state.unsealed = state.file;
+                state.sealed.insert(batch.file);
+            }
+            if !waited {
+                break;
+            }
         }
-        Ok(appended)
+        if was_full {
+            tracing::info!("the disk of the inbox has room again");
+        }
+        Ok(Written { durable: writing.durable, is_full: false })
+    }
+
+    /// The lines that no batch has taken yet, and how many records were appended with them.
+    fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, u64)> {
+        let mut state = self.write()?;
+        let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
+        let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
+        if seals {
+            state.file += 1;
+        }
+        Ok((batch, state.appended))
     }
 
     /// Moves to the newest head, if there is a newer one. Returns its epoch then. As long as that
-    /// fails, answers are provisional.
+    /// fails, answers are provisional. If sealed files of the inbox are gone that no epoch has
+    /// taken, their records are forgotten: a text of theirs would be answered as known, and be
+    /// nowhere.
     pub fn catch_up(&self) -> Result<Option<u64>> {
         let moved = damage::caught(|| self.move_on());
         self.behind.store(moved.is_err(), Ordering::Relaxed);
@@ -437,13 +495,25 @@ impl Online {
     }
 
     fn move_on(&self) -> Result<Option<u64>> {
-        let Some(newer) = self.heads.newer(&*self.opened()?)? else { return Ok(None) };
-        let newer = Arc::new(newer);
+        let vanished = self.vanished()?;
+        let now = self.opened()?;
+        // It is looked for after the files: what an epoch has taken may be deleted.
+        let newer = match self.heads.newer(&now)? {
+            Some(newer) => Arc::new(newer),
+            None if vanished.is_empty() => return Ok(None),
+            None => {
+                for path in vanished {
+                    let file = path.display();
+                    tracing::error!(%file, "a file of the inbox is gone that no run had taken: put it back from a copy, or insert its records again");
+                }
+                now
+            }
+        };
         let (entries, unsealed) = {
             let state = self.read()?;
             (state.overlay.entries(None), state.unsealed)
         };
-        let mut overlay = self.overlay_of(&newer, &entries, unsealed)?;
+        let (mut overlay, mut sealed) = self.overlay_of(&newer, &entries, unsealed)?;
         let mut last = entries.last().map(|entry| entry.key());
         // What came meanwhile, until so little is left that decisions may wait for it.
         let mut rounds = 1;
@@ -462,6 +532,8 @@ impl Online {
         };
         let epoch = newer.index.epoch;
         let before = std::mem::replace(&mut state.overlay, overlay);
+        sealed.extend(state.sealed.range(unsealed..));
+        state.sealed = sealed;
         state.opened = newer;
         // No decision waits until all of it is freed.
         drop(state);
@@ -469,7 +541,15 @@ impl Online {
         Ok(Some(epoch))
     }
 
-    /// The overlay over `opened`: of `entries` those that no epoch has taken, and the records of
+    /// The sealed files whose records are in the overlay and that are not there.
+    fn vanished(&self) -> Result<Vec<PathBuf>> {
+        let Some((folder, _)) = &self.inbox else { return Ok(Vec::new()) };
+        let sealed = self.read()?.sealed.clone();
+        let paths = sealed.into_iter().map(|file| inbox::sealed_path(folder, file));
+        Ok(paths.filter(|path| matches!(path.try_exists(), Ok(false))).collect())
+    }
+
+    /// The overlay over `opened`, and the sealed files that it has: of `entries` those that no epoch has taken, and the records of
     /// sealed files that are due and of which there is no entry. Files from `unsealed` on were not
     /// sealed when `entries` were taken: their records come as they are inserted.
     fn overlay_of(
@@ -477,9 +557,9 @@ impl Online {
         opened: &Opened,
         entries: &[Arc<Entry>],
         unsealed: u64,
-    ) -> Result<Overlay> {
+    ) -> Result<(Overlay, BTreeSet<u64>)> {
         let mut overlay = empty(self.job())?;
-        let Some((folder, _)) = &self.inbox else { return Ok(overlay) };
+        let Some((folder, _)) = &self.inbox else { return Ok((overlay, BTreeSet::new())) };
         let due = replay::due(self.job(), opened, folder)?;
         let mut all: Vec<Arc<Entry>> = Vec::new();
         let known: BTreeSet<u64> = entries.iter().map(|entry| entry.file).collect();
@@ -495,7 +575,7 @@ impl Online {
         all.extend(entries.iter().filter(stays).cloned());
         all.sort_by_key(|entry| entry.key());
         all.into_iter().try_for_each(|entry| replay::put(&opened.index, &mut overlay, entry))?;
-        Ok(overlay)
+        Ok((overlay, due.into_keys().collect()))
     }
 
     fn replayed(&self, file: u64, path: &Path) -> Result<Vec<Arc<Entry>>> {

@@ -1,6 +1,6 @@
 //! One input file: its path, its size and times, and the digest of its bytes.
 
-pub use crate::plan::listing::{Listing, find, list, none_found, warnings};
+pub use crate::plan::listing::{Listing, absent, find, list, none_found};
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest;

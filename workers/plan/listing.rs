@@ -29,6 +29,9 @@ pub struct Listing {
     pub left_out: LeftOut,
     /// The patterns and folders that name no file.
     pub without_file: Vec<PathBuf>,
+    /// The links that patterns match and that cannot be followed, such as to a disk that is not
+    /// mounted.
+    pub dangling: Vec<PathBuf>,
 }
 
 /// How many entries of folders were left out, by reason.
@@ -95,6 +98,8 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
     let files = &mut found.files;
     files.sort();
     files.dedup();
+    found.dangling.sort();
+    found.dangling.dedup();
     if files.len() > FILES_MAX {
         let why = "name fewer: files that epochs have read need not be there but for `rebuild`";
         let line = format!("[read] inputs: {} files, at most {FILES_MAX}; {why}", files.len());
@@ -120,16 +125,17 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
     list(patterns).map(|found| found.files)
 }
 
-/// The line that warns of each input of `job` that names no file, as a name with a mistake does. It
-/// is no error: a store has what it has read, and its files may be gone. A server will fill its
-/// inbox.
-pub fn warnings(job: &Job, listing: &Listing) -> Vec<String> {
+/// The line about each input of `job` that names no file, as a name with a mistake does, and about
+/// each link that cannot be followed. It is an error for a complete snapshot alone: another store
+/// has what it has read, and its files may be gone. A server will fill its inbox.
+pub fn absent(job: &Job, listing: &Listing) -> Vec<String> {
     let inbox = job.serve.inbox.as_deref();
     let is_inbox = |pattern: &Path| inbox.is_some_and(|inbox| pattern.starts_with(inbox));
     let named = listing.without_file.iter().filter(|pattern| !is_inbox(pattern));
     let line =
         |pattern: &PathBuf| format!("{}: no file matches, named in [read] inputs", shown(pattern));
-    named.map(line).collect()
+    let link = |path: &PathBuf| format!("{}: a link that leads to no file", path.display());
+    named.map(line).chain(listing.dangling.iter().map(link)).collect()
 }
 
 /// The error that `patterns` name no file.
@@ -185,6 +191,10 @@ fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Resu
         }
         if name.ends_with(OPEN) && !text.ends_with(OPEN) {
             found.left_out.open += 1;
+            continue;
+        }
+        if path.is_symlink() && !path.exists() {
+            found.dangling.push(path);
             continue;
         }
         expand(&path, rest, depth, found)?;
@@ -296,6 +306,21 @@ mod tests {
         assert_eq!(find(&[at("gone.warc")]).expect_err("missing").kind(), Kind::NoInput);
         assert!(found("*.gone").is_empty(), "a pattern may match nothing");
         assert_eq!(find(&[at("in/[")]).expect_err("no pattern").kind(), Kind::Config);
+    }
+
+    /// A link to a file or a folder of a disk that is not mounted was no match of its pattern, and
+    /// nothing told of it. A folder is never left by its links, so none of them counts there.
+    #[test]
+    fn links_that_lead_nowhere_are_told() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        std::fs::write(at("a.jsonl"), "").expect("written");
+        symlink(at("gone.jsonl"), at("b.jsonl")).expect("linked");
+        symlink(at("gone"), at("disk")).expect("linked");
+        let dangling = |pattern: &str| list(&[at(pattern)]).expect("found").dangling;
+        assert_eq!(dangling("*.jsonl"), [at("b.jsonl")]);
+        assert_eq!(dangling("d*/x.jsonl"), [at("disk")]);
+        assert!(dangling("").is_empty() && dangling("**").is_empty());
     }
 
     /// An archive that Heritrix still wrote was read, and its last record was a reject. A pattern

@@ -80,6 +80,9 @@ pub struct Plan {
     /// Files of folders that are no crawl. They are not part of the digest.
     #[serde(default)]
     pub passed: Vec<Passed>,
+    /// What is absent of a complete snapshot, a line each. They are not part of the digest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
     /// Its least epoch if all inputs turn out to be useless: the epoch then is none that read
@@ -287,6 +290,7 @@ struct Found {
     snapshot: String,
     digests: BTreeSet<String>,
     passed: Vec<Passed>,
+    absent: Vec<String>,
     kept: Digests,
 }
 
@@ -312,11 +316,13 @@ fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Re
     let inputs_max = inputs_max.min(INPUTS_MAX);
     let history = History::read(job, store, head)?;
     let mut examiner = Examiner::new(job, store, &history);
-    let paths = inputs::find(&job.read.inputs)?;
+    let listing = inputs::list(&job.read.inputs)?;
+    let paths = listing.files.iter();
     let all: Vec<Input> =
-        paths.iter().filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
+        paths.filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
     if job.read.complete {
-        return snapshot(job, head, examiner, all);
+        let absent = inputs::absent(job, &listing);
+        return Ok(Found { absent, ..snapshot(job, head, examiner, all)? });
     }
     let mut again: Vec<(u64, Input)> = Vec::new();
     for input in all.iter().filter(|input| history.is_as_it_was(input)) {
@@ -530,6 +536,7 @@ fn plan_of(
         renamed: found.renamed,
         again: found.again,
         passed: Vec::new(),
+        absent: Vec::new(),
         retention: Retention { time_min: 0, ..retention },
         epoch_min_useless,
         gone_min: 0,
@@ -541,6 +548,7 @@ fn plan_of(
     plan.digest = digest::of_bytes(&text)[..16].to_owned();
     Ok(Some(Plan {
         passed: found.passed,
+        absent: if complete { found.absent } else { Vec::new() },
         retention,
         gone_min: job.pages.gone_min(logical_time),
         logical_time,

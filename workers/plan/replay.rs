@@ -5,6 +5,7 @@
 //! what is to be replayed now.
 
 use crate::error::{Error, Kind, Result};
+use crate::figures::{counted, grouped};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
@@ -150,20 +151,12 @@ impl Replay {
     ///
     /// `NoInput` if an input is gone or has other bytes.
     pub fn again(&self, old: &Store, step: &Step) -> Result<Again> {
-        let lines = lines_of(old, step, &self.reading)?.into_iter().enumerate();
-        let read = step.read.unwrap_or(0) as usize;
-        // Nothing would be accepted again, unless the job reads otherwise; then it is due
-        // afterwards.
-        let is_read = |at: usize, line: &ConsumedInput| {
-            at < read || at < read + step.barren as usize && line.reading == self.reading
-        };
-        let (inputs, others): (Vec<_>, Vec<_>) = lines.partition(|(at, line)| is_read(*at, line));
+        let (inputs, others) = self.read_again(lines_of(old, step, &self.reading)?, step);
         let inputs: Vec<Input> =
-            inputs.iter().map(|(_, line)| self.found(step, &line.input)).collect::<Result<_>>()?;
+            inputs.iter().map(|line| self.found(step, &line.input)).collect::<Result<_>>()?;
         let digests: BTreeSet<&str> = inputs.iter().map(|input| input.digest.as_str()).collect();
-        let others = others.into_iter().map(|(_, line)| line);
         let (same_bytes, renamed): (Vec<_>, Vec<_>) =
-            others.partition(|line| digests.contains(line.input.digest.as_str()));
+            others.into_iter().partition(|line| digests.contains(line.input.digest.as_str()));
         // What was renamed was read by an earlier step, with the options of today.
         let as_read = |line: ConsumedInput| match line.taken.is_barren() {
             true => line,
@@ -182,11 +175,50 @@ impl Replay {
     }
 
     /// Checks that all inputs are there that are to be read again.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if some are not, with their number.
     pub fn check_inputs(&self, old: &Store) -> Result<()> {
-        self.steps
-            .iter()
-            .filter(|step| !step.undone)
-            .try_for_each(|step| self.again(old, step).map(drop))
+        let (mut read, mut missing, mut first) = (0u64, 0u64, None);
+        for step in self.steps.iter().filter(|step| !step.undone) {
+            for line in self.read_again(lines_of(old, step, &self.reading)?, step).0 {
+                read += 1;
+                if let Err(error) = self.found(step, &line.input) {
+                    missing += 1;
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        let Some(first) = first else { return Ok(()) };
+        let kind = first.kind();
+        let line = format!(
+            "{} of {} that a rebuild reads again cannot be read as they were; put them back, or move the store away: \
+             the next run makes a new one of the inputs that are there, and what only the others had is forgotten. \
+             The first",
+            grouped(missing),
+            counted(read, "input")
+        );
+        Err(Error::new(kind, line).caused_by(first))
+    }
+
+    /// The lines of a step that are read again, and the others.
+    fn read_again(
+        &self,
+        lines: Vec<ConsumedInput>,
+        step: &Step,
+    ) -> (Vec<ConsumedInput>, Vec<ConsumedInput>) {
+        let read = step.read.unwrap_or(0) as usize;
+        // Nothing would be accepted again, unless the job reads otherwise; then it is due
+        // afterwards.
+        let is_read = |at: usize, line: &ConsumedInput| {
+            at < read || at < read + step.barren as usize && line.reading == self.reading
+        };
+        let lines = lines.into_iter().enumerate();
+        let (read, others): (Vec<_>, Vec<_>) = lines.partition(|(at, line)| is_read(*at, line));
+        let unnumbered =
+            |lines: Vec<(usize, ConsumedInput)>| lines.into_iter().map(|(_, line)| line);
+        (unnumbered(read).collect(), unnumbered(others).collect())
     }
 
     /// The file with the bytes of `input`, under its path or under one that it has got since.
@@ -202,7 +234,7 @@ impl Replay {
                 return Ok(found);
             }
         }
-        let line = format!("epoch {} read an input that a rebuild needs; put it back", step.epoch);
+        let line = format!("epoch {} read an input that a rebuild needs", step.epoch);
         Err(Error::new(Kind::NoInput, line).caused_by(first))
     }
 }

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 pub struct Difference {
     then: String,
     now: String,
+    /// Whether it is the version of a rule, which a build has and no job says.
+    is_rule: bool,
 }
 
 /// Keys whose values are in 1/10,000; a job file has them as fractions.
@@ -38,9 +40,28 @@ pub fn differences(then: &Value, now: &Value) -> Vec<Difference> {
 pub fn all_of(differences: &[Difference]) -> String {
     let each: Vec<String> = differences
         .iter()
-        .map(|Difference { then, now }| format!("{then}, the job says {now}"))
+        .map(|Difference { then, now, is_rule }| match is_rule {
+            true => format!("{then}, this build has {now}"),
+            false => format!("{then}, the job says {now}"),
+        })
         .collect();
     each.join("; ")
+}
+
+/// Why a store cannot be used, which was built with other keys or by a build with other rules, and
+/// what helps.
+pub fn refusal(differences: &[Difference]) -> String {
+    let rules = differences.iter().filter(|difference| difference.is_rule).count();
+    let back = match (rules > 0, rules == differences.len()) {
+        (false, _) => "put that back, or `pagefold rebuild JOB` obeys the job",
+        (true, true) => {
+            "`pagefold rebuild JOB` makes it again by the rules of this build, or use the build that made it"
+        }
+        (true, false) => {
+            "`pagefold rebuild JOB` makes it again with these; or put the keys back, and use the build that made it"
+        }
+    };
+    format!("the store was built with {}; {back}", all_of(differences))
 }
 
 fn walk(path: &mut Vec<String>, then: &Value, now: &Value, found: &mut Vec<Difference>) {
@@ -53,7 +74,7 @@ fn walk(path: &mut Vec<String>, then: &Value, now: &Value, found: &mut Vec<Diffe
         let leave_out = if is_default { format!("{name} = false") } else { format!("no {name}") };
         let with = format!("the signature {name}");
         let (then, now) = if then.is_null() { (leave_out, with) } else { (with, leave_out) };
-        found.push(Difference { then, now });
+        found.push(Difference { then, now, is_rule: false });
         return;
     }
     let is_table = |value: &Value| value.is_object() || value.is_null();
@@ -87,7 +108,8 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
         let version = if then.is_null() { "0".to_owned() } else { then.to_string() };
         return Difference {
             then: format!("version {version} of the rule `{rule}`"),
-            now: format!("{now}, as this build has it"),
+            now: format!("version {now}"),
+            is_rule: true,
         };
     }
     let name = match tables {
@@ -108,7 +130,7 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
         (Value::Null, None) => "its default".to_owned(),
         _ => shown(last, value),
     };
-    Difference { then: format!("{name} = {}", shown(then)), now: shown(now) }
+    Difference { then: format!("{name} = {}", shown(then)), now: shown(now), is_rule: false }
 }
 
 fn shown(key: &str, value: &Value) -> String {
@@ -129,7 +151,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// All keys are named at once, as the job file has them, with both values.
+    /// All keys are named at once, as the job file has them, with both values. A job was told to put
+    /// back the version of a rule, which it does not say.
     #[test]
     fn in_the_job_files_words() {
         let then = json!({
@@ -149,9 +172,15 @@ mod tests {
         });
         assert_eq!(
             all_of(&differences(&then, &now)),
-            "version 1 of the rule `numerals`, the job says 2, as this build has it; contents.text = \"all\", the job says \"none\"; \
+            "version 1 of the rule `numerals`, this build has version 2; contents.text = \"all\", the job says \"none\"; \
              features.idf = no file, the job says a file of digest abababab...; no i_match, the job says the signature i_match; \
              [[signatures]] minhash bins = 24, the job says 16; simhash.bands = its default, the job says 9; simhash.k = 3, the job says 2"
+        );
+        let rules = |version: u64| json!({ "extract": { "version": version } });
+        assert_eq!(
+            refusal(&differences(&rules(3), &rules(4))),
+            "the store was built with version 3 of the rule `extract`, this build has version 4; `pagefold rebuild JOB` \
+             makes it again by the rules of this build, or use the build that made it"
         );
         let signatures = |list: Value| json!({ "signatures": list });
         let left = differences(

@@ -35,7 +35,7 @@ pub fn check(path: &Path, digest: &str) -> Result<()> {
         return Ok(());
     }
     let line = format!(
-        "{}: damaged, its bytes are not those of its name; run `pagefold verify --full`",
+        "{}: damaged, its bytes are not those of its name; `pagefold verify JOB --full` says what helps",
         path.display()
     );
     Err(Error::new(Kind::Io, line))

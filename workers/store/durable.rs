@@ -91,6 +91,22 @@ pub fn create_aside(stem: &Path) -> Result<(File, PathBuf)> {
     Err(Error::internal("two random names are the same"))
 }
 
+/// Whether `path` is named as [`create_aside`] names a file of [`tag`]. Other files that end so are
+/// not ours.
+pub fn is_aside(path: &Path) -> bool {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .and_then(|name| name.strip_suffix(".writing"));
+    let tag = name.and_then(|name| name.rsplit_once('.')).map_or("", |(_, tag)| tag);
+    let mut parts = tag.split('-');
+    let is_process =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let is_random =
+        |part: &str| part.len() == 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    parts.next().is_some_and(is_process) && parts.all(is_random)
+}
+
 static TAG: OnceLock<String> = OnceLock::new();
 
 /// Distinguishes the temporary files of this process from those of others: the process id, or what

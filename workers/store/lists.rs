@@ -106,7 +106,7 @@ impl<'a> Lists<'a> {
         let path = path(self.root, self.kind, file);
         let damaged = || {
             let line = format!(
-                "{}: damaged, its bytes are not those of its name; run `pagefold verify --full`",
+                "{}: damaged, its bytes are not those of its name; `pagefold verify JOB --full` says what helps",
                 path.display()
             );
             Error::new(Kind::Io, line)

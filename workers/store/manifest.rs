@@ -227,7 +227,7 @@ pub fn check_format(path: &Path, format: u32) -> Result<()> {
     let remedy = match format.cmp(&FORMAT) {
         std::cmp::Ordering::Equal => return Ok(()),
         std::cmp::Ordering::Less => {
-            "`pagefold rebuild` makes a new store of the inputs that it consumed"
+            "`pagefold rebuild JOB` makes a new store of the inputs that it consumed"
         }
         std::cmp::Ordering::Greater => "a newer pagefold wrote it; use that one",
     };
@@ -261,15 +261,30 @@ pub fn head(root: &Path) -> Result<Option<Head>> {
     versions(root)?.last().map(|&version| read(root, version)).transpose()
 }
 
+/// What mends the store where the manifest of `version` is damaged.
+pub(in crate::store) fn remedy(root: &Path, version: u64) -> &'static str {
+    match versions(root).unwrap_or_default()[..] {
+        [.., _, last] if last == version => {
+            "put the file back from a copy, or move it away: the store then stands where it stood before, and the \
+             next run reads again what came since"
+        }
+        [only] if only == version => {
+            "put the file back from a copy, or move the store away: the next run then makes a new one of the inputs \
+             that are there"
+        }
+        _ => {
+            "put the file back from a copy; `rollback` and the history of pages need it, and runs do not"
+        }
+    }
+}
+
 /// Reads the manifest of `version` and checks its digest.
 pub fn read(root: &Path, version: u64) -> Result<Head> {
     let path = path(root, version);
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
     let damaged = |why: String| {
-        Error::new(
-            Kind::Io,
-            format!("{}: damaged manifest ({why}); run `pagefold verify`", path.display()),
-        )
+        let remedy = remedy(root, version);
+        Error::new(Kind::Io, format!("{}: damaged manifest ({why}); {remedy}", path.display()))
     };
     let (digest, body) = envelope(&text).map_err(damaged)?;
     let AnyFormat { format, .. } =

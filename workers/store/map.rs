@@ -1,9 +1,10 @@
 //! Maps immutable files into memory. No other place does.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use bytes::Bytes;
 use memmap2::{Advice, Mmap};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,8 +28,15 @@ impl Map {
     /// their name.
     #[allow(unsafe_code)]
     pub fn open(path: &Path, access: Access) -> Result<Map> {
-        let file = File::open(path)
-            .map_err(|e| Error::io("open", path, e).with_kind(crate::error::Kind::Io))?;
+        let file = File::open(path).map_err(|e| {
+            let advice = match e.kind() {
+                ErrorKind::NotFound => {
+                    ", which the store needs (`pagefold verify JOB` says what helps)"
+                }
+                _ => "",
+            };
+            Error::io("open", path, e).with_kind(Kind::Io).and(advice)
+        })?;
         let size = file.metadata().map_err(|e| Error::io("read", path, e))?.len();
         if size == 0 {
             return Ok(Map(None));

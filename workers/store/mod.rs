@@ -33,7 +33,7 @@ pub mod segment;
 pub mod table;
 
 use crate::error::{Error, Kind, Result};
-use crate::store::configuration::{all_of, differences, settled};
+use crate::store::configuration::{differences, refusal, settled};
 use lists::{ListWriter, Lists};
 pub use lock::Lock;
 use manifest::{AnyFormat, FileRef, Head};
@@ -91,6 +91,7 @@ impl Store {
     /// Creates the store at `root` if none is there. It never replaces one, so it needs no lock.
     pub fn create_if_missing(root: &Path, identity: &serde_json::Value) -> Result<()> {
         let path = root.join("FORMAT");
+        check_manifests(root)?;
         if path.exists() {
             return Ok(());
         }
@@ -119,21 +120,19 @@ impl Store {
     pub fn open(root: &Path, identity: Option<&serde_json::Value>) -> Result<Store> {
         let path = root.join("FORMAT");
         let text = format_text(root)?;
-        let damaged = |e| Error::config(&path, "damaged").caused_by(e);
+        let damaged = |e| damaged_format(&path).caused_by(e);
         let AnyFormat { format, .. } = serde_json::from_slice(&text).map_err(damaged)?;
         manifest::check_format(&path, format)?;
         let format: Format = serde_json::from_slice(&text).map_err(damaged)?;
         if format.identity_digest != digest_of(&format.identity) {
-            return Err(Error::config(&path, "damaged: its identity is not that of its digest"));
+            let why = "damaged: its identity is not that of its digest; put it back from a copy, or \
+                       `pagefold rebuild JOB` makes the store again from its inputs";
+            return Err(Error::config(&path, why));
         }
         if let Some(identity) = identity {
             let differing = differences(&settled(&format.identity), &settled(identity));
             if !differing.is_empty() {
-                let why = format!(
-                    "the store was built with {}; put that back, or `pagefold rebuild` obeys the job",
-                    all_of(&differing)
-                );
-                return Err(Error::config(&path, why));
+                return Err(Error::config(&path, refusal(&differing)));
             }
         }
         Ok(Store { root: root.to_owned(), uuid: format.store })
@@ -150,7 +149,7 @@ impl Store {
     pub fn open_any(root: &Path) -> Result<Store> {
         let path = root.join("FORMAT");
         let AnyFormat { format, store } = serde_json::from_slice(&format_text(root)?)
-            .map_err(|e| Error::config(&path, "damaged").caused_by(e))?;
+            .map_err(|e| damaged_format(&path).caused_by(e))?;
         if format > manifest::FORMAT {
             manifest::check_format(&path, format)?;
         }
@@ -175,6 +174,9 @@ impl Store {
     /// The latest manifest, or none before the first commit.
     pub fn head(&self) -> Result<Option<Head>> {
         let head = manifest::head(&self.root)?;
+        if head.is_none() {
+            check_manifests(&self.root)?;
+        }
         if let Some(head) = &head
             && head.manifest.store != self.uuid
         {
@@ -215,7 +217,7 @@ impl Store {
         let own = ["", "manifest", "exported"].map(|name| self.root.join(name));
         let folders = entries(&self.data()).chain(own);
         for path in folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>()) {
-            if path.extension().is_some_and(|extension| extension == "writing")
+            if durable::is_aside(&path)
                 && let Err(error) = std::fs::remove_file(&path)
             {
                 tracing::warn!(%error, path = %path.display(), "cannot clear away what a killed run left");
@@ -267,10 +269,30 @@ fn format_text(root: &Path) -> Result<Vec<u8>> {
     })
 }
 
+fn damaged_format(path: &Path) -> Error {
+    let remedy = "put it back from a copy, or move the store away: the next run then makes a new one of the inputs \
+                  that are there";
+    Error::config(path, format!("damaged; {remedy}"))
+}
+
 fn lost_format(root: &Path) -> Error {
-    let what = "its file FORMAT is lost, though it has manifests; put the file back from a copy, or move the store \
-                away: the next run then makes a new one";
-    Error::new(Kind::Io, format!("{}: {what}", root.display()))
+    lost(root, "its file FORMAT is lost, though it has manifests; put the file back from a copy")
+}
+
+/// Fails if the store at `root` has no manifest, though something of it was exported, which is done
+/// after a commit alone. It is no new store: a run would forget all that only this one knows.
+pub(in crate::store) fn check_manifests(root: &Path) -> Result<()> {
+    if !manifest::versions(root)?.is_empty() || entries(&root.join("exported"))?.is_empty() {
+        return Ok(());
+    }
+    let what = "its manifests are lost, though results of it were exported; put the folder manifest back from a copy";
+    Err(lost(root, what))
+}
+
+fn lost(root: &Path, what: &str) -> Error {
+    let remedy =
+        "or move the store away: the next run then makes a new one of the inputs that are there";
+    Error::new(Kind::Io, format!("{}: {what}, {remedy}", root.display()))
 }
 
 /// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.

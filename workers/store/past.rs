@@ -95,7 +95,9 @@ struct AnyEpoch {
 /// The past of the store at `root`; none before its first commit.
 pub fn read(root: &Path) -> Result<Option<Past>> {
     let versions = manifest::versions(root)?;
-    let Some(&last) = versions.last() else { return Ok(None) };
+    let Some(&last) = versions.last() else {
+        return crate::store::check_manifests(root).map(|()| None);
+    };
     let text = text(root, last)?;
     let head = parsed(root, last, &text)?;
     if head.format == manifest::FORMAT {
@@ -207,7 +209,8 @@ fn text(root: &Path, version: u64) -> Result<Vec<u8>> {
 fn parsed<'a>(root: &Path, version: u64, text: &'a [u8]) -> Result<AnyManifest<'a>> {
     let damaged = |why: String| {
         let path = manifest::path(root, version);
-        Error::new(Kind::Io, format!("{}: damaged manifest ({why})", path.display()))
+        let remedy = manifest::remedy(root, version);
+        Error::new(Kind::Io, format!("{}: damaged manifest ({why}); {remedy}", path.display()))
     };
     let (_, body) = manifest::envelope(text).map_err(damaged)?;
     serde_json::from_str(body).map_err(|e| damaged(e.to_string()))

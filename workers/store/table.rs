@@ -249,7 +249,7 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
             _ => end_reading(Error::new(
                 Kind::Io,
                 format!(
-                    "table {}: a row is there {sum} times; run `pagefold verify --deep`: {row:?}",
+                    "table {}: a row is there {sum} times; `pagefold verify JOB --deep` says what helps: {row:?}",
                     R::NAME
                 ),
             )),

@@ -300,7 +300,7 @@ pub fn damaged(content: Id, what: &str) -> Error {
     Error::new(
         Kind::Io,
         format!(
-            "table evidence: what is known of content {content} {what}; run `pagefold verify --full`"
+            "table evidence: what is known of content {content} {what}; `pagefold verify JOB --full` says what helps"
         ),
     )
 }

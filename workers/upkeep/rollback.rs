@@ -50,6 +50,19 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
     manifest::commit(store.root(), &manifest)
 }
 
+/// The newest epoch before the head that [`rollback`] can restore.
+pub fn newest_whole(store: &Store, head: &Head) -> Result<Option<u64>> {
+    let versions = manifest::versions(store.root())?.into_iter().rev();
+    let mut looked_at = BTreeSet::from([head.manifest.epoch]);
+    for manifest in versions.filter_map(|version| manifest::read(store.root(), version).ok()) {
+        let Manifest { epoch, .. } = manifest.manifest;
+        if looked_at.insert(epoch) && check(store, &manifest.manifest).is_ok() {
+            return Ok(Some(epoch));
+        }
+    }
+    Ok(None)
+}
+
 /// The last manifest of `epoch`: in it runs are merged. Damaged manifests of other epochs do not
 /// matter.
 fn target(store: &Store, epoch: u64) -> Result<Manifest> {

@@ -122,7 +122,10 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
         Ok(None) => return Ok(None),
         Ok(Some(head)) => head,
         Err(error) => {
-            report.find(&store.root().join("manifest"), error.to_string());
+            report.files += 1;
+            let version = manifest::versions(store.root())?.last().copied();
+            let path = version.map(|version| manifest::path(store.root(), version));
+            report.find(&path.unwrap_or_else(|| store.root().join("manifest")), error.to_string());
             return Ok(None);
         }
     };

@@ -23,7 +23,10 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(in crate::store) fn damaged(path: &Path, why: &str) -> Error {
     Error::new(
         Kind::Io,
-        format!("{}: damaged segment ({why}); run `pagefold verify --full`", path.display()),
+        format!(
+            "{}: damaged segment ({why}); `pagefold verify JOB --full` says what helps",
+            path.display()
+        ),
     )
 }
 

@@ -488,7 +488,9 @@ mod tests {
                     });
                     if let Err(error) = read {
                         assert!(
-                            error.to_string().contains("run `pagefold verify --full`"),
+                            error
+                                .to_string()
+                                .contains("`pagefold verify JOB --full` says what helps"),
                             "{error}"
                         );
                         ended += 1;
