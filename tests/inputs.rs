@@ -1,7 +1,7 @@
 //! Inputs as they are in the folders of a crawler that is at work: they change, vanish, are
 //! touched, small and many, or large and few.
 
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -100,6 +100,39 @@ fn patterns_without_a_file() {
         }
         let (_, err) = warned(command, "\"in\"");
         assert!(!err.contains("no file matches"), "{err}");
+    }
+}
+
+/// A complete snapshot of which one folder was not mounted, or a link led to a disk that was not,
+/// took the pages of that folder away without a word. It stops the epoch, unless that is allowed.
+#[test]
+fn a_snapshot_with_an_absent_input() {
+    let bench = bench(&[("a.jsonl", &pages("a", 30))]);
+    std::fs::create_dir(bench.at("disk")).expect("made");
+    std::fs::write(bench.at("disk/b.jsonl"), pages("b", 3)).expect("written");
+    std::os::unix::fs::symlink(bench.at("disk/b.jsonl"), bench.at("in/b.jsonl")).expect("linked");
+    for (inputs, said) in
+        [("\"in/a.jsonl\", \"disk/\"", "disk: no file"), ("\"in/*.jsonl\"", "in/b.jsonl: a link")]
+    {
+        let inputs = format!("read.inputs=[{inputs}]");
+        let with = ["--quiet", "--set", "read.complete=true", "--set", &inputs];
+        bench.run_well(&with);
+        assert_eq!(urls(&bench).len(), 33);
+        std::fs::rename(bench.at("disk/b.jsonl"), bench.at("b.jsonl")).expect("moved");
+        let output = bench.run(&with);
+        let err = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(66), "{err}");
+        let line = failure(&err);
+        assert!(line.contains(said) && line.contains("--allow missing"), "{line}");
+        assert!(err.contains("\"WARN\""), "quiet runs warn: {err}");
+        let dry = bench.run(&[&with[..], &["--dry-run"]].concat());
+        let dry = String::from_utf8(dry.stdout).expect("UTF-8");
+        assert!(dry.contains("the run would stop") && dry.contains(said), "{dry}");
+        bench.run_well(&[&with[..], &["--allow", "missing"]].concat());
+        assert_eq!(urls(&bench).len(), 30);
+        // It is the last snapshot now, so nothing is due.
+        bench.run_well(&with);
+        std::fs::rename(bench.at("b.jsonl"), bench.at("disk/b.jsonl")).expect("moved back");
     }
 }
 

@@ -64,6 +64,100 @@ fn a_lost_format_is_named() {
     assert_eq!(told(&bench, "verify", &[]).0, Some(0));
 }
 
+/// A store whose manifests were lost was taken for a new one: a run forgot all pages whose inputs
+/// were gone, and wrote that over the results.
+#[test]
+fn lost_manifests_are_no_new_store() {
+    let bench = bench();
+    std::fs::rename(bench.at("store/manifest"), bench.at("manifest")).expect("moved");
+    std::fs::create_dir(bench.at("store/manifest")).expect("made");
+    for name in ["run", "export", "verify", "status", "rebuild"] {
+        let (code, out, err) = told(&bench, name, &[]);
+        let said = out + &err;
+        let says = said.contains("its manifests are lost") && said.contains("back from a copy");
+        assert!(code == Some(74) && says, "{name}: {code:?} {said}");
+    }
+    std::fs::remove_dir(bench.at("store/manifest")).expect("empty");
+    std::fs::rename(bench.at("manifest"), bench.at("store/manifest")).expect("moved back");
+    assert_eq!(told(&bench, "verify", &[]).0, Some(0));
+}
+
+/// A newest manifest that was cut short had no remedy but `verify`, which named itself. To move it
+/// away mends the store: the next run reads again what came since.
+#[test]
+fn a_damaged_head_is_moved_away() {
+    let bench = bench();
+    deliver(&bench, 1, "");
+    bench.run_well(&[]);
+    let of_head = manifest::path(&bench.at("store"), bench.head().manifest.version);
+    std::fs::write(&of_head, "").expect("cut");
+    for name in ["run", "verify", "rebuild", "status"] {
+        let (code, out, err) = told(&bench, name, &[]);
+        let said = out + &err;
+        assert!(code == Some(74) && said.contains("or move it away"), "{name}: {said}");
+    }
+    std::fs::rename(&of_head, bench.at("damaged.json")).expect("moved");
+    bench.run_well(&[]);
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 2));
+    assert_eq!(told(&bench, "verify", &["--deep"]).0, Some(0));
+}
+
+/// `verify` named what was damaged and nothing that helps. The commands that it closes with mend
+/// the store.
+#[test]
+fn verify_says_what_helps() {
+    let bench = bench();
+    deliver(&bench, 1, "");
+    bench.run_well(&[]);
+    let newest = |name: &str| {
+        let head = bench.head();
+        let run = head.manifest.tables[name].runs.last().expect("a run").clone();
+        run.segments[0].path(&bench.at("store/data").join(name))
+    };
+    for helps in ["rollback", "rebuild"] {
+        std::fs::remove_file(newest("pages")).expect("removed");
+        let (code, out, _) = told(&bench, "verify", &[]);
+        assert!(code == Some(74) && out.contains("`pagefold rebuild job.toml`"), "{out}");
+        let line = out.lines().find(|line| line.contains("`pagefold rollback job.toml "));
+        let epoch = line.and_then(|line| line.split("job.toml ").last()?.split('`').next());
+        let arguments: &[&str] = match helps {
+            "rollback" => &[epoch.unwrap_or_else(|| panic!("{out}"))],
+            _ => &[],
+        };
+        let (code, _, err) = told(&bench, helps, arguments);
+        assert_eq!(code, Some(0), "{helps}: {err}");
+        assert_eq!(told(&bench, "verify", &[]).0, Some(0), "{helps}");
+        deliver(&bench, 2, "");
+        bench.run_well(&[]);
+    }
+}
+
+/// A rebuild named one input that was gone, then the next one, and no way on.
+#[test]
+fn a_rebuild_counts_what_it_lacks() {
+    let bench = bench();
+    (1..=2).for_each(|night| deliver(&bench, night, ""));
+    bench.run_well(&[]);
+    (1..=2).for_each(|night| {
+        std::fs::remove_file(bench.at(&format!("in/{night}.jsonl"))).expect("removed");
+    });
+    let (code, _, err) = told(&bench, "rebuild", &[]);
+    let says = err.contains("2 of 3 inputs") && err.contains("move the store away");
+    assert!(code == Some(66) && says, "{code:?} {err}");
+}
+
+/// A run whose store was a folder with other things deleted a file there that ended as its own do.
+#[test]
+fn only_own_temporary_files_are_cleared_away() {
+    let bench = bench();
+    let is_there = |name: &str| bench.at(&format!("store/{name}")).exists();
+    for name in ["notes.writing", "FORMAT.77.writing"] {
+        std::fs::write(bench.at(&format!("store/{name}")), "").expect("written");
+    }
+    bench.run_well(&[]);
+    assert!(is_there("notes.writing") && !is_there("FORMAT.77.writing"));
+}
+
 /// A file that is not ours in the folder of attempts made every run fail.
 #[test]
 fn a_stray_file_among_attempts_is_passed_by() {

@@ -161,6 +161,29 @@ fn metrics_of_a_stopped_run() {
     }
 }
 
+/// `timeout` sends a signal to a run and to its group, and the second one ended it before its line
+/// and its metrics were written.
+#[test]
+fn a_signal_that_comes_twice() {
+    let inputs = crawl(FILES, PAGES, 120);
+    for _ in 0..8 {
+        let bench = Bench::in_memory(inputs.path(), JOB);
+        let mut command = bench.command(&["--threads", "1", "--quiet", "--metrics", "m.prom"]);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("started");
+        while splits(&bench) == 0 && child.try_wait().expect("asked").is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let id = child.id().to_string();
+        let _ = Command::new("kill").args(["-s", "TERM", "--", &id, &id]).status();
+        let output = child.wait_with_output().expect("ended");
+        if output.status.code() != Some(0) {
+            assert_eq!(output.status.code(), Some(75));
+            assert_eq!(failure(&output.stderr), LINE);
+        }
+        assert!(bench.at("m.prom").exists());
+    }
+}
+
 /// A second signal ends the process at once when the first one cannot finish, here because its
 /// output is not read.
 #[test]

@@ -118,10 +118,11 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     loop {
         match plan::plan_at_most(&job, &store, head.as_ref(), clock(arguments)?, inputs_max)? {
             Some(plan) => {
-                let input_bytes = plan.inputs.iter().map(|input| input.bytes).sum();
                 check_absent(&plan, &arguments.allow)?;
-                guards::check_space(&job.store, input_bytes, &arguments.allow)?;
-                let plan = plan.freeze(&job.store, topology(arguments, ranks)?.peers())?;
+                let topology = topology(arguments, ranks)?;
+                let needed = forecast::disk_bytes(&job, &plan.inputs, &topology);
+                guards::check_space(&job.store, needed, &arguments.allow)?;
+                let plan = plan.freeze(&job.store, topology.peers())?;
                 head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.

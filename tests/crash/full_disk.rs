@@ -1,5 +1,6 @@
 use crate::crash::scene::{Mount, Scene, told};
-use crate::workbench::{failure, skip};
+use crate::texts::crawl;
+use crate::workbench::{Bench, failure, skip};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -110,4 +111,30 @@ fn full_log() {
     scene.check_done(&bench, "with a full log");
     assert_eq!(status(&["--set", "read.inputs=[\"gone.warc\"]"]).code(), Some(66));
     assert_eq!(status(&["--cluster", "gone.toml"]).code(), Some(78));
+}
+
+/// The guard `space` held half a byte of disk for each byte of input to be enough, so runs began that
+/// could only fail in the middle. A run that it lets begin has room to its end.
+#[test]
+fn a_disk_that_is_too_full_stops_a_run_before_it_begins() {
+    let inputs = crawl(4, 200, 120);
+    let mut stopped = 0;
+    for room in (1..).map(|step| step * 256) {
+        let bench = Bench::in_memory(inputs.path(), "");
+        let Some(_mount) = Mount::new(
+            bench.at("store"),
+            &["-t", "tmpfs", "-o", &format!("size={room}k"), "pagefold-test"],
+        ) else {
+            return;
+        };
+        let output = bench.run(&[]);
+        if output.status.success() {
+            break;
+        }
+        let line = failure(told(&output));
+        assert!(line.contains("make room there") && line.contains("--allow space"), "{line}");
+        assert!(!bench.at("store/attempt").exists(), "{room} KiB: it had begun");
+        stopped += 1;
+    }
+    assert!(stopped > 0, "no disk was too full");
 }

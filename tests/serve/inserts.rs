@@ -2,6 +2,7 @@
 
 use super::client::{Server, send};
 use super::{asked, bench, problem, row};
+use crate::crash::scene::Mount;
 use crate::random::Random;
 use crate::texts::text;
 use crate::workbench::{Bench, failure, number};
@@ -136,6 +137,72 @@ fn answers_are_those_of_the_next_epoch() {
                 .all(|of| verdicts.keys().any(|key| key.starts_with(of)))
         );
     }
+}
+
+/// A sealed file of the inbox that was deleted before a run took it was never missed: its texts were
+/// answered as known, and were nowhere. They are new again, and those of other files are not.
+#[test]
+fn files_that_vanish_are_missed() {
+    let bench = bench(4, INBOX);
+    let server = Server::start(&bench, &["--seal-seconds", "1"]);
+    let rows = [0, 1].map(|n| row(&format!("http://fresh.example/{n}"), &unlike(n)));
+    let sealed = || {
+        let names = std::fs::read_dir(bench.at("inbox")).expect("there").flatten();
+        let paths = names.map(|entry| entry.path());
+        let is_sealed = |path: &std::path::PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('0'))
+        };
+        paths.filter(is_sealed).collect::<Vec<_>>()
+    };
+    server.post("/insert", &rows[0]);
+    server.wait("a sealed file", || sealed().len() == 1);
+    let first = sealed().remove(0);
+    server.post("/insert", &rows[1]);
+    server.wait("another sealed file", || sealed().len() == 2);
+    std::fs::remove_file(first).expect("removed");
+    let verdict = |row| told(&server.post("/check", row).json(), "verdict");
+    server.wait("that it is missed", || verdict(&rows[0]) == "new");
+    assert_eq!(verdict(&rows[1]), "identical");
+    assert_eq!(server.post("/insert", &rows[0]).json()["inserted"], json!(true));
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert_eq!(members(&bench).len(), 4 + 2);
+}
+
+/// A disk of the inbox that was full ended the server, which then ended at the next insert after
+/// each start. It answers that the record is to be sent again, and all else as before.
+#[test]
+fn a_full_disk_is_waited_for() {
+    let bench = bench(4, INBOX);
+    let Some(mount) =
+        Mount::new(bench.at("inbox"), &["-t", "tmpfs", "-o", "size=64k", "pagefold-test"])
+    else {
+        return;
+    };
+    let server = Server::start(&bench, &["--seal-seconds", "3600"]);
+    let (known, fresh) = (asked(1).remove(0), row("http://fresh.example/", &unlike(7)));
+    server.post("/insert", &row("http://fresh.example/first", &unlike(8)));
+    let filler = std::fs::File::create(bench.at("inbox/.fill")).expect("made");
+    let mut full = &filler;
+    while std::io::Write::write(&mut full, &[0; 512]).is_ok_and(|written| written > 0) {}
+    let mut sent = 0;
+    let refused = loop {
+        let reply = server
+            .post("/insert", &row(&format!("http://more.example/{sent}"), &unlike(100 + sent)));
+        sent += 1;
+        if reply.status != 200 {
+            break reply;
+        }
+    };
+    assert!(problem(&refused, 503)["detail"].to_string().contains("disk"), "{refused:?}");
+    assert_eq!(server.post("/insert", &fresh).status, 503);
+    assert_eq!(server.post("/check", &known).status, 200);
+    filler.set_len(0).expect("emptied");
+    server.wait("room", || server.post("/insert", &fresh).status == 200);
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    assert_eq!(members(&bench).len() as u64, 4 + 2 + sent);
+    drop(mount);
 }
 
 /// Only what is new is inserted, the others are found in the store, and the overlay is left when an

@@ -272,13 +272,9 @@ fn gathered(folds: &Folds) -> String {
     )
 }
 
-/// The most bytes of store for each byte of input, by experience.
-const STORE_PER_INPUT: f64 = 0.5;
-
-/// Refuses to begin an epoch that reads `input_bytes` if the disk of the store at `root` has too
-/// little free space for it.
-pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<()> {
-    let needed = (input_bytes as f64 * STORE_PER_INPUT) as u64;
+/// Refuses to begin an epoch that may need so many bytes of the disk of the store at `root`, if it
+/// has fewer.
+pub fn check_space(root: &Path, needed: u64, allowed: &[Guard]) -> Result<()> {
     let disk = rustix::fs::statvfs(root)
         .map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -286,7 +282,7 @@ pub fn check_space(root: &Path, input_bytes: u64, allowed: &[Guard]) -> Result<(
         return Ok(());
     }
     let what = format!(
-        "{}: {} are free, this epoch may need {}",
+        "{}: {} are free, this epoch may need {}: make room there",
         root.display(),
         megabytes(free),
         megabytes(needed)

@@ -288,19 +288,21 @@ fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 }
 
 /// What the words of a span are, if no number of it is replaced; `words` says whether content words
-/// count. Symmetric.
+/// count, and `alone` whether no other edit is near: beside one, a negation in place of other words
+/// is a part of a clause that was rewritten. Symmetric.
 pub fn of_words(
     a: &Tokens<'_>,
     b: &Tokens<'_>,
     span: &Span,
-    words: bool,
+    (words, alone): (bool, bool),
     dictionary: Option<&UserDictionary>,
 ) -> Difference {
     let (x, y) = (&span.a, &span.b);
-    if words && deny((a, x), (b, y)) {
+    let is_bare = x.is_empty() || y.is_empty();
+    if words && (alone || is_bare) && deny((a, x), (b, y)) {
         return Difference::Word;
     }
-    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > FACT_TOKENS_MAX {
+    if is_bare || x.len().max(y.len()) > FACT_TOKENS_MAX {
         return Difference::Edit;
     }
     let one = x.len() == 1 && y.len() == 1;
@@ -375,7 +377,7 @@ mod tests {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
         let found = settle(&x, &y, &spans(&x, &y, 1000).expect("near"));
         let of = |span: &Span| match of_numbers(&x, &y, span, true) {
-            Difference::Edit => of_words(&x, &y, span, true, dictionary),
+            Difference::Edit => of_words(&x, &y, span, (true, true), dictionary),
             difference => difference,
         };
         found.iter().map(of).collect()

@@ -148,13 +148,15 @@ impl<'t> Kinds<'t> {
         let [a, b] = self.texts;
         let words = is_short(self.lengths, options) && options.facts >= Facts::Words;
         let edits = if options.facts < Facts::Names { Vec::new() } else { self.edits() };
-        let kept = clauses(&edits).filter(|clause| clause.len() < CLAUSE_EDITS).flatten();
-        let kept: Vec<&Span> = kept.copied().collect();
+        let few = clauses(&edits).filter(|clause| clause.len() < CLAUSE_EDITS);
+        let few: Vec<&[&Span]> = few.collect();
+        let kept: Vec<&Span> = few.concat();
+        let alone = few.iter().flat_map(|clause| clause.iter().map(|_| clause.len() == 1));
         let swaps = swaps::of(a, b, &kept);
-        let kinds = kept.iter().zip(swaps).map(|(span, swap)| match swap {
+        let kinds = kept.iter().zip(alone).zip(swaps).map(|((span, alone), swap)| match swap {
             Some(Swap::Roles) if words => Difference::Word,
             Some(Swap::Order) => Difference::Edit,
-            _ => of_words(a, b, span, words, options.dictionary.as_deref()),
+            _ => of_words(a, b, span, (words, alone), options.dictionary.as_deref()),
         });
         kept.iter()
             .copied()

@@ -8,6 +8,7 @@
 use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens, is_decimal_mark};
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::models;
+use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
 use crate::confirm::words;
 use crate::text::characters::is_han;
 use std::ops::Range;
@@ -30,7 +31,7 @@ fn without_marks(token: &str) -> &str {
     token.trim_start_matches(|c| is_decimal_mark(c) || is_minus(c))
 }
 
-fn is_minus(c: char) -> bool {
+pub(super) fn is_minus(c: char) -> bool {
     matches!(c, '-' | '−')
 }
 
@@ -56,7 +57,7 @@ pub fn digit_value(c: char) -> Option<u32> {
 }
 
 /// Chinese numerals; those from the third to the eleventh are 1 to 9.
-const NUMERALS: &str = "零〇一二三四五六七八九十百千万亿两";
+const NUMERALS: &str = "零〇一二三四五六七八九十百千万亿兆两";
 /// Those of contracts, and a short form of twenty.
 const FORMAL: &str = "壹贰叁肆伍陆柒捌玖拾佰仟廿";
 
@@ -79,8 +80,7 @@ pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
             || gap.is_empty() && is_magnitude(left) && is_behind_number(tokens, at - 1)
             || gap.is_empty() && is_trillion(tokens, at - 1);
     }
-    let of_numeral = |at: usize| is_numeral(tokens.token(at)) || is_trillion(tokens, at);
-    gap.is_empty() && of_numeral(at) && (is_digit(left) || of_numeral(at - 1))
+    gap.is_empty() && is_numeral_at(tokens, at) && (is_digit(left) || is_numeral_at(tokens, at - 1))
         || matches!(gap, " " | "-") && words::make_one_number(left, right)
 }
 
@@ -109,10 +109,18 @@ fn is_trillion(tokens: &Tokens<'_>, at: usize) -> bool {
         && !(next() && is_of_mega(tokens.token(at + 1)))
 }
 
+/// Whether the token at `at` is a Chinese numeral, where it stands.
+fn is_numeral_at(tokens: &Tokens<'_>, at: usize) -> bool {
+    match tokens.token(at) {
+        "兆" => is_trillion(tokens, at),
+        token => is_numeral(token),
+    }
+}
+
 /// Whether the token at `at` is a number or a part of one.
 pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
     let token = tokens.token(at);
-    is_digit(token) || is_numeral(token) || is_word(token) || is_trillion(tokens, at)
+    is_digit(token) || is_numeral_at(tokens, at) || is_word(token)
 }
 
 /// What may follow a numeral that counts or orders something.
@@ -126,9 +134,7 @@ fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
     let behind =
         at > 0 && touches(at) && (tokens.token(at - 1) == "第" || is_numeral(tokens.token(at - 1)));
     let before = touches(at + 1)
-        && (is_numeral(tokens.token(at + 1))
-            || is_trillion(tokens, at + 1)
-            || MEASURES.contains(tokens.token(at + 1)));
+        && (is_numeral(tokens.token(at + 1)) || MEASURES.contains(tokens.token(at + 1)));
     behind || before
 }
 
@@ -159,25 +165,11 @@ pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<i128> {
     written(tokens, range).iter().flat_map(|number| parts(number)).collect()
 }
 
-/// The values of a number with its marks. Points in groups of three are thousands if there are two
-/// or a decimal comma follows. Else a date, a version or a list has two points or commas, and its
-/// parts are numbers.
+/// The values of a number with its marks. A date, a version or a list has two points or commas, and
+/// its parts are numbers.
 fn parts(number: &str) -> Vec<i128> {
-    let (whole, fraction) = match number.split_once(',') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (number, None),
-    };
-    let mut groups = whole.split('.');
-    let first = groups.next().map_or(0, |first| first.trim_start_matches(is_minus).len());
-    let points = whole.matches('.').count();
-    let plain = fraction.is_none_or(|fraction| !fraction.contains(is_decimal_mark));
-    if plain
-        && points + usize::from(fraction.is_some()) >= 2
-        && (1..=3).contains(&first)
-        && groups.all(|group| group.len() == 3)
-    {
-        let fraction = fraction.map_or_else(String::new, |fraction| format!(".{fraction}"));
-        return vec![value(&(whole.replace('.', "") + &fraction))];
+    if let Some((value, true)) = with_points_in_thousands(number) {
+        return vec![value];
     }
     match number.matches(is_decimal_mark).count() {
         0 => vec![value(number)],
@@ -210,6 +202,13 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
     let of = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
         range.filter(|at| is_part(tokens, *at)).collect()
     };
+    let (left, right) = (written(a, x.clone()), written(b, y.clone()));
+    if !left.is_empty() && left.len() == right.len() {
+        let equal = |(x, y): (&String, &String)| parts(x) == parts(y) || same_thousands(x, y);
+        if left.iter().zip(&right).all(equal) {
+            return true;
+        }
+    }
     let (x, y) = (of(a, x), of(b, y));
     !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
@@ -258,7 +257,7 @@ const DIGITS_MAX: [usize; 2] = [24, 9];
 /// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has no room in 128 bits has
 /// the greatest value if it is written with Chinese numerals. A number of many digits has a great
 /// value that is drawn from them, so that the keys of two parcels differ.
-fn value(number: &str) -> i128 {
+pub(super) fn value(number: &str) -> i128 {
     if let Some(value) = value_of_many_digits(number) {
         return value;
     }
@@ -518,6 +517,8 @@ mod tests {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
             same_digits((&x, 0..x.len()), (&y, 0..y.len()))
         };
+        assert!(same("1.250,00", "1.250") && same("1.234.567", "1.234.567,0"));
+        assert!(!same("1.250", "1250") && !same("1.250,50", "1.250"));
         assert!(same("3,5", "3, 5") && same("3,5", "3、5") && same("2024.10", "2024-10"));
         assert!(!same("1,5", "1:5") && !same("3,5", "35") && !same("1,5", "1-5"));
     }

@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 /// The words that a span touches.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// How many there are.
+    /// How many there are, with the marks between Chinese ones.
     pub words: usize,
     /// One is a name of the dictionary: of a person, a place, an organisation, a product.
     pub name: bool,
@@ -125,7 +125,9 @@ impl Words {
             if high <= start || low >= end {
                 continue;
             }
-            words.words += usize::from(tag.word.chars().any(is_han));
+            // A mark makes a clause as a word does.
+            let is_other = |c: char| c.is_alphanumeric() && !is_han(c);
+            words.words += usize::from(!tag.word.starts_with(is_other));
             let before = words.letters.len();
             words.letters.extend(tag.word.chars().filter(|c| c.is_alphanumeric()));
             let length = words.letters.len() - before;

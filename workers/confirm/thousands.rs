@@ -2,10 +2,11 @@
 //!
 //! Half of the world writes one, half the other. What tells them apart is where they stand: commas
 //! group the digits of a whole number by three, in India those before the last three by two.
-//! Elsewhere between two digits a comma is a decimal mark, or it parts a list.
+//! Elsewhere between two digits a comma is a decimal mark, or it parts a list. Points group as well,
+//! where there are two or a decimal comma follows.
 
 use crate::confirm::alignment::is_decimal_mark;
-use crate::confirm::numbers::digit_value;
+use crate::confirm::numbers::{digit_value, is_minus, value};
 use std::ops::Range;
 
 /// The answers for the commas of one run of digits and commas, which is read once.
@@ -47,6 +48,28 @@ fn are_grouped(before: &str, run: &str) -> bool {
     let mut of_india = groups().skip_while(|digits| *digits == 2);
     first <= 3 && groups().all(|digits| digits == 3)
         || first <= 2 && of_india.next() == Some(3) && of_india.next().is_none()
+}
+
+/// The value of a number whose points may stand between thousands, perhaps before a decimal comma,
+/// and whether they surely do: there are two of them, or the comma. `1.250` may be a fraction.
+pub fn with_points_in_thousands(number: &str) -> Option<(i128, bool)> {
+    let (whole, fraction) = number.split_once(',').unwrap_or((number, ""));
+    let mut groups = whole.split('.');
+    let first = groups.next()?.trim_start_matches(is_minus);
+    let points = whole.matches('.').count();
+    let is_grouped = points > 0
+        && (1..=3).contains(&first.len())
+        && groups.all(|group| group.len() == 3)
+        && !fraction.contains(is_decimal_mark);
+    let marks = number.matches(is_decimal_mark).count();
+    is_grouped.then(|| (value(&format!("{}.{fraction}", whole.replace('.', ""))), marks > 1))
+}
+
+/// Whether one of two numbers tells that the points of both stand between thousands, and they are
+/// equal: `1.250,00` and `1.250`.
+pub fn same_thousands(left: &str, right: &str) -> bool {
+    let both = with_points_in_thousands(left).zip(with_points_in_thousands(right));
+    both.is_some_and(|((x, is_sure), (y, too))| x == y && (is_sure || too))
 }
 
 #[cfg(test)]

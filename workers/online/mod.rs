@@ -498,7 +498,9 @@ impl Online {
         let vanished = self.vanished()?;
         let now = self.opened()?;
         // It is looked for after the files: what an epoch has taken may be deleted.
-        let newer = match self.heads.newer(&now)? {
+        let newer = self.heads.newer(&now)?;
+        let is_newer = newer.is_some();
+        let newer = match newer {
             Some(newer) => Arc::new(newer),
             None if vanished.is_empty() => return Ok(None),
             None => {
@@ -538,7 +540,7 @@ impl Online {
         // No decision waits until all of it is freed.
         drop(state);
         drop(before);
-        Ok(Some(epoch))
+        Ok(is_newer.then_some(epoch))
     }
 
     /// The sealed files whose records are in the overlay and that are not there.
