@@ -17,7 +17,7 @@ use workers::extract::charset_name;
 use workers::figures::plain;
 use workers::plan::{examine, listing};
 use workers::read::record::{Body, Item};
-use workers::read::sample::{Look, look, names, roots};
+use workers::read::sample::{Look, lists, look, names};
 use workers::read::{Fields, Format, Options, PageKey, documents, parts, shell};
 
 /// Fields that are likely to hold the URL, the text, the HTML or the date, or to identify a row,
@@ -324,7 +324,8 @@ fn find(inputs: &[PathBuf], sets: &[String]) -> Result<Found> {
     if found.rows == 0
         && let Some(file) = sample.iter().find(|file| file.format.has_rows())
     {
-        found.joined = parts::remedy(&file.path, file.format, &roots(&file.path, file.size)?);
+        let lists = lists(&file.path, file.size)?;
+        found.joined = parts::remedy(&file.path, file.format, &fields, &lists);
     }
     found.check(inputs, remedy)?;
     Ok(found)

@@ -96,6 +96,82 @@ fn jobs_fit_their_files() {
     }
 }
 
+/// A key that the first 200 rows of a file had for themselves was taken, though another data set
+/// with the same ids stood behind them: half of the rows were lost.
+#[test]
+fn keys_fit_whole_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let row = |set: u64, id: u64| json!({ "id": id, "text": text(1000 * set + id) });
+    let rows = (1..3).flat_map(|set| (0..500).map(move |id| row(set, id)));
+    std::fs::write(at.join("a.jsonl"), lines(rows)).expect("written");
+    let printed = says(at, &["init", "a.jsonl"], 0);
+    assert!(printed.contains("read.key = \"row\"") && printed.contains("500 repeat"), "{printed}");
+    says(at, &["run", "a.jsonl", "--to", "dir"], 0);
+    assert_eq!(members(&at.join("dir")).len(), 1000);
+}
+
+/// A job was printed that read nothing, or removed rows, without a word. `init` names the rows that
+/// are rejected, and those that remove their page; it fails if it could read none; and the field
+/// that `--set` names is taken in place of a guess.
+#[test]
+fn init_says_what_it_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let nulls = (0..40).map(|n| json!({ "id": n, "text": (n % 10 > 0).then(|| text(n)) }));
+    let deleted = (0..40).map(|n| json!({ "id": n, "text": text(n), "deleted": n % 2 == 0 }));
+    let nested = (0..40).map(|n| json!({ "doc": { "Text": text(n), "id": n } }));
+    let floats = (0..40).map(|n| json!({ "id": n as f64 + 0.5, "text": text(n) }));
+    for (name, lines, expected) in [
+        ("nulls", lines(nulls), &["4 of 40 records are rejected, no_text", "`text` is null"][..]),
+        ("deleted", lines(deleted), &["20 of 40 rows are removed by `deleted`"]),
+        ("nested", lines(nested), &["read.fields.text = \"doc.Text\"", "read.key = \"doc.id\""]),
+        ("floats", lines(floats), &["`id` is not the key: `id` is no text and no whole number"]),
+    ] {
+        let file = format!("{name}.jsonl");
+        std::fs::write(at.join(&file), &lines).expect("written");
+        let printed = says(at, &["init", &file], 0);
+        for expected in expected {
+            assert!(printed.contains(expected), "{expected} in {printed}");
+        }
+    }
+    let kept = ["run", "deleted.jsonl", "--to", "all", "--set", "read.fields.deleted="];
+    says(at, &kept, 0);
+    assert_eq!(members(&at.join("all")).len(), 40);
+    let other =
+        (0..40).map(|n| json!({ "id": n, "says": text(n), "messages": [{ "content": "a" }] }));
+    std::fs::write(at.join("other.jsonl"), lines(other)).expect("written");
+    let said = says(at, &["init", "other.jsonl"], 65);
+    for part in ["40 of 40 records are rejected", "no `text`", "To make one text of the list"] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    assert!(!says(at, &["run", "other.jsonl", "--to", "no"], 65).contains("no `url`"));
+    let named = ["run", "other.jsonl", "--to", "named", "--set", "read.fields.text=says"];
+    says(at, &named, 0);
+    assert_eq!(members(&at.join("named")).len(), 40);
+    std::fs::write(at.join("no-rows.jsonl"), "").expect("written");
+    assert!(says(at, &["init", "no-rows.jsonl"], 0).contains("looked at 0 records"));
+}
+
+/// A file whose name is not UTF-8 was written into the job under another name, so that the run did
+/// not find it. In a folder that is named it is read.
+#[test]
+fn names_that_are_not_utf_8() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::create_dir(at.join("in")).expect("made");
+    let name = std::ffi::OsStr::from_bytes(b"in/a\xff.jsonl");
+    std::fs::write(at.join(name), lines([json!({ "text": text(1) })])).expect("written");
+    let mut command = Command::new(pagefold());
+    let output = command.arg("init").arg(name).current_dir(at).output().expect("started");
+    let said = failure(&output.stderr);
+    assert_eq!(output.status.code(), Some(66), "{said}");
+    assert!(said.contains("name the folder"), "{said}");
+    says(at, &["run", "in", "--to", "dir"], 0);
+    assert_eq!(members(&at.join("dir")).len(), 1);
+}
+
 /// A row was added to a file whose rows are the pages, so that all its keys were new: the pages of
 /// the file as it was stayed, each beside its copy. The job that is made reads a complete snapshot,
 /// and the guard against one that lacks pages does not take new keys for lost rows.

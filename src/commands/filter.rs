@@ -3,14 +3,17 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
+use crate::terminal::bar::Bar;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
 use crate::{signals, topology};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Verdict};
+use workers::fold::epoch::Progress;
 
 /// Hosts that the report names.
 const HOSTS_SHOWN: usize = 10;
@@ -53,12 +56,16 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     };
     let annotate = arguments.annotate.then_some(names);
     let records = folder(&arguments.records)?;
-    let options = Options { to, removed, records, annotate, revisits: arguments.revisits, threads };
+    let progress: Arc<Progress> = Arc::default();
+    let revisits = arguments.revisits;
+    let options =
+        Options { to, removed, records, annotate, revisits, threads, progress: progress.clone() };
     if options.to.is_none() && options.records.is_none() {
         let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
         return Err(Error::new(Kind::Usage, line));
     }
-    let outcome = filter::filter(&job, &store, &head, &options)?;
+    let begin = |bytes| Bar::of_reading("filter", bytes, progress);
+    let outcome = filter::filter(&job, &store, &head, &options, begin)?;
     if arguments.of.json {
         print_json(&as_json(&outcome))
     } else {

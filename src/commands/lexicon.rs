@@ -4,7 +4,7 @@
 //! lines that hosts repeat. It is written under another name and then renamed. Its header says what
 //! made it and contains no time, so the same texts give the same bytes.
 
-use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::bar::Bar;
 use crate::terminal::print::{grouped, print_json, show};
 use crate::topology;
 use crate::{cli, jobs};
@@ -157,12 +157,11 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     // Find out that the file cannot be written before everything is read.
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
     let threads = arguments.threads.map_or_else(topology::cores, usize::from);
-    let observed = Arc::new(ObservedProcess::new("this process"));
-    let bar = Bar::start(inputs.bytes(), false, false, 0);
-    bar.follow(vec![observed.clone()]);
+    let progress: Arc<Progress> = Arc::default();
+    let bar = Bar::of_reading("lexicon", inputs.bytes(), progress.clone());
     let counted = match arguments.kind {
-        cli::LexiconKind::Furniture => lines(arguments, &job, &inputs, threads, &observed.progress),
-        _ => words(arguments, &job, &inputs, threads, &observed.progress),
+        cli::LexiconKind::Furniture => lines(arguments, &job, &inputs, threads, &progress),
+        _ => words(arguments, &job, &inputs, threads, &progress),
     };
     drop(bar);
     let content = counted?;

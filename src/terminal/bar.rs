@@ -84,6 +84,8 @@ struct Shown {
     /// Bytes of input to read.
     bytes_total: u64,
     exports: bool,
+    /// [`Reached::only`].
+    only: Option<&'static str>,
 }
 
 impl Shown {
@@ -98,6 +100,7 @@ impl Shown {
             records,
             exports,
             seconds: started.elapsed().as_secs_f64(),
+            only: self.only,
         }
     }
 }
@@ -113,7 +116,17 @@ impl Bar {
     /// Starts to show how many of `bytes_total` bytes are done. `exports` says whether an export
     /// comes at the end.
     pub fn start(bytes_total: u64, exports: bool, quiet: bool, verbose: u8) -> Bar {
-        let shown = Shown { bytes_total, exports, ..Shown::default() };
+        Bar::show(Shown { bytes_total, exports, ..Shown::default() }, quiet, verbose)
+    }
+
+    /// Starts to show how many of `bytes_total` bytes work of one step, called `name`, has read.
+    pub fn of_reading(name: &'static str, bytes_total: u64, progress: Arc<Progress>) -> Bar {
+        let bar = Bar::show(Shown { bytes_total, only: Some(name), ..Shown::default() }, false, 0);
+        bar.follow(vec![Arc::new(ObservedProcess { progress, ..ObservedProcess::new(name) })]);
+        bar
+    }
+
+    fn show(shown: Shown, quiet: bool, verbose: u8) -> Bar {
         let over = Arc::new(AtomicBool::new(false));
         let (shared, stop) = (shown.clone(), over.clone());
         let terminal = std::io::stderr().is_terminal() && !quiet;
@@ -195,10 +208,11 @@ fn log(shown: &Shown, over: &AtomicBool, each: bool) {
         thread::park_timeout(DRAW_EVERY);
         if logged.elapsed() >= LOG_EVERY {
             logged = Instant::now();
-            let Reached { step, bytes, bytes_total, records, seconds, .. } = shown.reached(started);
+            let reached = shown.reached(started);
+            let Reached { bytes, bytes_total, records, seconds, .. } = reached;
             let rate = records as f64 / seconds.max(0.001);
             tracing::info!(
-                stage = step_name(step),
+                stage = reached.name(),
                 bytes,
                 bytes_total,
                 documents = records,

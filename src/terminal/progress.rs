@@ -58,6 +58,8 @@ pub struct Reached {
     pub exports: bool,
     /// Seconds since the start.
     pub seconds: f64,
+    /// The name of work that is no run and has one step, reading.
+    pub only: Option<&'static str>,
 }
 
 impl Reached {
@@ -70,8 +72,16 @@ impl Reached {
         };
         let done: f64 = (0..self.step.min(SHARES.len())).map(weight).sum();
         let read = self.bytes.min(self.bytes_total) as f64 / (self.bytes_total as f64).max(1.0);
+        if self.only.is_some() {
+            return read;
+        }
         let reading = if self.step == 0 { weight(0) * read } else { 0.0 };
         (done + reading) / (0..SHARES.len()).map(weight).sum::<f64>()
+    }
+
+    /// The name of the step.
+    pub fn name(&self) -> &'static str {
+        self.only.unwrap_or_else(|| step_name(self.step))
     }
 
     /// The time that is left, once there is something to go by.
@@ -100,7 +110,7 @@ impl Reached {
             figures.push((3, format!("{}/s", grouped(rate as u64))));
         }
         figures.extend(self.left().map(|seconds| (0, format!("{} left", time(seconds)))));
-        let label = format!("{:>10} ", step_name(self.step));
+        let label = format!("{:>10} ", self.name());
         let joined = |figures: &[(u8, String)]| -> String {
             figures.iter().map(|(_, figure)| figure.as_str()).collect::<Vec<_>>().join(", ")
         };
@@ -152,7 +162,7 @@ mod tests {
 
     fn reached(step: usize, bytes: u64, seconds: f64) -> Reached {
         let (bytes_total, records) = (264_950_000, bytes / 1000);
-        Reached { step, bytes, bytes_total, records, exports: true, seconds }
+        Reached { step, bytes, bytes_total, records, exports: true, seconds, only: None }
     }
 
     /// The line fits every width at every step, and what matters most is the last to go: the step,
@@ -191,6 +201,16 @@ mod tests {
         );
         let exporting = reached(step_after(After::Export), 264_950_000, 40.0);
         assert_eq!(exporting.line(40), "    export [==============>   ] 9 s left");
+    }
+
+    /// A filter of hours showed nothing until it ended. Work of one step has its own name, and is
+    /// done when all bytes are read.
+    #[test]
+    fn work_of_one_step() {
+        let half = Reached { only: Some("filter"), ..reached(0, 132_475_000, 30.0) };
+        assert_eq!(half.line(40), "    filter [===>   ] 132/265 MB, 30 s left");
+        let all = Reached { only: Some("filter"), ..reached(0, 264_950_000, 30.0) };
+        assert_eq!(all.left(), Some(0.0));
     }
 
     /// The time left is that of all steps: it falls to nothing, and what does not happen takes

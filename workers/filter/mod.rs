@@ -37,6 +37,7 @@ pub use crate::filter::totals::{Saved, TOP_HOSTS};
 pub use crate::filter::undo::{Undone, undo};
 pub use crate::filter::verdict::Verdict;
 use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record};
+use crate::fold::epoch::Progress;
 use crate::fold::ingest;
 use crate::job::{Job, collide};
 use crate::plan::inputs::Input;
@@ -48,6 +49,7 @@ use crate::store::manifest::Head;
 use crate::store::{Lock, Store, damage};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -72,6 +74,8 @@ pub struct Options {
     pub revisits: bool,
     /// Threads.
     pub threads: usize,
+    /// What is read so far.
+    pub progress: Arc<Progress>,
 }
 
 impl Options {
@@ -117,8 +121,15 @@ pub struct Outcome {
     pub pages_elsewhere: u64,
 }
 
-/// Filters all inputs of `job` by what `head` says.
-pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Result<Outcome> {
+/// Filters all inputs of `job` by what `head` says. Calls `begin` with their bytes before they are
+/// read, and keeps what it returns until they are.
+pub fn filter<T>(
+    job: &Job,
+    store: &Store,
+    head: &Head,
+    options: &Options,
+    begin: impl FnOnce(u64) -> T,
+) -> Result<Outcome> {
     let dirs: Vec<&PathBuf> = options.dirs().into_iter().flatten().collect();
     for (at, dir) in dirs.iter().enumerate() {
         let why = job
@@ -140,6 +151,7 @@ pub fn filter(job: &Job, store: &Store, head: &Head, options: &Options) -> Resul
     if options.annotate.is_some() {
         originals.iter().try_for_each(has_rows)?;
     }
+    let _shown = begin(originals.iter().map(|original| original.input.bytes).sum());
     let judge = Judge::new(job, store, head, &originals, options.threads)?;
     let pages_elsewhere = judge.promotions().pages_elsewhere;
     // The largest first, so that no thread begins a large one when the others are done.
@@ -307,6 +319,7 @@ impl Work<'_> {
         if let Some(note) =
             before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options))
         {
+            self.options.progress.bytes.fetch_add(original.input.bytes, Ordering::Relaxed);
             return Ok(Some(Finished { note: note.clone(), was_there: true }));
         }
         let places = self.options.places(&original.name);
@@ -382,7 +395,12 @@ impl Work<'_> {
         let mut records = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
         let (mut totals, mut measured) = (Totals::new(&original.source), 0u64);
         let mut file = Portions { reader: &mut *reader, shape, size, open: None, is_done: false };
+        let mut told = 0;
         while let Some((mut portion, ranges)) = file.next()? {
+            let consumed = file.reader.consumed_bytes().max(told);
+            self.options.progress.bytes.fetch_add(consumed - told, Ordering::Relaxed);
+            self.options.progress.records.fetch_add(portion.len() as u64, Ordering::Relaxed);
+            told = consumed;
             self.judge.judge(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
                 if !is_whole && record.reason == Some(BAD_FILE) {

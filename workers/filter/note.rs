@@ -45,7 +45,7 @@ impl Manner {
         options: &Options,
         promotions: &Promotions,
     ) -> Manner {
-        let Options { to, removed, records, annotate, revisits, threads: _ } = options;
+        let Options { to, removed, records, annotate, revisits, threads: _, progress: _ } = options;
         let names = annotate.map(|names| [names.cluster, names.size, names.representative]);
         let written = json!([to.is_some(), removed.is_some(), records.is_some(), names, revisits]);
         let read = json!([job.read.fields, job.read.key, job.read.limits]);

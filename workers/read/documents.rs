@@ -1,6 +1,7 @@
 //! Knows JSON documents: files of JSON whose objects do not stand one on a line.
 
 use super::Limits;
+use super::json;
 use super::shell;
 use super::source::{End, Source};
 use crate::error::Result;
@@ -37,6 +38,9 @@ fn filter(text: &[u8], is_whole: bool) -> Option<&'static str> {
         b'{' => false,
         _ => return None,
     };
+    if is_array && json::array(text) != json::ARRAY {
+        return None;
+    }
     let filter = if is_array { "'.[]'" } else { "." };
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
     let is_document = match values.next()? {
@@ -61,14 +65,17 @@ mod tests {
     use super::super::testing::gzip;
     use super::*;
 
-    /// An array, objects of several lines and several objects on one are documents; an array among
+    /// Of lists of values jq made lines of single values, which are no rows either. An array of
+    /// objects, objects of several lines and several objects on one are documents; an array among
     /// lines of objects is a bad line.
     #[test]
     fn what_is_a_document() {
         for (text, expected) in [
             ("[{\"a\":1}]\n", Some("'.[]'")),
             ("[\n {\"a\":1},\n {}\n]\n", Some("'.[]'")),
-            ("[1]\n[2]\n", Some("'.[]'")),
+            ("[{}]\n[{}]\n", Some("'.[]'")),
+            ("[1]\n[2]\n", None),
+            ("[[{}]]\n", None),
             ("[1]\n{\"a\":1}\n{}\n", None),
             ("[1]\n{broken\n", None),
             ("{\n \"a\": 1\n}\n", Some(".")),

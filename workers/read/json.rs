@@ -29,7 +29,8 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
             let zeros = line.iter().filter(|byte| **byte == 0).count();
             zeros * 5 >= line.len() * 2
         };
-        return reject("nul", if is_utf_16 { &UTF_16 } else { &"a zero byte" });
+        // Its letters would stand apart, with no character between them.
+        return if is_utf_16 { Item::reject("nul", UTF_16) } else { reject("nul", &"a zero byte") };
     }
     // The fast check does not say where it fails.
     let text = match simdutf8::basic::from_utf8(line).or_else(|_| std::str::from_utf8(line)) {
@@ -57,7 +58,7 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
             }
             item => item,
         },
-        Err(_) if line.starts_with(b"[") => reject("bad_json", &ARRAY),
+        Err(_) if line.starts_with(b"[") => reject("bad_json", &array(line)),
         Err(_) if line == b"{" => reject("bad_json", &PRINTED),
         Err(Failed { error, duplicate: true }) => reject("duplicate_field", &words(&error)),
         Err(Failed { error, .. }) => match python_number(line, error.column()) {
@@ -155,6 +156,17 @@ pub const OF_OBJECTS: [&str; 8] = [
 pub const UTF_16: &str = "UTF-16, not UTF-8 (iconv -f utf-16 -t utf-8)";
 /// What a line is that begins an array, and what makes lines of it.
 pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
+/// What a line is that begins an array of something else: values without names make no rows.
+const VALUES: &str = "a JSON array of values; one object with names a line is wanted";
+
+/// What a line is that begins with `[`.
+pub fn array(line: &[u8]) -> &'static str {
+    match line[1..].trim_ascii_start().first() {
+        None | Some(b'{') => ARRAY,
+        Some(_) => VALUES,
+    }
+}
+
 /// What a line is that begins an object of several lines, and what makes a line of it.
 pub const PRINTED: &str = "an object over several lines; one object a line is wanted (jq -c .)";
 

@@ -130,8 +130,11 @@ impl Reader for Jsonl {
                 LineEnd::None => return Ok(None),
                 LineEnd::Damaged => return self.damaged(offset).map(Some),
                 LineEnd::Long => {
-                    let is_array = self.source.window().trim_ascii_start().starts_with(b"[");
-                    let what = if is_array { format!(": {}", json::ARRAY) } else { String::new() };
+                    let line = self.source.window().trim_ascii_start();
+                    let what = match line.starts_with(b"[") {
+                        true => format!(": {}", json::array(line)),
+                        false => String::new(),
+                    };
                     let detail =
                         format!("more than {} bytes{what}", self.options.limits.line_bytes_max);
                     skip_line(&mut self.source, None)?;

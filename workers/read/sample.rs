@@ -5,7 +5,7 @@ use super::companion::Companion;
 use super::source::{End, Source};
 use super::{Format, Limits, Recognised, parquet, recognised};
 use crate::error::Result;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Lines of JSON whose fields are looked at.
@@ -46,20 +46,29 @@ pub fn names(path: &Path, size: u64) -> Result<Vec<String>> {
     })
 }
 
-/// The fields that the first rows have at the top, lists among them; none for what has no rows.
-pub fn roots(path: &Path, size: u64) -> Result<Vec<String>> {
-    Ok(match look(path, size)? {
-        Look::Crawl(Format::Parquet, Codec::Plain) => parquet::roots(path, size)?,
-        _ => {
-            let top = |name: String| name.split('.').next().unwrap_or_default().to_owned();
-            let mut names: Vec<String> = names(path, size)?.into_iter().map(top).collect();
-            names.dedup();
-            names
-        }
-    })
+/// The fields at the top that are lists in the first rows; none for what has no rows.
+pub fn lists(path: &Path, size: u64) -> Result<Vec<String>> {
+    if let Look::Crawl(Format::Parquet, Codec::Plain) = look(path, size)? {
+        return parquet::lists(path, size);
+    }
+    let is_list = |(name, value): (String, Value)| value.is_array().then_some(name);
+    let mut lists: Vec<String> =
+        first_rows(path, size)?.into_iter().flatten().filter_map(is_list).collect();
+    lists.sort();
+    lists.dedup();
+    Ok(lists)
 }
 
 fn names_of_lines(path: &Path, size: u64) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for row in first_rows(path, size)? {
+        row.into_iter().for_each(|(name, value)| add(&mut names, name, &value, 1));
+    }
+    Ok(names)
+}
+
+/// The objects of the first lines.
+fn first_rows(path: &Path, size: u64) -> Result<Vec<Map<String, Value>>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     let mut text = Vec::new();
     loop {
@@ -72,13 +81,8 @@ fn names_of_lines(path: &Path, size: u64) -> Result<Vec<String>> {
         }
     }
     let text = text.strip_prefix(super::jsonl::BOM).unwrap_or(&text);
-    let mut names = Vec::new();
-    for line in text.split(|byte| *byte == b'\n').take(LINES_MAX) {
-        if let Ok(Value::Object(object)) = serde_json::from_slice(line) {
-            object.iter().for_each(|(name, value)| add(&mut names, name.clone(), value, 1));
-        }
-    }
-    Ok(names)
+    let lines = text.split(|byte| *byte == b'\n').take(LINES_MAX);
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
 fn add(names: &mut Vec<String>, path: String, value: &Value, levels: usize) {

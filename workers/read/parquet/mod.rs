@@ -295,12 +295,16 @@ pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     Ok(metadata(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
-/// The names of the columns at the top, lists among them; none if the file is no sound Parquet.
-pub fn roots(path: &Path, end: u64) -> Result<Vec<String>> {
+/// The columns at the top that are or have lists; none if the file is no sound Parquet.
+pub fn lists(path: &Path, end: u64) -> Result<Vec<String>> {
     let file = PagedFile::open(path, end)?;
     let of = |metadata: ParquetMetaData| {
-        let roots = metadata.file_metadata().schema_descr().root_schema().get_fields();
-        roots.iter().map(|root| root.name().to_owned()).collect()
+        let columns = metadata.file_metadata().schema_descr().columns().iter();
+        let lists = columns.filter(|column| column.max_rep_level() > 0);
+        let mut lists: Vec<String> =
+            lists.filter_map(|column| column.path().parts().first().cloned()).collect();
+        lists.dedup();
+        lists
     };
     Ok(metadata(&file)?.map_or(Vec::new(), of))
 }
