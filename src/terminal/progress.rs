@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn work_of_one_step() {
         let half = Reached { only: Some("filter"), ..reached(0, 132_475_000, 30.0) };
-        assert_eq!(half.line(40), "    filter [===>   ] 132/265 MB, 30 s left");
+        assert_eq!(half.line(40), "    filter [========>        ] 30 s left");
         let all = Reached { only: Some("filter"), ..reached(0, 264_950_000, 30.0) };
         assert_eq!(all.left(), Some(0.0));
     }
