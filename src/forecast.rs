@@ -247,18 +247,17 @@ pub fn of_large(job: &Job, plan: &Plan, topology: &Topology) -> Option<Forecast>
     if plan.bytes() < LARGE_BYTES { None } else { of_inputs(job, &plan.inputs, topology) }
 }
 
-/// The bytes of disk that an epoch takes for each byte of inputs that cannot be sampled: 2.7 were
-/// seen of JSON lines, with what lies beside the store until the commit.
+/// The bytes of disk that an epoch takes for each byte of inputs without a forecast: 2.7 were seen
+/// of JSON lines, with what lies beside the store until the commit.
 const DISK_PER_INPUT: u64 = 3;
 /// Small files of an epoch, whatever it reads: 0.3 MiB were seen of two workers.
 const DISK_FIXED: u64 = 1 << 20;
 
-/// The bytes that an epoch of `inputs` may need on the disk of the store.
-pub fn disk_bytes(job: &Job, inputs: &[Input], topology: &Topology) -> u64 {
-    let bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
-    let rows = match of_inputs(job, inputs, topology) {
+/// The bytes that an epoch of `input_bytes` may need on the disk of the store.
+pub fn disk_bytes(forecast: Option<&Forecast>, input_bytes: u64) -> u64 {
+    let rows = match forecast {
         Some(Forecast { store_bytes, attempt_bytes, .. }) => store_bytes + attempt_bytes,
-        None => bytes.saturating_mul(DISK_PER_INPUT),
+        None => input_bytes.saturating_mul(DISK_PER_INPUT),
     };
     DISK_FIXED + rows
 }

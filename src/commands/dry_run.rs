@@ -64,7 +64,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     // A store that is not there yet will lie on the disk of the folder above it.
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
-    let needed = forecast::disk_bytes(&job, &plan.inputs, &topology);
+    let needed = forecast::disk_bytes(forecast.as_ref(), bytes);
     let space =
         check_space(existing, needed, &arguments.allow).err().map(|error| error.to_string());
     let absent = check_absent(&plan, &arguments.allow).err().map(|error| error.to_string());

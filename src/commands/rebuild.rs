@@ -4,6 +4,7 @@
 use crate::cli;
 use crate::commands::export::of_committed;
 use crate::commands::run;
+use crate::forecast;
 use crate::jobs::{self, committed};
 use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
@@ -146,10 +147,11 @@ fn take_again(
         inputs = again.inputs.len(),
         "replaying"
     );
-    let peers = run::topology(arguments, None)?.peers();
-    let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), peers)?;
+    let topology = run::topology(arguments, None)?;
+    let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), topology.peers())?;
+    let forecast = forecast::of_large(&job, &plan, &topology);
     // The store holds what these guards let pass then.
     let mut arguments = arguments.clone();
     arguments.allow.extend([Guard::Missing, Guard::Expired]);
-    run::epoch(&arguments, None, &job, new, head, &plan, Instant::now())
+    run::epoch(&arguments, None, &job, (new, head), &plan, forecast, Instant::now())
 }

@@ -12,7 +12,7 @@ use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::commands::export::{but, of_committed};
 use crate::commands::init;
-use crate::forecast;
+use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
@@ -110,7 +110,9 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let mut head = store.head()?;
     let mut again = false;
     if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
-        head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
+        let forecast = forecast::of_large(&job, &plan, &topology(arguments, ranks)?);
+        let on = (&store, head.as_ref());
+        head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);
         began = Instant::now();
         // The epoch that was taken up has its report.
         again = true;
@@ -120,10 +122,12 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
             Some(plan) => {
                 check_absent(&plan, &arguments.allow)?;
                 let topology = topology(arguments, ranks)?;
-                let needed = forecast::disk_bytes(&job, &plan.inputs, &topology);
+                let forecast = forecast::of_large(&job, &plan, &topology);
+                let needed = forecast::disk_bytes(forecast.as_ref(), plan.bytes());
                 guards::check_space(&job.store, needed, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
-                head = Some(epoch(arguments, ranks, &job, &store, head.as_ref(), &plan, began)?);
+                let on = (&store, head.as_ref());
+                head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
                 again = inputs_max == usize::MAX
@@ -139,19 +143,18 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     }
 }
 
-/// Carries out a frozen plan on top of `head`: work, commit, export, merge and report. Returns the
-/// new head.
+/// Carries out a frozen plan on top of the head of a store: work, commit, export, merge and report.
+/// Returns the new head. The report compares it with the `forecast`.
 pub fn epoch(
     arguments: &cli::Run,
     ranks: Option<&Ranks>,
     job: &Job,
-    store: &Store,
-    head: Option<&Head>,
+    (store, head): (&Store, Option<&Head>),
     plan: &Plan,
+    forecast: Option<Forecast>,
     began: Instant,
 ) -> Result<Head> {
     let topology = topology(arguments, ranks)?;
-    let forecast = forecast::of_large(job, plan, &topology);
     let mut times = Times::start(began);
     let exports = job.output.export == When::Always;
     let bar = Bar::start(plan.bytes(), exports, arguments.quiet, arguments.verbose);
