@@ -187,6 +187,16 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// Whether two passages have the same tokens.
+pub fn are_equal(a: &Tokens<'_>, x: &Range<usize>, b: &Tokens<'_>, y: &Range<usize>) -> bool {
+    x.len() == y.len() && x.clone().zip(y.clone()).all(|(i, j)| a.token(i) == b.token(j))
+}
+
+/// Whether a mark is a minus sign, or a hyphen in its place.
+pub fn is_minus_sign(c: char) -> bool {
+    matches!(c, '-' | '−')
+}
+
 /// Whether a mark may part the digits of a whole number from those of its fraction.
 pub fn is_decimal_mark(c: char) -> bool {
     matches!(c, '.' | ',' | '٫')
@@ -198,7 +208,7 @@ fn mark_before(text: &str, at: usize, thousands: &mut Thousands) -> usize {
     let Some(mark) = before.next() else { return 0 };
     let head = &text[..at - mark.len_utf8()];
     let belongs = match mark {
-        '-' | '−' => is_minus(head, mark, &text[at..]),
+        _ if is_minus_sign(mark) => is_minus(head, mark, &text[at..]),
         _ if !is_decimal_mark(mark) || before.next().and_then(digit_value).is_none() => false,
         ',' => !thousands.have_comma(text, at - 1),
         _ => true,
@@ -213,7 +223,7 @@ const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree
 /// two numbers it says from which to which, and elsewhere it lists or joins. A list has a space
 /// behind its dash.
 fn is_minus(before: &str, dash: char, after: &str) -> bool {
-    let joins = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '−');
+    let joins = |c: char| c.is_ascii_alphanumeric() || is_minus_sign(c);
     let is_number =
         |c: char| digit_value(c).is_some() || "一二三四五六七八九十百千万亿".contains(c);
     let opens = |c: char| c.is_whitespace() || "([{（「『“\"".contains(c);

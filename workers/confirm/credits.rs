@@ -35,7 +35,10 @@ pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     labelled(tokens, at).or_else(|| {
         let (text, place) = (tokens.text.as_ref(), tokens.places[at].start as usize);
         let in_lead = || lead(text).or_else(|| byline(text)).filter(|end| place < *end);
-        let closes = || closing(text).filter(|start| *start <= place).map(|_| text.len());
+        // Most edits are farther from the end than credits begin.
+        let is_near_end = text[place..].chars().nth(CLOSING_CHARS_MAX).is_none();
+        let start = || if is_near_end { closing(text) } else { None };
+        let closes = || start().filter(|start| *start <= place).map(|_| text.len());
         let end = in_lead().or_else(|| bracketed(text, place)).or_else(closes)?;
         let behind = |at: &usize| tokens.places[*at].start as usize >= end;
         Some((at..tokens.len()).find(behind).unwrap_or(tokens.len()))
@@ -68,10 +71,15 @@ fn label_before(before: &str) -> Option<(Kind, usize)> {
     let text = labelled.unwrap_or(trimmed);
     Labels::ending(text).iter().find_map(|(label, kind)| {
         let rest = text.strip_suffix(label)?;
-        let named = matches!(kind, Kind::Credit | Kind::Byline) && labelled.is_some();
-        let kind = if labelled.is_some() { Kind::Credit } else { Kind::CreditBy };
         let is_free = starts_own_word(rest, label) && is_free_before(rest, false);
-        ((named || kind == Kind::CreditBy) && is_free).then_some((kind, rest.len()))
+        // `edited by anna smith` needs no colon, and may have one.
+        let has_form = match kind {
+            Kind::CreditBy => true,
+            Kind::Credit | Kind::Byline => labelled.is_some(),
+            _ => false,
+        };
+        let kind = if labelled.is_some() { Kind::Credit } else { Kind::CreditBy };
+        (has_form && is_free).then_some((kind, rest.len()))
     })
 }
 
@@ -144,8 +152,7 @@ fn byline(text: &str) -> Option<usize> {
         return (ends && is_name && (2..=NAME_WORDS_MAX).contains(&count))
             .then_some(text.len() - rest.len() + name.len());
     }
-    let head = text.char_indices().nth(AGENCY_CHARS_MAX + 2).map_or(text, |(at, _)| &text[..at]);
-    let at = head.find("记者")? + "记者".len();
+    let at = with_agency(text).find("记者")? + "记者".len();
     let name = &text[at..];
     let spaced = name.trim_start_matches(' ');
     let chars = spaced.chars().take_while(|c| is_han(*c)).count();
@@ -177,24 +184,26 @@ fn opens_a_credit(said: &str) -> bool {
                     || rest.starts_with([' ', ':', '/', '、'])
             })
     };
-    let head = said.char_indices().nth(AGENCY_CHARS_MAX + 2).map_or(said, |(at, _)| &said[..at]);
-    Labels::beginning(said).iter().any(is_label) || head.contains("记者")
+    Labels::beginning(said).iter().any(is_label) || with_agency(said).contains("记者")
+}
+
+/// The begin of `text` in which `记者` stands behind the name of an agency.
+fn with_agency(text: &str) -> &str {
+    text.char_indices().nth(AGENCY_CHARS_MAX + 2).map_or(text, |(at, _)| &text[..at])
 }
 
 /// The first byte of the credits that end `text`, if nothing but labels, names and a code follows:
 /// `编辑 王芳 校对 赵六`.
 fn closing(text: &str) -> Option<usize> {
-    let tail = text.char_indices().rev().take(CLOSING_CHARS_MAX);
-    let starts = tail.map(|(at, _)| at).filter(|at| {
-        let is_label =
-            |(label, kind): &(&str, Kind)| is_of_closing(*kind) && text[*at..].starts_with(label);
-        Labels::beginning(&text[*at..]).iter().any(is_label) && is_free_before(&text[..*at], false)
-    });
-    starts.filter(|at| are_credits(&text[*at..])).last()
+    let tail = text.char_indices().rev().take(CLOSING_CHARS_MAX).map(|(at, _)| at);
+    tail.filter(|at| are_credits(&text[*at..]) && is_free_before(&text[..*at], false)).last()
 }
 
-fn is_of_closing(kind: Kind) -> bool {
-    matches!(kind, Kind::Byline | Kind::Credit)
+/// What stands behind the longest label at the begin of `text` that credits at the end have.
+fn behind_label(text: &str) -> Option<&str> {
+    let labels = Labels::beginning(text).iter();
+    let labels = labels.filter(|(_, kind)| matches!(kind, Kind::Byline | Kind::Credit));
+    labels.filter_map(|(label, _)| text.strip_prefix(label)).min_by_key(|rest| rest.len())
 }
 
 /// Whether `text` is labels, each with one name or more.
@@ -203,19 +212,14 @@ fn are_credits(text: &str) -> bool {
     let behind = |c: char| between(c) || CLOSE.contains(&c) || ENDS.contains(&c);
     let mut rest = text;
     while !rest.is_empty() {
-        let labels = Labels::beginning(rest).iter().filter(|(_, kind)| is_of_closing(*kind));
-        let label =
-            labels.filter_map(|(label, _)| rest.strip_prefix(label)).min_by_key(|rest| rest.len());
-        let Some(named) = label else { return false };
+        let Some(named) = behind_label(rest) else { return false };
         let mut names = 0;
         rest = named.trim_start_matches(between);
         if rest.len() == named.len() {
             return false;
         }
         loop {
-            let is_label = Labels::beginning(rest)
-                .iter()
-                .any(|(label, kind)| is_of_closing(*kind) && rest.starts_with(label));
+            let is_label = behind_label(rest).is_some();
             let name = rest.chars().take_while(|c| is_han(*c)).count();
             let code = rest.chars().take_while(char::is_ascii_alphanumeric).count();
             let len = match name {
@@ -274,6 +278,10 @@ mod tests {
             ("36氪获悉,市政府发布了预算。", "36氪"),
             ("澎湃新闻记者 王芳 市政府发布了预算。", "王芳"),
             ("by anna smith. the council has a budget.", "anna smith"),
+            ("the council has a budget. edited by anna smith", "anna smith"),
+            ("the council has a budget. edited by: anna smith", "anna smith"),
+            ("the council has a budget. (reporting by anna smith)", "anna smith"),
+            ("the council has a budget. reporting by anna smith; editing by li lei", "anna smith"),
         ] {
             assert!(is_credit(text, part), "{text}");
         }
@@ -292,6 +300,7 @@ mod tests {
             ("他说:消息是真的。王芳也这样说。", "王芳"),
             ("by next week the council has a budget.", "next week"),
             ("the council was sued by anna smith.", "anna smith"),
+            ("the council has a budget. by anna smith", "anna smith"),
         ] {
             assert!(!is_credit(text, part), "{text}");
         }

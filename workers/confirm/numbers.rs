@@ -5,7 +5,7 @@
 //! All are compared by value. The rule that refuses a pair for them is in the table of
 //! `confirm/mod.rs`.
 
-use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens, is_decimal_mark};
+use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens, is_decimal_mark, is_minus_sign};
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::models;
 use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
@@ -19,20 +19,16 @@ pub fn is_digit(token: &str) -> bool {
     match token.as_bytes() {
         [.., last] if last.is_ascii() => last.is_ascii_digit(),
         // The digits of other scripts have two or three bytes, and a mark has no more.
-        [_, _] | [_, _, _] | [_, _, _, _] | [_, _, _, _, _] | [_, _, _, _, _, _] => {
-            token.chars().next_back().is_some_and(|c| digit_value(c).is_some())
+        bytes => {
+            (2..=6).contains(&bytes.len())
+                && token.chars().next_back().is_some_and(|c| digit_value(c).is_some())
         }
-        _ => false,
     }
 }
 
 /// What a number in digits is without the marks that are part of its digits.
 fn without_marks(token: &str) -> &str {
-    token.trim_start_matches(|c| is_decimal_mark(c) || is_minus(c))
-}
-
-pub(super) fn is_minus(c: char) -> bool {
-    matches!(c, '-' | '−')
+    token.trim_start_matches(|c| is_decimal_mark(c) || is_minus_sign(c))
 }
 
 /// The zeros of scripts with digits of their own, in Unicode's order: Arabic, Persian, N'Ko, nine
@@ -187,7 +183,7 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
     // place of a colon, a dash or a slash is no other way to write it.
     let stands = |marked: &str, gap: &str| match marked.chars().next() {
         Some('.') => !gap.is_empty(),
-        Some(mark) if is_minus(mark) => gap.contains(is_minus),
+        Some(mark) if is_minus_sign(mark) => gap.contains(is_minus_sign),
         _ => !gap.is_empty() && gap.chars().all(|c| c.is_whitespace() || ".,、;،٫٬'’".contains(c)),
     };
     let same = |(i, j): (usize, usize)| {
@@ -254,15 +250,16 @@ const ONE: i128 = 1_000_000_000;
 /// The digits of a number in digits that have room in [`value`], before and behind the point.
 const DIGITS_MAX: [usize; 2] = [24, 9];
 
-/// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has no room in 128 bits has
-/// the greatest value if it is written with Chinese numerals. A number of many digits has a great
-/// value that is drawn from them, so that the keys of two parcels differ.
+/// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has
+/// no room in 128 bits has the greatest value if it is written with Chinese numerals. A number of
+/// many digits has a great value that is drawn from them, so that the keys of two parcels differ.
 pub(super) fn value(number: &str) -> i128 {
     if let Some(value) = value_of_many_digits(number) {
         return value;
     }
     let (mut total, mut section, mut digit) = (0i128, 0i128, 0i128);
-    // The last magnitude of four digits or more: in 1亿2千万 the second one adds, in 1万亿 it multiplies.
+    // The last magnitude of four digits or more: in 1亿2千万 the second one adds, in 1万亿 it
+    // multiplies.
     let mut last = 0;
     // What a digit behind the point is worth.
     let mut place = None;

@@ -2,7 +2,7 @@
 //! their place.
 
 use crate::confirm::Options;
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::numbers::with_signs;
@@ -47,18 +47,13 @@ pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     // Digits with other marks between them decide nothing, and nobody takes them for marks alone.
     // Facts and other parts of the same tokens are shown already.
     let spans: Vec<Span> = found.iter().map(|(span, _)| span.clone()).collect();
-    let between: Vec<Span> = spans.iter().filter(|span| !is_equal(&x, &y, span)).cloned().collect();
+    let has_words = |span: &&Span| !are_equal(&x, &span.a, &y, &span.b);
+    let between: Vec<Span> = spans.iter().filter(has_words).cloned().collect();
     let apart = |mark: &Span| !spans.iter().any(|span| touch(span, mark));
     let marks = of_other_marks(&x, &y, &between).into_iter().filter(apart);
     found.extend(marks.map(|span| (span, PartKind::Variant)));
     found.sort_by_key(|(span, _)| (span.a.start, span.b.start));
     Some(found.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect())
-}
-
-/// Whether the tokens of both sides are equal, so that only marks differ.
-fn is_equal(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    span.a.len() == span.b.len()
-        && span.a.clone().zip(span.b.clone()).all(|(i, j)| a.token(i) == b.token(j))
 }
 
 fn touch(one: &Span, other: &Span) -> bool {

@@ -11,7 +11,7 @@ use crate::confirm::lcs;
 use crate::confirm::negations::{is_inside, is_prefixed};
 use crate::confirm::numbers::is_digit;
 use crate::confirm::words::are_opposites;
-use crate::text::characters::{is_han, is_mark_of_letter};
+use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
 use std::ops::Range;
 
 /// More words than these are a clause.
@@ -67,7 +67,7 @@ pub fn are_other(
         return true;
     }
     let (p, q) = (letters(a, x), letters(b, y));
-    if !p.iter().chain(&q).any(|c| is_joined(*c)) {
+    if !p.iter().chain(&q).any(|c| runs_on(*c)) {
         return has_content(a, x) && has_content(b, y) && are_parted(&p, &q);
     }
     // Each word has its own particles.
@@ -106,7 +106,7 @@ pub fn has_content(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     range.clone().any(|at| {
         let token = tokens.token(at);
         // Most are of one script.
-        let is_word = |c: char| c.is_alphabetic() && !is_joined(c);
+        let is_word = |c: char| c.is_alphabetic() && !runs_on(c);
         token.chars().filter(|c| is_word(*c)).take(CONTENT_LETTERS_MIN).count()
             == CONTENT_LETTERS_MIN
     })
@@ -121,12 +121,6 @@ pub fn are_parted(p: &[char], q: &[char]) -> bool {
 fn letters(tokens: &Tokens<'_>, range: &Range<usize>) -> Vec<char> {
     let chars = range.clone().flat_map(|at| tokens.token(at).chars());
     chars.filter(|c| c.is_alphanumeric() || is_mark_of_letter(*c)).collect()
-}
-
-/// Whether a word of this script bears its particles, or no spaces part the words: Hangul, kana,
-/// Thai, Lao, Burmese and Khmer.
-fn is_joined(c: char) -> bool {
-    matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{3040}'..='\u{30ff}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
 }
 
 fn without_equal_ends<'p>(p: &'p [char], q: &'p [char]) -> (&'p [char], &'p [char]) {

@@ -4,7 +4,7 @@
 //! another. What stands side by side, as `apples and pears` and the parts of a name, says the same
 //! in either order.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::spelled::has_content;
 use crate::confirm::words::lines;
@@ -109,10 +109,6 @@ fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
     None
 }
 
-fn are_equal(a: &Tokens<'_>, x: &Range<usize>, b: &Tokens<'_>, y: &Range<usize>) -> bool {
-    x.len() == y.len() && x.clone().zip(y.clone()).all(|(i, j)| a.token(i) == b.token(j))
-}
-
 /// Whether what is before the tokens of `between` and what is behind them are members of one list:
 /// commas or conjunctions part both from the members between them.
 fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
@@ -122,10 +118,7 @@ fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
     let parts = |at: usize| tokens.gap(at).contains([',', '、', ';', '/', '&', '+', '·', '|']);
     let joins = |at: usize| words.contains(tokens.token(at));
     let (start, end) = (between.start, between.end);
-    match between.is_empty() {
-        true => true,
-        false => (parts(start) || joins(start)) && (parts(end) || joins(end - 1)),
-    }
+    between.is_empty() || (parts(start) || joins(start)) && (parts(end) || joins(end - 1))
 }
 
 #[cfg(test)]

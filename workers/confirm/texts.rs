@@ -14,7 +14,7 @@
 //! similarity counts, so that words that lost the space between them cost nothing.
 
 use crate::confirm::Options;
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Tokens, is_decimal_mark, is_minus_sign};
 use crate::confirm::differences::{Difference, is_small};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
@@ -127,7 +127,7 @@ fn shared_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> usize {
     }
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         let letters = range.clone().flat_map(|at| tokens.token(at).chars());
-        letters.filter(|c| !matches!(c, '.' | ',' | '٫' | '-' | '−')).collect()
+        letters.filter(|c| !is_decimal_mark(*c) && !is_minus_sign(*c)).collect()
     };
     lcs::length(&letters(a, &span.a), &letters(b, &span.b))
 }

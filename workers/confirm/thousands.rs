@@ -5,8 +5,8 @@
 //! Elsewhere between two digits a comma is a decimal mark, or it parts a list. Points group as well,
 //! where there are two or a decimal comma follows.
 
-use crate::confirm::alignment::is_decimal_mark;
-use crate::confirm::numbers::{digit_value, is_minus, value};
+use crate::confirm::alignment::{is_decimal_mark, is_minus_sign};
+use crate::confirm::numbers::{digit_value, value};
 use std::ops::Range;
 
 /// The answers for the commas of one run of digits and commas, which is read once.
@@ -55,7 +55,7 @@ fn are_grouped(before: &str, run: &str) -> bool {
 pub fn with_points_in_thousands(number: &str) -> Option<(i128, bool)> {
     let (whole, fraction) = number.split_once(',').unwrap_or((number, ""));
     let mut groups = whole.split('.');
-    let first = groups.next()?.trim_start_matches(is_minus);
+    let first = groups.next()?.trim_start_matches(is_minus_sign);
     let points = whole.matches('.').count();
     let is_grouped = points > 0
         && (1..=3).contains(&first.len())

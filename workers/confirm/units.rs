@@ -8,7 +8,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::numbers::{is_digit, is_part};
 use crate::confirm::words;
-use crate::text::characters::stands_alone;
+use crate::text::characters::{runs_on, stands_alone};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -56,8 +56,7 @@ fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
 /// Whether a token is a word by itself. In Chinese and Japanese, in Korean, Thai, Lao, Burmese and
 /// Khmer a unit and what follows it may be one token, or a unit several.
 fn is_word(token: &str) -> bool {
-    let in_one = |c: char| matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
-    !token.starts_with(|c| stands_alone(c) || in_one(c))
+    !token.starts_with(runs_on)
 }
 
 /// The meanings of the unit at the begin of `text`, the longest one, or of all of a word.

@@ -34,11 +34,16 @@ pub fn check(path: &Path, digest: &str) -> Result<()> {
     if of_file(path)? == digest {
         return Ok(());
     }
+    Err(damaged(path))
+}
+
+/// The error for a file that has not the digest of its name.
+pub fn damaged(path: &Path) -> Error {
     let line = format!(
         "{}: damaged, its bytes are not those of its name; `pagefold verify JOB --full` says what helps",
         path.display()
     );
-    Err(Error::new(Kind::Io, line))
+    Error::new(Kind::Io, line)
 }
 
 /// A file that is hashed while it is written. It is hashed where its buffer is flushed: blake3 is

@@ -104,13 +104,7 @@ impl<'a> Lists<'a> {
     /// `Io` if it has other bytes than it was written with.
     pub fn read(&mut self, file: &FileRef) -> Result<&str> {
         let path = path(self.root, self.kind, file);
-        let damaged = || {
-            let line = format!(
-                "{}: damaged, its bytes are not those of its name; `pagefold verify JOB --full` says what helps",
-                path.display()
-            );
-            Error::new(Kind::Io, line)
-        };
+        let damaged = || digest::damaged(&path);
         if self.last.as_ref().is_none_or(|(digest, _)| *digest != file.digest) {
             let bytes = std::fs::read(&path)
                 .map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;

@@ -12,6 +12,13 @@ pub fn stands_alone(c: char) -> bool {
     is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}')
 }
 
+/// Whether letters of the script of `c` run on over several words: no spaces part words in Chinese,
+/// Japanese, Thai, Lao, Burmese and Khmer, and a Korean word bears its particles.
+pub fn runs_on(c: char) -> bool {
+    stands_alone(c)
+        || matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+}
+
 /// Whether a Chinese character of the most frequent range, U+4E00 to U+9FFF, begins at byte `at`.
 ///
 /// Two of its three bytes tell, so that it need not be decoded to be counted.
