@@ -332,9 +332,11 @@ pub fn of_words(
     let names = left.name && right.name;
     // One replaced character is more often a slip than a fact, unless both words are names.
     if one && is_han_token(a, x.start) && is_han_token(b, y.start) {
-        let alone =
-            left.words == 1 && right.words == 1 && left.letters.len() == right.letters.len();
-        return if names && alone { Difference::Name } else { Difference::Edit };
+        let alone = left.words == 1 && right.words == 1;
+        let names = names && left.letters.len() == right.letters.len();
+        // Of two unknown words that look like names of persons one is more often a slip.
+        let persons = left.person && right.person && (left.name || right.name);
+        return if alone && (names || persons) { Difference::Name } else { Difference::Edit };
     }
     let longer = left.letters.len().max(right.letters.len());
     let parted = 2 * lcs::length(&left.letters, &right.letters) < longer;
@@ -422,6 +424,10 @@ mod tests {
             ),
             ("奋力谱写中国式现代化甘肃篇章", "奋力谱写中国式现代化湖南篇章", vec![Name]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
+            ("本院受理原告李志强诉某公司一案", "本院受理原告李志刚诉某公司一案", vec![Name]),
+            ("校长王小明昨天宣布了结果", "校长王晓明昨天宣布了结果", vec![Name]),
+            ("玉炉凝冷焰,罗幕蔽晴烟", "玉炉凝冷焰,罗暮蔽晴烟", vec![Edit]),
+            ("我们明天去张家界看风景", "我们明天去张家介看风景", vec![Edit]),
             ("现面向社会诚聘会计三名", "现面向社会诚聘厨师三名", vec![Word]),
             ("he was met on monday by all", "he was met on friday by all", vec![Number]),
             ("昨日共发生三起火灾", "昨日共发生五起火灾", vec![Number]),

@@ -5,6 +5,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::spelled::{count, has_content};
+use crate::confirm::words::{begins_with_surname, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
 use jieba_rs::Jieba;
@@ -22,6 +23,9 @@ pub struct Words {
     pub words: usize,
     /// One is a name of the dictionary: of a person, a place, an organisation, a product.
     pub name: bool,
+    /// One is the name of a person, in the dictionary or not: a surname and two characters. What
+    /// looks like a name of two characters in all is more often something else.
+    pub person: bool,
     /// One is not in the dictionary, as most names of persons.
     pub unknown: bool,
     /// One is a noun, a verb, an adjective, or a content word of another script.
@@ -35,6 +39,9 @@ const CONTEXT: usize = 6;
 
 /// jieba's tags of names.
 const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
+
+/// Those of persons.
+const PERSONS: [&str; 3] = ["nr", "nrt", "nrfg"];
 
 /// The first letters of jieba's tags of content words.
 const CONTENT: &str = "nvailbtsxzjf";
@@ -119,8 +126,10 @@ impl Words {
     ) -> Words {
         let jieba = dictionary.map_or_else(|| tagger(), UserDictionary::tagger);
         let (mut words, mut at) = (Words::default(), 0);
+        let mut previous = "";
         for tag in jieba.tag(window, true) {
             let (low, high) = (at, at + tag.word.len());
+            let before_it = std::mem::replace(&mut previous, tag.word);
             at = high;
             if high <= start || low >= end {
                 continue;
@@ -135,6 +144,12 @@ impl Words {
                 let known = jieba.has_word(tag.word);
                 words.name |= known && NAMES.contains(&tag.tag);
                 words.unknown |= !known;
+                let named = known && PERSONS.contains(&tag.tag);
+                words.person |= match length {
+                    3 => (named || !known) && begins_with_surname(tag.word),
+                    2 => named && is_surname(before_it),
+                    _ => false,
+                };
                 words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
             }
         }

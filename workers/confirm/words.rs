@@ -1,5 +1,6 @@
 //! Words that say facts though they are short or look alike: numbers and dates that are written
-//! out, such as `twelve`, `march` and `壹`, and words of which one is the opposite of the other.
+//! out, such as `twelve`, `march` and `壹`, words of which one is the opposite of the other, and
+//! surnames.
 
 use crate::confirm::alignment::Tokens;
 use crate::text::characters::is_han;
@@ -12,6 +13,8 @@ const NUMBER_WORDS: &str = include_str!("number_words.txt");
 const NUMBER_WORD_BYTES_MAX: usize = 11;
 /// Words of which one stands against the other, a class a line.
 const OPPOSITES: &str = include_str!("opposites.txt");
+/// Chinese surnames, a class as those.
+const SURNAMES: &str = include_str!("surnames.txt");
 /// Short English words that hold a sentence together.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
@@ -92,12 +95,25 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
         }
     };
     static CLASSES: OnceLock<Vec<Vec<&str>>> = OnceLock::new();
-    let classes =
-        CLASSES.get_or_init(|| lines(OPPOSITES).map(|class| class.split(' ').collect()).collect());
+    let classes = CLASSES.get_or_init(|| {
+        let classes = lines(OPPOSITES).chain(lines(SURNAMES));
+        classes.map(|class| class.split(' ').collect()).collect()
+    });
     classes.iter().any(|class| {
         let of = |tokens, at| class.iter().find(|word| has(tokens, at, word));
         of(a, i).zip(of(b, j)).is_some_and(|(x, y)| x != y)
     })
+}
+
+/// Whether a Chinese word begins with a surname.
+pub fn begins_with_surname(word: &str) -> bool {
+    let first = word.chars().next();
+    first.is_some_and(|c| lines(SURNAMES).any(|surnames| surnames.contains(c)))
+}
+
+/// Whether a Chinese word is a surname.
+pub fn is_surname(word: &str) -> bool {
+    word.chars().nth(1).is_none() && begins_with_surname(word)
 }
 
 /// Whether two tokens of one or two Latin letters name two things, as `c` and `d` behind `vitamin`
