@@ -15,8 +15,6 @@ use std::ops::{Range, RangeInclusive};
 pub struct Keys<'a, R: Row<Key = u64>> {
     /// Each segment, and the positions of the last range in it.
     segments: Vec<(&'a Segment<R>, Range<usize>)>,
-    /// Whether a row has no columns but its key and diff, so that a segment has each key once.
-    are_unique: bool,
     /// The rows of a range, of all segments.
     rows: Vec<(u64, i8)>,
 }
@@ -25,7 +23,7 @@ impl<'a, R: Row<Key = u64>> Keys<'a, R> {
     /// A cursor before the first key of `table`.
     pub fn new(table: &'a Table<R>) -> Keys<'a, R> {
         let segments = table.segments().iter().map(|segment| (segment.as_ref(), 0..0)).collect();
-        Keys { segments, are_unique: R::schema().fields().len() == 2, rows: Vec::new() }
+        Keys { segments, rows: Vec::new() }
     }
 
     /// Appends the live keys in `range`, which strictly ascend. Each range must begin after the end
@@ -35,33 +33,31 @@ impl<'a, R: Row<Key = u64>> Keys<'a, R> {
             rows.start = segment.seek(*range.start(), rows.end);
             rows.end = end(segment, *range.end(), rows.start);
         }
-        let mut filled = self.segments.iter().filter(|(_, rows)| !rows.is_empty());
-        let (first, second) = (filled.next(), filled.next());
         let from = live.len();
-        match (first, second) {
-            (None, _) => {}
-            (Some((segment, rows)), None) if !segment.has_retractions() => {
+        let adds = |(segment, rows): &(&Segment<R>, Range<usize>)| {
+            segment.sum_of_diffs(rows.clone()) == rows.len() as i64
+        };
+        // Stable sorts are fast for a few sorted parts one after the other.
+        if self.segments.iter().all(adds) {
+            for (segment, rows) in &self.segments {
                 slices(segment, rows.clone()).for_each(|(keys, _)| live.extend_from_slice(keys));
-                if !self.are_unique {
-                    live.dedup();
+            }
+            live[from..].sort();
+            live.dedup();
+        } else {
+            self.rows.clear();
+            for (segment, rows) in &self.segments {
+                for (keys, diffs) in slices(segment, rows.clone()) {
+                    self.rows.extend(keys.iter().copied().zip(diffs.iter().copied()));
                 }
             }
-            _ => {
-                self.rows.clear();
-                for (segment, positions) in &self.segments {
-                    for (keys, diffs) in slices(segment, positions.clone()) {
-                        self.rows.extend(keys.iter().copied().zip(diffs.iter().copied()));
-                    }
-                }
-                // A stable sort is fast for a few sorted parts one after the other.
-                self.rows.sort_by_key(|(key, _)| *key);
-                let is_live = |rows: &&[(u64, i8)]| {
-                    rows.iter().map(|(_, diff)| i64::from(*diff)).sum::<i64>() > 0
-                };
-                live.extend(
-                    self.rows.chunk_by(|a, b| a.0 == b.0).filter(is_live).map(|rows| rows[0].0),
-                );
-            }
+            self.rows.sort_by_key(|(key, _)| *key);
+            let is_live = |rows: &&[(u64, i8)]| {
+                rows.iter().map(|(_, diff)| i64::from(*diff)).sum::<i64>() > 0
+            };
+            live.extend(
+                self.rows.chunk_by(|a, b| a.0 == b.0).filter(is_live).map(|rows| rows[0].0),
+            );
         }
         debug_assert!(live[from..].is_sorted_by(|a, b| a < b));
     }

@@ -264,27 +264,32 @@ impl<R: Row> Segment<R> {
             return self.len();
         }
         // Behind the batch of `from`, the batches that begin before the key.
-        let batch = gallop(self.firsts.len(), from / R::BATCH_ROWS + 1, |batch| {
-            before(&self.firsts[batch])
-        }) - 1;
+        let next = from / R::BATCH_ROWS + 1;
+        let is_before = |batch: usize| before(&self.firsts[batch]);
+        let batches = self.firsts.len();
+        let batch = match next < batches && is_before(next) {
+            true => {
+                let guess = share(key.leading(), self.leading, batches).max(next + 1);
+                gallop_around(next + 1..batches, guess, is_before) - 1
+            }
+            false => next - 1,
+        };
         let start = batch * R::BATCH_ROWS;
         let columns = columns(batch);
         let end = self.len().min(start + R::BATCH_ROWS);
         let before = |position: usize| before(&R::key_at(columns, position - start));
         let from = from.max(start);
-        let guess = start + self.guess(batch, key, end - start);
-        if guess <= from + NEAR_ROWS {
-            return gallop(end, from, before);
-        }
-        gallop_around(from..end, guess, before)
-    }
-
-    /// About how many of the `rows` rows of a batch come before `key`.
-    fn guess(&self, batch: usize, key: R::Key, rows: usize) -> usize {
         let first = self.firsts[batch].leading();
         let last = self.firsts.get(batch + 1).map_or(self.leading.1, |next| next.leading());
-        let share = u128::from(key.leading().saturating_sub(first)) * rows as u128;
-        ((share / u128::from(last.saturating_sub(first).max(1))) as usize).min(rows)
+        let share = |key: u64| share(key, (first, last), end - start);
+        let rows = share(key.leading());
+        if start + rows <= from + NEAR_ROWS {
+            return gallop(end, from, before);
+        }
+        // The key that is there tells how far away the bound is.
+        let there = R::key_at(columns, rows.min(end - start - 1)).leading();
+        let guess = (start + 2 * rows).saturating_sub(share(there));
+        gallop_around(from..end, guess.max(from), before)
     }
 
     /// The sum of the diffs of the rows at `positions`, without reading their other columns.
@@ -308,6 +313,12 @@ impl<R: Row> Segment<R> {
     pub fn seek_by(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         gallop(self.len(), from, before)
     }
+}
+
+/// About how many of `count` even keys between the two bounds come before `key`.
+fn share(key: u64, (first, last): (u64, u64), count: usize) -> usize {
+    let share = key.saturating_sub(first) as f64 / last.saturating_sub(first).max(1) as f64;
+    ((share * count as f64) as usize).min(count)
 }
 
 #[cfg(test)]
