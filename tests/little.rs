@@ -220,3 +220,27 @@ fn lines_that_hosts_repeat_are_taken_off() {
     );
     assert_sound(&bench, &with);
 }
+
+/// Two texts that differ only behind the part that is compared were taken for identical, and one of
+/// them was lost. Such texts fold with the same text alone, and `explain` says so.
+#[test]
+fn texts_too_long_to_be_compared_fold_with_the_same_text_alone() {
+    let begin: String = (0..230_000).fold(String::new(), |mut text, n| {
+        write!(text, "line {n}. ").expect("a string");
+        text
+    });
+    assert!(begin.len() > 2 << 20, "{}", begin.len());
+    let row = |name: &str, end: &str| json!({ "url": format!("http://{name}.example/"), "text": format!("{begin}{end}") });
+    let short = json!({ "url": "http://e.example/", "text": &begin[..(2 << 20) - 8] });
+    let bench = bench("");
+    write(&bench, "1.jsonl", [row("a", "the first volume"), row("b", "the second volume")]);
+    write(&bench, "2.jsonl", [row("c", "the first volume"), short]);
+    bench.run_well(&[]);
+    let into = |from: &str, into: &str| (from.to_owned(), into.to_owned());
+    assert_eq!(redirects(&bench), [into("http://c.example/", "http://a.example/")]);
+    assert_eq!(bench.summary()["counters"]["noted.text_cut"], 3);
+    let explained = bench.pagefold("explain", &["http://a.example/", "http://b.example/"]);
+    let explained = String::from_utf8_lossy(&explained.stdout);
+    assert!(explained.contains("longer than what is compared"), "{explained}");
+    assert_sound(&bench, &[]);
+}

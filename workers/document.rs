@@ -8,14 +8,9 @@ pub const CANONICAL_URL_VERSION: u32 = 2;
 
 /// The most bytes of a text, before and after it is normalised. What follows is cut off, so that
 /// one document costs a bounded time and memory: one character may become 18, and words and
-/// shingles take many times the bytes of their text. The longest novels have about so many.
+/// shingles take many times the bytes of their text. The longest novels have about so many. What
+/// is cut off counts for whether two texts are identical.
 pub const TEXT_USED_BYTES_MAX: usize = 2 << 20;
-
-/// The part of `text` that is used, and one character more if there is more: so that it is seen to
-/// be cut.
-pub fn part_of_text(text: &str) -> &str {
-    &text[..text.ceil_char_boundary(TEXT_USED_BYTES_MAX + 1)]
-}
 
 /// 128 bits of blake3: the `DocId` of a canonical URL or the `Digest` of a normalised text. Ids are
 /// ordered as their big-endian bytes.

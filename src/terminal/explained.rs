@@ -88,6 +88,8 @@ pub fn page(page: &Page, paint: Paint) -> String {
                 line.push_str("; too few words to be compared: it folds with identical texts only");
             } else if text.gathered {
                 line.push_str("; gathered from whole pages: it folds with identical texts only");
+            } else if text.cut {
+                line.push_str("; longer than what is compared: it folds with identical texts only");
             }
             if text.says_little {
                 line.push_str("; it says too little to tell pages by: its pages fold with none");
@@ -232,6 +234,7 @@ fn not_compared(why: &str) -> &'static str {
         why::EMPTY => "a page without text folds with none",
         why::TOO_SHORT => "a text with too few words folds with identical ones only",
         why::GATHERED => "a text that was gathered from whole pages folds with identical ones only",
+        why::CUT => "a text longer than what is compared folds with identical ones only",
         why::NOT_PROPOSED => {
             "no signature proposes them: the fingerprints are too far apart, and no key is equal"
         }

@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::ContentRow;
 use crate::tables::pages::{EXPIRED, MISSING, REMOVED};
-use crate::tables::visits::{GATHERED, TOO_SHORT};
+use crate::tables::visits::{CUT, GATHERED, TOO_SHORT};
 use serde::Serialize;
 
 /// The other pages with the same text that are named.
@@ -72,6 +72,9 @@ pub struct Text {
     /// Whether it was gathered from whole pages, because extraction found no main text on any, so
     /// that it folds with identical ones only.
     pub gathered: bool,
+    /// Whether it was cut, because it is longer than what is compared, so that it folds with
+    /// identical ones only.
+    pub cut: bool,
     /// Whether it says too little to tell pages by, so that its pages fold with none.
     pub says_little: bool,
     /// The live pages that have it.
@@ -200,6 +203,7 @@ fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
         fingerprint: row.as_ref().map(|row| hex(row.fingerprint).to_string()),
         too_short: row.as_ref().is_some_and(|row| row.flags & TOO_SHORT != 0),
         gathered: row.as_ref().is_some_and(|row| row.flags & GATHERED != 0),
+        cut: row.as_ref().is_some_and(|row| row.flags & CUT != 0),
         says_little: row.as_ref().is_some_and(|row| row.says_little(index.clusters())),
         pages: index.tables.pages_of(content),
         same_text: others.take(SAME_TEXT_MAX).map(|other| index.tables.url(other)).collect(),

@@ -17,7 +17,7 @@ use crate::document::{Id, hex};
 use crate::error::{Error, Kind, Result};
 use crate::store::cursor::Keys;
 use crate::tables::evidence::Content;
-use crate::tables::visits::TOO_SHORT;
+use crate::tables::visits::{CUT, TOO_SHORT};
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::signatures::SignatureKind;
 use crate::text::simhash;
@@ -121,6 +121,8 @@ pub mod why {
     pub const TOO_SHORT: &str = "too_short";
     /// A text was gathered from whole pages, so that it folds with identical ones only.
     pub const GATHERED: &str = "gathered";
+    /// A text was cut, so that it folds with identical ones only.
+    pub const CUT: &str = "cut";
     /// The fingerprints are farther apart than k, and no key is equal.
     pub const NOT_PROPOSED: &str = "not_proposed";
     /// The pivot rule leaves the pair out of each large group or bucket that has both.
@@ -241,11 +243,12 @@ fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
 impl Pair {
     fn compare(&mut self, index: &Index, x: Id, y: Id) -> Result<()> {
         let (Some(a), Some(b)) = (index.tables.evidence(x)?, index.tables.evidence(y)?) else {
-            let is_short = |content| {
-                index.tables.content(content).is_some_and(|row| row.flags & TOO_SHORT != 0)
-            };
-            self.not_compared =
-                Some(if is_short(x) || is_short(y) { why::TOO_SHORT } else { why::GATHERED });
+            let flags = |content| index.tables.content(content).map_or(0, |row| row.flags);
+            self.not_compared = Some(match flags(x) | flags(y) {
+                flags if flags & TOO_SHORT != 0 => why::TOO_SHORT,
+                flags if flags & CUT != 0 => why::CUT,
+                _ => why::GATHERED,
+            });
             return Ok(());
         };
         let stored = index.tables.pair(x, y);

@@ -9,7 +9,7 @@ use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
 use crate::job::Job;
 use crate::read::record::{Body, Record};
-use crate::tables::visits::{GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT};
+use crate::tables::visits::{CUT, GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT};
 use crate::tables::{EvidenceRow, Visit};
 use crate::text::features::{Feature, Featurizer};
 use crate::text::furniture::Furniture;
@@ -62,20 +62,32 @@ pub struct TextReader {
     furniture: Option<Furniture>,
     normalize: normalize::Options,
     normal: String,
+    /// What the digest of the text has beside `normal`, if it was cut.
+    whole: Option<[u8; 32]>,
 }
 
 impl TextReader {
     /// A reader of the records of `job`, which takes the lines of `furniture` off.
     pub fn new(job: &Job, furniture: Option<Furniture>) -> TextReader {
         let (extract, normalize) = (job.extract.clone(), job.normalize.clone());
-        TextReader { extract, furniture, normalize, normal: String::new() }
+        TextReader { extract, furniture, normalize, normal: String::new(), whole: None }
     }
 
     /// The content of `body`, which is of a page of `host`; [`Id::NONE`] if it has no text.
     pub fn content(&mut self, body: Body, host: u64) -> Id {
         match self.read(body, host, &mut |_| {}) {
-            Some(_) if !self.normal.is_empty() => Id::of(self.normal.as_bytes()),
-            _ => Id::NONE,
+            Some(_) => self.found(),
+            None => Id::NONE,
+        }
+    }
+
+    /// The content that was read last; [`Id::NONE`] if there is no text.
+    fn found(&self) -> Id {
+        match self.whole {
+            _ if self.normal.is_empty() => Id::NONE,
+            None => Id::of(self.normal.as_bytes()),
+            // No normal form has this byte, so it is the digest of no text that was not cut.
+            Some(whole) => Id::of(&[self.normal.as_bytes(), &[0xff], &whole].concat()),
         }
     }
 
@@ -96,8 +108,11 @@ impl TextReader {
         {
             note("furniture");
         }
+        self.whole = None;
         if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
             note("text_cut");
+            flags |= CUT;
+            self.whole = Some(*blake3::hash(extracted.text.as_bytes()).as_bytes());
         }
         Some(flags)
     }
@@ -140,7 +155,7 @@ impl VisitMaker {
     /// is.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
-    /// whole page, or if `has_evidence` says that it is known already. Calls `note` with a word for
+    /// whole page or cut, or if `has_evidence` says that it is known already. Calls `note` with a word for
     /// each note about the record.
     pub fn visit(
         &mut self,
@@ -173,7 +188,7 @@ impl VisitMaker {
             note("empty");
             return visit;
         }
-        visit.content = Id::of(self.text.normal.as_bytes());
+        visit.content = self.text.found();
         visit.chars = u32::try_from(self.text.normal.chars().count()).unwrap_or(u32::MAX);
         self.letters.read(&self.text.normal);
         visit.letters = self.letters.weight();
@@ -213,7 +228,7 @@ impl VisitMaker {
             note("too_short");
             return Ok(None);
         }
-        if visit.flags & GATHERED != 0 || has_evidence(visit.content) {
+        if visit.flags & (GATHERED | CUT) != 0 || has_evidence(visit.content) {
             return Ok(None);
         }
         let (content, fingerprint, chars) = (visit.content, visit.fingerprint, visit.chars);

@@ -176,7 +176,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "e077cc1ec9ef2debe474f1ec7cb4838e2e3e273a5e776927b392ff9d12496d89"
+            "affee9b48dd3d82b9f3874d98a7b2951f4b031ecccd1aef187dd8e3f55f40936"
         );
     }
 }

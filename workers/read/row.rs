@@ -8,20 +8,6 @@ use super::fields::{PageKey, Use, Wanted};
 use super::record::{Body, Item, Record, key, url};
 use super::score;
 use super::value::Value;
-use crate::document::part_of_text;
-use std::borrow::Cow;
-
-/// The part of `text` that is used. A text that was unescaped is not copied once more.
-fn used_text(text: Cow<'_, str>) -> String {
-    match text {
-        Cow::Borrowed(text) => part_of_text(text).to_owned(),
-        Cow::Owned(mut text) => {
-            text.truncate(part_of_text(&text).len());
-            text
-        }
-    }
-}
-
 /// The values of a row: for each name that is wanted its value, none if the row does not have it.
 pub struct FieldRow<'a> {
     values: Vec<Option<Value<'a>>>,
@@ -136,7 +122,7 @@ impl<'a> FieldRow<'a> {
         }
         match self.take(Use::Text) {
             (Value::Null, _) => {}
-            (Value::Text(text), _) => return Ok(Some(Body::Text(used_text(text)))),
+            (Value::Text(text), _) => return Ok(Some(Body::Text(text.into_owned()))),
             (value, name) => return Err(unfit(&value, name)),
         }
         // A charset that the page names is that of its former bytes, not of this text.

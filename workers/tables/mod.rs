@@ -22,12 +22,13 @@
 //! ```
 //!
 //! - A **page** is named by its DocId, the [`Id`] of its canonical URL. A **content** is a distinct
-//!   normalised text, named by its digest, the [`Id`] of that text.
+//!   normalised text, named by its digest, the [`Id`] of that text. Of a text that was **cut**
+//!   ([`visits::CUT`]) what was cut off is in the digest, too.
 //! - A content is **too short** if it has too few features for a meaningful fingerprint
 //!   ([`visits::TOO_SHORT`]). It is **gathered** if extraction found no main text on any page that
-//!   has it, so that the text is what the site's chrome left ([`visits::GATHERED`]). Both are in
-//!   `contents` and `content_pages` only, and their pages fold only with each other. A content
-//!   that is neither is **comparable** ([`ContentRow::is_comparable`]).
+//!   has it, so that the text is what the site's chrome left ([`visits::GATHERED`]). These and cut
+//!   ones are in `contents` and `content_pages` only, and their pages fold only with each other. A
+//!   content that is none of it is **comparable** ([`ContentRow::is_comparable`]).
 //! - Rows sort by all columns in the order below and are looked up by the first. The last one is
 //!   `diff`: +1 if a run added the row, -1 if it retracted it. To change a row is to retract it and
 //!   to add another.
@@ -181,7 +182,7 @@ table! {
             /// The number of its pages on which the text was gathered.
             gathered_pages: u32,
             /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
-            /// [`visits::GATHERED`].
+            /// [`visits::GATHERED`], [`visits::CUT`].
             flags: u8,
         }
         history {}
@@ -189,9 +190,9 @@ table! {
 }
 
 impl ContentRow {
-    /// Whether the content is compared with others: it is neither too short nor gathered.
+    /// Whether the content is compared with others: it is neither too short, gathered nor cut.
     pub fn is_comparable(&self) -> bool {
-        self.flags & (visits::TOO_SHORT | visits::GATHERED) == 0
+        self.flags & (visits::TOO_SHORT | visits::GATHERED | visits::CUT) == 0
     }
 
     /// Whether its pages fold with none by `clusters`: it says too little to tell pages by.

@@ -18,6 +18,9 @@ pub const NOTICE: u8 = 4;
 /// A bit of `flags`. Of a visit: extraction gathered the text from the whole page, because it found
 /// no main text. Of a content: so it is on all pages that have it.
 pub const GATHERED: u8 = 8;
+/// A bit of `flags`: the text was cut, as it is longer than
+/// [`crate::document::TEXT_USED_BYTES_MAX`], and folds only with identical texts.
+pub const CUT: u8 = 16;
 
 impl Visit {
     /// Whether both say the same of a URL, wherever their records stand.

@@ -5,7 +5,8 @@
 //! written with, with one letter for each of the Arabic and Persian kaf and yeh, and with simplified
 //! Chinese characters instead of traditional ones.
 //!
-//! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`].
+//! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`]. A content is named by its
+//! normal form and, if it was cut, by its whole text (`fold/visit_maker.rs`).
 //!
 //! The mapping of scripts serves comparison, not reading. It maps character by character, so that
 //! a text in either script gets the same normal form; where one traditional character has two
@@ -21,7 +22,7 @@ use unicode_normalization::{
 };
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The job file's `[normalize]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
