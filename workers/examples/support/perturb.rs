@@ -216,15 +216,15 @@ fn ascii_punctuation(text: &str) -> String {
     text.chars().map(map).collect()
 }
 
-/// Decimal points stay: without them the numbers are others.
+/// Marks of numbers stay: without them `3.5`, `1/3`, `2-4` and `-5` are other numbers.
 fn no_punctuation(text: &str) -> String {
     let mut before = ' ';
     let mut left = String::new();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let is_point =
-            c == '.' && before.is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit);
-        if is_point || c.is_alphanumeric() || c.is_whitespace() {
+        let leads = chars.peek().is_some_and(char::is_ascii_digit);
+        let is_of_number = leads && (before.is_ascii_digit() || "-−".contains(c));
+        if is_of_number || c.is_alphanumeric() || c.is_whitespace() {
             left.push(c);
         }
         before = c;
