@@ -18,7 +18,7 @@ use workers::figures::plain;
 use workers::plan::{examine, listing};
 use workers::read::record::{Body, Item};
 use workers::read::sample::{Look, lists, look, names};
-use workers::read::{Fields, Format, Options, PageKey, documents, parts, shell};
+use workers::read::{Fields, Format, Options, PageKey, documents, joined_text, shell};
 
 /// Fields that are likely to hold the URL, the text, the HTML or the date, or to identify a row,
 /// where a row has none of the default's names. The last part of a path counts as well, in capital
@@ -325,7 +325,7 @@ fn find(inputs: &[PathBuf], sets: &[String]) -> Result<Found> {
         && let Some(file) = sample.iter().find(|file| file.format.has_rows())
     {
         let lists = lists(&file.path, file.size)?;
-        found.joined = parts::remedy(&file.path, file.format, &fields, &lists);
+        found.joined = joined_text::remedy(&file.path, file.format, &fields, &lists);
     }
     found.check(inputs, remedy)?;
     Ok(found)

@@ -606,7 +606,6 @@ fn is_behind_place(before: &str, date: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::normalize;
 
     fn furniture(text: &str, part: &str) -> Option<Furniture> {
         let tokens = Tokens::of(text).expect("short");
@@ -692,16 +691,6 @@ mod tests {
             ("les lectures 12 et 13 du conseil", "12", None),
         ] {
             assert_eq!(furniture(text, part), expected, "{text}");
-        }
-    }
-
-    /// A label that is written otherwise than normalised texts are is never found.
-    #[test]
-    fn labels_are_as_texts_are() {
-        for (label, _) in words::lines(FURNITURE_WORDS).filter_map(label_of_line) {
-            let mut normal = String::new();
-            normalize::normalize(label, &normalize::Options::default(), &mut normal);
-            assert_eq!(label, normal);
         }
     }
 

@@ -6,6 +6,23 @@ use crate::text::signatures::{Shinglings, Text};
 use proptest::prelude::*;
 use std::cell::Cell;
 
+/// A word of a list that is written otherwise than normalised texts are is never found.
+#[test]
+fn lists_are_as_texts_are() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("confirm");
+    let files = folder.read_dir().expect("this folder").map(|entry| entry.expect("a file").path());
+    let lists: Vec<_> = files.filter(|file| file.extension().is_some_and(|e| e == "txt")).collect();
+    assert!(!lists.is_empty());
+    for list in lists {
+        let text = std::fs::read_to_string(&list).expect("readable");
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let mut normal = String::new();
+            normalize(line, &normalize::Options::default(), &mut normal);
+            assert_eq!(line, normal, "{}", list.display());
+        }
+    }
+}
+
 /// A content that counts how often its text is read.
 struct Content {
     text: String,
