@@ -203,7 +203,7 @@ struct Envelope<'a> {
 }
 
 /// The version of the store's format that this build writes and reads.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// What a manifest and the file `FORMAT` have in every format.
 #[derive(Deserialize)]
@@ -280,6 +280,11 @@ pub(in crate::store) fn remedy(root: &Path, version: u64) -> &'static str {
 
 /// Reads the manifest of `version` and checks its digest.
 pub fn read(root: &Path, version: u64) -> Result<Head> {
+    read_since(FORMAT, root, version)
+}
+
+/// The same of the formats from `oldest` on. The tables of an older one cannot be read.
+pub(in crate::store) fn read_since(oldest: u32, root: &Path, version: u64) -> Result<Head> {
     let path = path(root, version);
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
     let damaged = |why: String| {
@@ -289,7 +294,9 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     let (digest, body) = envelope(&text).map_err(damaged)?;
     let AnyFormat { format, .. } =
         serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
-    check_format(&path, format)?;
+    if !(oldest..=FORMAT).contains(&format) {
+        check_format(&path, format)?;
+    }
     let mut manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     if manifest.version != version {
         return Err(damaged(format!("it says version {}", manifest.version)));

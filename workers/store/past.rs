@@ -50,6 +50,9 @@ pub struct Step {
     pub undone: bool,
 }
 
+/// The oldest format whose manifests are like those of this one.
+const LIKE_THIS: u32 = 3;
+
 /// The parts of a manifest of any format that matter here.
 #[derive(Deserialize)]
 struct AnyManifest<'a> {
@@ -100,8 +103,9 @@ pub fn read(root: &Path) -> Result<Option<Past>> {
     };
     let text = text(root, last)?;
     let head = parsed(root, last, &text)?;
-    if head.format == manifest::FORMAT {
-        return Ok(Some(of_this_format(manifest::read(root, last)?.manifest)));
+    if head.format >= LIKE_THIS {
+        let head = manifest::read_since(LIKE_THIS, root, last)?;
+        return Ok(Some(of_this_format(head.manifest)));
     }
     let mut steps = Vec::new();
     for (at, consumed) in head.consumed.iter().enumerate() {
@@ -136,7 +140,7 @@ pub fn read(root: &Path) -> Result<Option<Past>> {
     Ok(Some(Past { store: head.store, epoch: head.epoch, logical_time: head.logical_time, steps }))
 }
 
-/// The past that a manifest of this format says.
+/// The past that a manifest says that is like those of this format.
 fn of_this_format(head: Manifest) -> Past {
     let step = |of: Consumed| Step {
         epoch: of.epoch,

@@ -31,6 +31,8 @@ const GROWTH: u64 = 2;
 pub const SEGMENTS_MAX: usize = 256;
 /// A run with fewer rows a segment has small segments.
 pub const SEGMENT_ROWS: u64 = 1 << 20;
+/// The rows of each run that are merged at a time.
+const PORTION_ROWS: usize = 1 << 14;
 
 /// The runs that are due to be merged, by rows and segments of each run, oldest first.
 fn due(runs: &[(u64, usize)]) -> Option<Range<usize>> {
@@ -125,8 +127,7 @@ impl OnTable for Merging<'_> {
         let state = TableState { runs: old.to_vec(), ..TableState::default() };
         let rows = Table::<R>::open(folder, Some(&state))?;
         let mut writer = SegmentWriter::<R>::create(folder, &format!("merge.{}", durable::tag()))?;
-        // Memory: one batch of each segment.
-        for portion in rows.portions(R::BATCH_ROWS) {
+        for portion in rows.portions(PORTION_ROWS) {
             portion.into_iter().try_for_each(|row| writer.push(row))?;
         }
         let epoch = old.last().map_or(0, |run| run.epoch);

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Every column begins at a multiple of this number of bytes.
@@ -29,6 +30,8 @@ const ALIGNMENT: usize = 64;
 /// Up to so many rows ahead a key is looked for row by row first: merges move forward in small
 /// steps.
 const NEAR_ROWS: usize = 64;
+/// The batches that are fetched at once where one is read behind another.
+const BATCHES_AHEAD: usize = 8;
 
 /// A segment as a manifest names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,12 +76,12 @@ pub struct Segment<R: Row> {
     has_retractions: bool,
 }
 
-/// The mapped columns of a batch.
+/// What was read of a batch. There are many, of which most are never read.
 struct Batch<R: Row> {
-    /// Those of a batch whose digest was compared.
-    sound: OnceLock<R::Columns>,
-    /// Those of any batch that was decoded.
-    decoded: OnceLock<R::Columns>,
+    /// Its mapped columns.
+    columns: OnceLock<Box<R::Columns>>,
+    /// Whether its digest was compared, once there are columns.
+    is_sound: AtomicBool,
 }
 
 impl<R: Row> Segment<R> {
@@ -94,7 +97,7 @@ impl<R: Row> Segment<R> {
         let path = segment.path(folder);
         let (layout, firsts) = Layout::open(path, segment, &R::schema(), R::BATCH_ROWS, access)?;
         let batches = (0..layout.batches())
-            .map(|_| Batch { sound: OnceLock::new(), decoded: OnceLock::new() });
+            .map(|_| Batch { columns: OnceLock::new(), is_sound: AtomicBool::new(false) });
         let batches = batches.collect();
         let leading = (segment.first, segment.last);
         let has_retractions = i128::from(segment.live) != i128::from(segment.rows);
@@ -167,16 +170,29 @@ impl<R: Row> Segment<R> {
     /// The mapped columns of a batch. A damaged one ends the reading.
     #[inline]
     pub fn batch(&self, number: usize) -> &R::Columns {
-        self.batches[number].sound.get().unwrap_or_else(|| self.check(number))
+        match self.batches[number].columns.get() {
+            Some(columns) if self.is_read(number) => columns,
+            _ => self.check(number),
+        }
     }
 
     #[cold]
     fn check(&self, number: usize) -> &R::Columns {
+        // Who goes on from one batch to the next reads more of them.
+        let goes_on = number.checked_sub(1).is_some_and(|before| self.is_read(before));
+        let ahead = if goes_on { BATCHES_AHEAD } else { 1 };
+        self.layout.prefetch(number..(number + ahead).min(self.batches()));
         if !self.layout.is_sound(number) {
             end_reading(damaged(&self.layout.path, "a batch is not as it was written"));
         }
         let columns = self.unchecked(number).unwrap_or_else(|error| end_reading(error));
-        self.batches[number].sound.get_or_init(|| columns.clone())
+        self.batches[number].is_sound.store(true, Ordering::Release);
+        columns
+    }
+
+    /// Whether a batch was read and checked.
+    fn is_read(&self, number: usize) -> bool {
+        self.batches[number].is_sound.load(Ordering::Acquire)
     }
 
     /// The mapped columns of a batch whose digest is not compared, so that few rows of it can be
@@ -186,12 +202,12 @@ impl<R: Row> Segment<R> {
     ///
     /// `Io` if the batch is not laid out as it was written.
     pub fn unchecked(&self, number: usize) -> Result<&R::Columns> {
-        let decoded = &self.batches[number].decoded;
-        if let Some(columns) = decoded.get() {
+        let kept = &self.batches[number].columns;
+        if let Some(columns) = kept.get() {
             return Ok(columns);
         }
         let columns = self.layout.batch(number, R::columns)?;
-        Ok(decoded.get_or_init(|| columns))
+        Ok(kept.get_or_init(|| Box::new(columns)))
     }
 
     /// The mapped columns of all batches with rows at `positions`, each with its number. Each is
@@ -225,7 +241,7 @@ impl<R: Row> Segment<R> {
     /// Reads and checks batches that were not read yet, until `until`. Returns whether none is
     /// left.
     pub fn warm(&self, until: Instant) -> bool {
-        let cold = |number: &usize| self.batches[*number].sound.get().is_none();
+        let cold = |number: &usize| !self.is_read(*number);
         (0..self.batches()).filter(cold).all(|number| {
             let in_time = Instant::now() < until;
             if in_time {
@@ -349,7 +365,7 @@ mod tests {
         let rows = rows(2 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
         let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
-        let sound = || segment.batches.iter().filter(|batch| batch.sound.get().is_some()).count();
+        let sound = || (0..segment.batches()).filter(|number| segment.is_read(*number)).count();
         let past = Instant::now();
         assert!(!segment.warm(past) && sound() == 0);
         assert_eq!(segment.row(BATCH_ROWS), rows[BATCH_ROWS]);
@@ -370,9 +386,9 @@ mod tests {
             (rows.len(), rows.iter().map(|row| i64::from(row.diff)).sum())
         );
         assert!((0..rows.len()).all(|at| segment.row(at) == rows[at]));
-        for high in [0, 1, 5, 6, 25_000, 54_615, u64::MAX] {
+        for high in [0, 1, 5, 6, 3_415, 6_840, u64::MAX] {
             let key = Id { high, low: high % 2 * 7 };
-            for from in [0, 1, BATCH_ROWS + 4_464] {
+            for from in [0, 1, BATCH_ROWS + 464] {
                 let plain =
                     (from..rows.len()).find(|&at| rows[at].content >= key).unwrap_or(rows.len());
                 assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
