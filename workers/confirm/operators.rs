@@ -174,7 +174,7 @@ fn is_parted((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool
         _ => return false,
     };
     let mut marks = marked.gap(at).trim().chars();
-    let parts = |c: char| "-−‐‑–—:∶/~〜*×+".contains(c);
+    let parts = |c: char| "-−‐‑–—:∶/~〜*×+^".contains(c);
     if !marks.next().is_some_and(parts) || marks.next().is_some() {
         return false;
     }
@@ -289,6 +289,11 @@ mod tests {
             ("wifi ✓ parking", "wifi ✗ parking"),
             ("✅ pets", "❌ pets"),
             ("the film 👍", "the film 👎"),
+            ("total += price", "total -= price"),
+            ("total += price", "total = price"),
+            ("if ready && open", "if ready || open"),
+            ("the map a → b", "the map a ← b"),
+            ("let a ⊂ b", "let a ⊃ b"),
         ] {
             assert!(differ(a, b), "{a} | {b}");
         }

@@ -222,6 +222,19 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
     cut(out) || is_cut
 }
 
+/// The characters of `text` that are not dropped, with a `^` between a digit and a superscript:
+/// `10⁵` has the form of `10^5`, not of `105`.
+fn with_powers(text: &str) -> impl Iterator<Item = char> {
+    let is_raised = |c: char| matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹' | '⁺' | '⁻');
+    let is_digit = |c: char| matches!(c, '0'..='9' | '₀'..='₉' | '０'..='９');
+    let mut before = ' ';
+    text.chars().filter(|c| !is_dropped(*c)).flat_map(move |c| {
+        let power = is_raised(c) && is_digit(before);
+        before = c;
+        power.then_some('^').into_iter().chain([c])
+    })
+}
+
 /// Cuts a normal form that is too long. Returns whether it was.
 fn cut(normal: &mut String) -> bool {
     let is_cut = normal.len() > TEXT_USED_BYTES_MAX;
@@ -235,7 +248,7 @@ fn cut(normal: &mut String) -> bool {
 fn normalize_plainly(text: &str, options: &Options) -> String {
     let text = &text[..text.floor_char_boundary(TEXT_USED_BYTES_MAX)];
     let mut out = String::new();
-    for c in text.chars().filter(|c| !is_dropped(*c)).nfkc().flat_map(char::to_lowercase) {
+    for c in with_powers(text).nfkc().flat_map(char::to_lowercase) {
         let c = if c.is_whitespace() { ' ' } else { c };
         let is_second_space = c == ' ' && (out.is_empty() || out.ends_with(' '));
         let is_second_dot = c == DOT_ABOVE && out.ends_with('i');
@@ -291,7 +304,7 @@ impl Sink<'_> {
     /// The definition: NFKC of what is not dropped, lower case, white space as spaces, one form of
     /// each letter, and no second dot on an i.
     fn slow(&mut self, text: &str, simplified: bool) {
-        for c in text.chars().filter(|c| !is_dropped(*c)).nfkc().flat_map(char::to_lowercase) {
+        for c in with_powers(text).nfkc().flat_map(char::to_lowercase) {
             let c = if c.is_whitespace() { ' ' } else { c };
             let is_second_dot = c == DOT_ABOVE && !self.space && self.out.ends_with('i');
             if !is_dropped(c) && !is_second_dot {
@@ -318,7 +331,7 @@ mod tests {
     proptest! {
         /// The fast path equals the definition, on the scripts and marks that are hardest for it.
         #[test]
-        fn fast_is_plain(text in "[a-zA-ZÀ-ɏ\u{300}-\u{315}　 \n\u{200b}\u{ad}，。！Ａ-ｚｦ-ﾟ가-힣\u{1100}-\u{1112}\u{11a8}-\u{11c2}ぁ-ん\u{3099}ァ-ヶ一-鿿豈-龜ﬁ①㎞Σΐİẞiiا-ي\u{640}-\u{658}ککی\u{fe70}-\u{fe7f}\u{fef0}-\u{fefc}א-ת\u{5b0}-\u{5c7}\u{fb1d}-\u{fb4f}\u{fe0f}\u{2066}\u{3164}\u{e0100}]{0,40}") {
+        fn fast_is_plain(text in "[a-z0-9⁰¹²⁻⁴₂A-ZÀ-ɏ\u{300}-\u{315}　 \n\u{200b}\u{ad}，。！Ａ-ｚｦ-ﾟ가-힣\u{1100}-\u{1112}\u{11a8}-\u{11c2}ぁ-ん\u{3099}ァ-ヶ一-鿿豈-龜ﬁ①㎞Σΐİẞiiا-ي\u{640}-\u{658}ککی\u{fe70}-\u{fe7f}\u{fef0}-\u{fefc}א-ת\u{5b0}-\u{5c7}\u{fb1d}-\u{fb4f}\u{fe0f}\u{2066}\u{3164}\u{e0100}]{0,40}") {
             for simplified in [true, false] {
                 let options = Options { simplified };
                 let mut out = String::new();
@@ -334,12 +347,21 @@ mod tests {
         }
     }
 
+    /// `10⁵` and `105` were one text: a superscript behind a digit is no digit of the same number.
+    #[test]
+    fn powers_are_no_digits() {
+        assert_eq!(normal("10⁵"), "10^5");
+        assert_eq!(normal("１０\u{200b}²³ 2⁻¹"), "10^23 2^\u{2212}1");
+        assert_eq!(normal("x₁²"), "x1^2");
+    }
+
     /// Texts that differ only in width, case, script, white space or invisible marks have one form.
     #[test]
     fn equal_forms() {
         assert_eq!(normal("　Ｈｅｌｌｏ，\t\u{200b}World！\n"), "hello, world!");
         assert_eq!(normal("憂鬱的臺灣烏龜，乾燥著"), normal("忧郁的台湾乌龟，干燥着"));
         assert_eq!(normal("e\u{301}t\u{e9}"), "\u{e9}t\u{e9}");
+        assert_eq!(normal("m²，H₂O"), "m2,h2o");
         assert_eq!(normal(" \n\u{feff} "), "");
     }
 
