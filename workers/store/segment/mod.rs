@@ -30,8 +30,9 @@ const ALIGNMENT: usize = 64;
 /// Up to so many rows ahead a key is looked for row by row first: merges move forward in small
 /// steps.
 const NEAR_ROWS: usize = 64;
-/// The batches that are fetched at once where one is read behind another.
+/// The batches that are fetched at once where so many are read one behind another.
 const BATCHES_AHEAD: usize = 8;
+const BATCHES_BEHIND: usize = 3;
 
 /// A segment as a manifest names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,8 +179,10 @@ impl<R: Row> Segment<R> {
 
     #[cold]
     fn check(&self, number: usize) -> &R::Columns {
-        // Who goes on from one batch to the next reads more of them.
-        let goes_on = number.checked_sub(1).is_some_and(|before| self.is_read(before));
+        // Who goes on from one batch to the next reads more of them. Look-ups here and there have
+        // read the batch before by chance, and hardly ever several.
+        let goes_on = number >= BATCHES_BEHIND
+            && (number - BATCHES_BEHIND..number).all(|before| self.is_read(before));
         let ahead = if goes_on { BATCHES_AHEAD } else { 1 };
         self.layout.prefetch(number..(number + ahead).min(self.batches()));
         if !self.layout.is_sound(number) {
