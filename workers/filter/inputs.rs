@@ -23,6 +23,8 @@ pub struct Original {
     pub is_copy: bool,
     /// The source that it was read for.
     pub source: String,
+    /// The records of it that were rejected then.
+    pub rejected: u64,
 }
 
 /// The files that `job` names now. What else lies in its folders is passed by.
@@ -77,6 +79,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
             name: below(&root, &path),
             is_copy: !digests.insert(input.digest.clone()),
             source: source.map_or_else(String::new, |source| source.name.clone()),
+            rejected: last.taken.rejected,
             input,
         });
     }

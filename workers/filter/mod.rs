@@ -323,7 +323,7 @@ impl Work<'_> {
             return Ok(Some(Finished { note: note.clone(), was_there: true }));
         }
         let places = self.options.places(&original.name);
-        self.check_places(&places, has_note, before.as_ref())?;
+        self.check_places(original, &places, has_note, before.as_ref())?;
         if has_note && !before.as_ref().is_some_and(Note::is_finished) {
             // Only a process that was killed leaves parts.
             let order = path.with_extension("order");
@@ -353,10 +353,25 @@ impl Work<'_> {
     /// Fails if a file would be replaced that no filter has written.
     fn check_places(
         &self,
+        original: &Original,
         places: &[Option<PathBuf>; 3],
         has_note: bool,
         note: Option<&Note>,
     ) -> Result<()> {
+        // A later state of the same input is filtered anew, by a rebuilt store, too.
+        let is_other = |note: &&Note| {
+            note.is_finished()
+                && note.manner.store != self.manner.store
+                && note.digest != original.input.digest
+        };
+        if note.filter(is_other).is_some() {
+            let line = format!(
+                "{}: the folder has what was filtered of another store; name another folder, or move \
+                 this one away",
+                original.name.display()
+            );
+            return Err(Error::new(Kind::Output, line));
+        }
         let foreign = match note {
             Some(note) => note.foreign(self.options, places),
             None => places.iter().flatten().find(|path| !has_note && path.exists()),
@@ -437,6 +452,16 @@ impl Work<'_> {
                     })?;
                 }
             }
+        }
+        if !is_whole && totals.rejected() > original.rejected {
+            let line = format!(
+                "{}: {} records are rejected now and {} were when the store read it; put [read.limits] \
+                 back as they were then",
+                input.shown(),
+                totals.rejected(),
+                original.rejected
+            );
+            return Err(Error::new(Kind::NoInput, line));
         }
         let copied = copier.map(Copier::finish).transpose()?;
         if !Input::stat(&path)?.looks_like(input) && input.has_changed()? {

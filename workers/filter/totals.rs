@@ -54,6 +54,11 @@ impl Totals {
         Totals { source: source.to_owned(), ..Totals::default() }
     }
 
+    /// The records that are rejected.
+    pub fn rejected(&self) -> u64 {
+        self.verdicts.get(Verdict::Rejected.name()).copied().unwrap_or_default()
+    }
+
     /// Counts a record, which has so many bytes. A reject counts as all records that are lost with
     /// it, as a run counts it.
     pub fn count(&mut self, record: &Record, stays: bool, bytes: u64) {
