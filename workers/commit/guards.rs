@@ -15,7 +15,7 @@ use std::path::Path;
 pub enum Guard {
     /// Too many bad records.
     Rejects,
-    /// Too many rows share their key, a field's value, with a row of another text.
+    /// Too many rows share their key with a row of another text and no other date.
     Overwritten,
     /// A complete snapshot lacks too many of the known pages.
     Missing,
@@ -112,11 +112,11 @@ pub struct Figures {
     pub gathered: Option<Folds>,
 }
 
-/// The rows of an epoch that lost to a row of the same key, a field's value, with another text.
+/// The rows of an epoch that lost to a row of the same key and date with another text.
 #[derive(Clone, Debug, Default)]
 pub struct Overwritten {
-    /// The field.
-    pub field: String,
+    /// What their key is, for a person.
+    pub key: String,
     /// How many.
     pub rows: u64,
     /// Some of the keys.
@@ -127,14 +127,14 @@ impl Overwritten {
     /// What would be lost, and what helps. Another key is another store, which a store with epochs
     /// becomes by a rebuild.
     fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
-        let Overwritten { field, rows, keys } = self;
+        let Overwritten { key, rows, keys } = self;
         let keys: Vec<String> = keys.iter().map(|key| format!("{:?}", plain(key))).collect();
         let rebuild = if has_pages { ", then `pagefold rebuild`" } else { "" };
         format!(
-            "{} of {} would be lost: another row has the same `{field}`, the same date or none, and \
-             another text (such as {field} {}); nothing was committed. If these are different \
-             documents, [read] key = \"row\" keeps all of them, and so does a field with a value for \
-             each{rebuild}. If any one row of each `{field}` shall stay: {allow}",
+            "{} of {} would be lost: another row has the same {key}, the same date or none, and \
+             another text (such as {}); nothing was committed. If these are different documents, \
+             [read] key = \"row\" keeps all of them, and so does a field with a value for each{rebuild}. \
+             If any one row of each {key} shall stay: {allow}",
             grouped(*rows),
             counted(accepted, "row"),
             keys.join(", ")
@@ -340,7 +340,7 @@ mod tests {
         let of = |rows, accepted, overwritten_max| {
             let options = Options { overwritten_max, ..Options::default() };
             let figures = Figures {
-                overwritten: Overwritten { field: "id".into(), rows, keys: vec!["0".into()] },
+                overwritten: Overwritten { key: "`id`".into(), rows, keys: vec!["0".into()] },
                 rejects: Rejects { accepted, ..Rejects::default() },
                 ..Figures::default()
             };
@@ -353,7 +353,13 @@ mod tests {
         assert!(of(3, 5, 0.01).is_some(), "most rows are lost");
         assert!(of(1, 1000, 0.0).is_some(), "none is allowed");
         let said = of(500, 1000, 0.01).expect("refused");
-        for part in ["500 of 1,000 rows", "id \"0\"", "key = \"row\"", "--allow overwritten"] {
+        for part in [
+            "500 of 1,000 rows",
+            "same `id`",
+            "such as \"0\"",
+            "key = \"row\"",
+            "--allow overwritten",
+        ] {
             assert!(said.contains(part), "{part} in {said}");
         }
     }

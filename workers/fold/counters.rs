@@ -33,8 +33,7 @@ counters! {
     VisitsRepeated = "visits_repeated",
     /// Visits of a URL that another visit of the same epoch replaced.
     VisitsSuperseded = "visits_superseded",
-    /// Those of them that are rows of a key, a field's value, and have another text than the row
-    /// that replaced them.
+    /// Those of them that have another text than the one that replaced them, and its date or none.
     VisitsOverwritten = "visits_overwritten",
     /// Visits that are older than what the store has of the URL.
     VisitsOutdated = "visits_outdated",

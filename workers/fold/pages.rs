@@ -15,7 +15,6 @@ use crate::fold::splits::{self, SplitVisits};
 use crate::fold::winner::{Known, Now};
 use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
-use crate::read::PageKey;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{Row, consolidate};
@@ -61,7 +60,6 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
     let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
     let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min };
-    let has_own_keys = matches!(epoch.shared.job.read.key, PageKey::Field(_));
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;
@@ -88,7 +86,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
                 url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
             let new = now.after(old.clone(), visits, &url);
             count(epoch, &old, &new, visits, now);
-            let lost = if has_own_keys { now.overwritten(visits, &old) } else { 0 };
+            let lost = now.overwritten(visits, &old);
             if lost > 0 {
                 epoch.overwritten(&url, lost);
             }

@@ -70,9 +70,9 @@ impl Now {
         candidates.max()
     }
 
-    /// How many rows of a key, a field's value, lose to a row of the same epoch and date that has
-    /// another text. Rows that share a key by accident are two documents, of which one is lost; one
-    /// of a later date is a newer version of the other.
+    /// How many rows of a key lose to a row of the same epoch and date that has another text. Rows
+    /// that share a key by accident are two documents, of which one is lost; one of a later date is
+    /// a newer version of the other.
     pub fn overwritten(self, visits: &[Visit], before: &Known) -> usize {
         if visits.len() < 2 {
             return 0;

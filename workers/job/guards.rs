@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// The share of accepted rows that may lose to a row of the same key, a field's value, with
-    /// another text. Default: 0.01.
+    /// The share of accepted rows that may lose to a row of the same key and date with another
+    /// text. Default: 0.01.
     pub overwritten_max: f64,
     /// The share of a source's known pages that a complete snapshot may lack. Default: 0.3.
     pub missing_max: f64,
