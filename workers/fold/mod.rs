@@ -19,6 +19,7 @@ pub mod gather;
 pub mod groups;
 pub mod incumbents;
 pub mod ingest;
+pub mod judge;
 pub mod keys;
 pub mod leaders;
 pub mod origins;

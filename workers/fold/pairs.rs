@@ -1,13 +1,10 @@
 //! Decides and stores the pairs of contents that signatures propose.
 //!
 //! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up
-//! which signatures propose the pair and decides it once, from the evidence of both contents
-//! ([`confirm`]). A pair is kept while some signature proposes it, and is deleted with either
-//! content. It is stored under both contents, so that the owner of each can read its pairs
-//! ([`pairs`]).
+//! which signatures propose the pair ([`confirm`]) and decides it once ([`crate::fold::judge`]). A
+//! pair is kept while some signature proposes it, and is deleted with either content. It is stored
+//! under both contents, so that the owner of each can read its pairs ([`pairs`]).
 
-use crate::confirm::prepared::{Prepared, PreparedTexts};
-use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::accepted::{AcceptedChange, AcceptedChanges};
@@ -15,18 +12,12 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
+use crate::fold::judge::Judge;
 use crate::fold::resolve::{Candidate, decided_at};
-use crate::graph::walk;
 use crate::store::segment::SegmentRef;
 use crate::tables::PairRow;
-use crate::tables::evidence::{Archive, Content, Sketched, damaged};
-use crate::text::hash::BuildSeeded;
-use crate::text::{simhash, sketch::Sketches};
-use std::borrow::Cow;
-use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
 /// A stored pair that is added (+1) or retracted (-1), sent to the owner of `content`. Ordered like
 /// [`PairRow`].
@@ -146,206 +137,6 @@ struct Due {
     before: Option<Box<PairRow>>,
     /// As in [`PairRow`].
     proposals: u64,
-}
-
-/// The pairs of which the contents are looked up at once.
-const PAIRS_AT_ONCE: usize = 1 << 15;
-/// The bytes of what a worker keeps of contents without their texts, before it begins again.
-const SKETCHED_BYTES_MAX: usize = 1 << 26;
-
-/// What was read of contents without their texts.
-#[derive(Default)]
-struct SketchedContents {
-    of: HashMap<Id, Sketched, BuildSeeded>,
-    bytes: usize,
-}
-
-/// Decides pairs by the evidence of both contents. The archive is opened when it is first needed.
-pub struct Judge<'a> {
-    options: Options,
-    archive: OnceCell<Archive>,
-    sketched: RefCell<SketchedContents>,
-    texts: RefCell<PreparedTexts>,
-    open: Box<dyn Fn() -> Result<Archive> + 'a>,
-}
-
-impl<'a> Judge<'a> {
-    /// A judge that decides by `options`, in which every default is filled in, from the evidence
-    /// that `open` opens.
-    pub fn new(options: Options, open: impl Fn() -> Result<Archive> + 'a) -> Judge<'a> {
-        let (archive, sketched, texts) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        Judge { options, archive, sketched, texts, open: Box::new(open) }
-    }
-
-    fn archive(&self) -> Result<&Archive> {
-        match self.archive.get() {
-            Some(archive) => Ok(archive),
-            None => {
-                let archive = (self.open)()?;
-                Ok(self.archive.get_or_init(|| archive))
-            }
-        }
-    }
-
-    /// Calls `found` with the position, the distance and the verdict of each of `pairs`, in any
-    /// order. If only fingerprints decide and the distance is known, no evidence is read.
-    pub fn verdicts(
-        &self,
-        pairs: &[(Id, Id, Option<u32>)],
-        mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
-    ) -> Result<()> {
-        let mut open = Vec::new();
-        for (start, pairs) in (0..).step_by(PAIRS_AT_ONCE).zip(pairs.chunks(PAIRS_AT_ONCE)) {
-            self.by_sketches(start, pairs, &mut open, &mut found)?;
-        }
-        self.by_texts(pairs, &open, found)
-    }
-
-    /// Decides pairs, of which the first is at `start`, by what is known without their texts, and
-    /// adds the positions of others to `open`. Most pairs of texts made to collide end here.
-    fn by_sketches(
-        &self,
-        start: usize,
-        pairs: &[(Id, Id, Option<u32>)],
-        open: &mut Vec<usize>,
-        found: &mut impl FnMut(usize, u32, Verdict) -> Result<()>,
-    ) -> Result<()> {
-        let by_distance =
-            |pair: &(Id, Id, Option<u32>)| pair.2.filter(|_| self.options.by == By::Fingerprint);
-        let looked_up = pairs.iter().filter(|pair| by_distance(pair).is_none());
-        let mut known = self.sketched.borrow_mut();
-        self.sketch(
-            &mut known,
-            looked_up.clone().map(|pair| pair.0).chain(looked_up.map(|pair| pair.1)),
-        )?;
-        let of = |content: &Id| {
-            let lost = || Error::internal("a pair of a content without evidence");
-            known.of.get(content).ok_or_else(lost)
-        };
-        // Pairs are in the order of their first contents.
-        let mut first = None;
-        for (at, pair) in (start..).zip(pairs) {
-            if let Some(distance) = by_distance(pair) {
-                found(at, distance, by_fingerprint(distance, &self.options))?;
-                continue;
-            }
-            let a = match first {
-                Some((content, sketched)) if content == pair.0 => sketched,
-                _ => of(&pair.0)?,
-            };
-            first = Some((pair.0, a));
-            let b = of(&pair.1)?;
-            let distance = simhash::distance(a.fingerprint, b.fingerprint);
-            match decide_unread(a, b, distance, &self.options) {
-                Some(verdict) => found(at, distance, verdict)?,
-                None => open.push(at),
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes `contents` known. A content of many pairs is read once for all of them.
-    fn sketch(
-        &self,
-        known: &mut SketchedContents,
-        contents: impl Iterator<Item = Id>,
-    ) -> Result<()> {
-        if known.bytes > SKETCHED_BYTES_MAX {
-            *known = SketchedContents::default();
-        }
-        let mut last = Id::NONE;
-        let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
-        let contents = contents.filter(is_next);
-        let mut missing: Vec<Id> =
-            contents.filter(|content| !known.of.contains_key(content)).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        missing.sort_unstable();
-        missing.dedup();
-        let archive = self.archive()?;
-        for (content, place) in missing.iter().zip(archive.places(&missing)?) {
-            let sketched = archive.read(*content, place)?.sketched();
-            known.bytes += size_of::<(Id, Sketched)>() + sketched.sketches.len();
-            known.of.insert(*content, sketched);
-        }
-        Ok(())
-    }
-
-    /// Decides those of `pairs` whose positions are `open`.
-    fn by_texts(
-        &self,
-        pairs: &[(Id, Id, Option<u32>)],
-        open: &[usize],
-        mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
-    ) -> Result<()> {
-        if open.is_empty() {
-            return Ok(());
-        }
-        let mut contents: Vec<Id> =
-            open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]).collect();
-        contents.sort_unstable();
-        contents.dedup();
-        let archive = self.archive()?;
-        let places = archive.places(&contents)?;
-        let is_read = vec![Cell::new(false); contents.len()];
-        let read = |number: u32| -> Result<Content<'_>> {
-            let at = number as usize;
-            match is_read[at].replace(true) {
-                true => archive.read_again(contents[at], places[at]),
-                false => archive.read(contents[at], places[at]),
-            }
-        };
-        let number = |content: &Id| contents.binary_search(content).unwrap_or_default() as u32;
-        let edges: Vec<(u32, u32)> =
-            open.iter().map(|at| (number(&pairs[*at].0), number(&pairs[*at].1))).collect();
-        // Pairs of texts that are alike follow each other, so that few texts have to be prepared
-        // again. Pairs with the same later text do so directly.
-        let mut later: Option<Compared<'_>> = None;
-        for edge in walk::order(contents.len(), &edges) {
-            let (at, (one, other)) = (open[edge.at], edge.nodes);
-            let (a, b) = (contents[one as usize], contents[other as usize]);
-            if later.as_ref().is_none_or(|known| known.id != b) {
-                later = Some(Compared { id: b, content: read(other)?, texts: &self.texts });
-            }
-            let Some(other) = &later else { continue };
-            let one = Compared { id: a, content: read(one)?, texts: &self.texts };
-            let distance = simhash::distance(one.content.fingerprint, other.content.fingerprint);
-            let verdict = decide(&one, other, distance, &self.options);
-            for known in [&one, other] {
-                if known.content.is_damaged() {
-                    return Err(damaged(known.id, "is damaged"));
-                }
-            }
-            found(at, distance, verdict)?;
-        }
-        Ok(())
-    }
-}
-
-/// The evidence of a content whose text stays prepared for other pairs.
-struct Compared<'a> {
-    id: Id,
-    content: Content<'a>,
-    texts: &'a RefCell<PreparedTexts>,
-}
-
-impl Evidence for Compared<'_> {
-    fn chars(&self) -> u32 {
-        self.content.chars()
-    }
-
-    fn sketches(&self) -> Sketches<'_> {
-        self.content.sketches()
-    }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        self.content.text()
-    }
-
-    fn prepared(&self) -> Option<Rc<Prepared>> {
-        self.texts.borrow_mut().get(self.id, || self.content.text().map(Cow::into_owned))
-    }
 }
 
 /// Of so many decided pairs one shows the progress.

@@ -6,7 +6,7 @@ use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{examined_before, examined_between};
 use crate::document::{Id, hex};
 use crate::error::Result;
-use crate::fold::pairs::Judge;
+use crate::fold::judge::Judge;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;

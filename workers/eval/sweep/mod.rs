@@ -13,7 +13,7 @@ use crate::eval::places::archive;
 use crate::eval::scene::{Joined, Scale};
 use crate::eval::score::{Measure, same, share, true_text_pairs};
 use crate::eval::world::World;
-use crate::fold::pairs::Judge;
+use crate::fold::judge::Judge;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;

@@ -8,7 +8,7 @@ use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
 use crate::eval::places::{Places, known, undamaged};
 use crate::eval::sweep::{Frame, Knob};
 use crate::eval::world::World;
-use crate::fold::pairs::Judge;
+use crate::fold::judge::Judge;
 use crate::job::Job;
 use crate::tables::evidence::Archive;
 use crate::text::signatures::{self, Shinglings, Text, minhash};
