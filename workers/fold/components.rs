@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::graph::unionfind;
+use crate::store::table::replacement;
 use crate::tables::{ComponentRow, MemberRow, PairRow};
 
 /// Says that this epoch retracted an accepted pair. Sent to every worker.
@@ -170,16 +171,11 @@ pub fn label(
         if old == Some(content) || new == Some(content) {
             epoch.count(Counter::ComponentsTouched, 1);
         }
-        if old == new {
-            continue;
+        let row = |component| ComponentRow { content, component, diff: 1 };
+        for row in replacement(old.map(row), new.map(row)) {
+            emit(Membership { component: row.component, content, diff: row.diff.into() });
+            rows.push(row);
         }
-        let from = rows.len();
-        rows.extend(old.map(|component| ComponentRow { content, component, diff: -1 }));
-        rows.extend(new.map(|component| ComponentRow { content, component, diff: 1 }));
-        rows[from..].sort_unstable();
-        rows[from..].iter().for_each(|row| {
-            emit(Membership { component: row.component, content, diff: i64::from(row.diff) });
-        });
     }
     epoch.write(rows)
 }

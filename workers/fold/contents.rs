@@ -12,6 +12,7 @@ use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::pages::PageContent;
 use crate::store::lookup::Lookup;
+use crate::store::table::replacement;
 use crate::tables::evidence::Archive;
 use crate::tables::visits::GATHERED;
 use crate::tables::{ContentPageRow, ContentRow, EvidenceRow};
@@ -98,12 +99,7 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
             }
             _ => {}
         }
-        if old != new {
-            let from = content_rows.len();
-            content_rows.extend(old.map(|row| ContentRow { diff: -1, ..row }));
-            content_rows.extend(new);
-            content_rows[from..].sort_unstable();
-        }
+        content_rows.extend(replacement(old, new));
     }
     epoch.write(page_rows)?;
     epoch.write(content_rows)?;

@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::graph::Graph;
 use crate::graph::keep_rule::Rank;
+use crate::store::table::replacement;
 use crate::tables::{ComponentRow, LeaderRow};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -173,12 +174,7 @@ fn changes(before: &[LeaderRow], led: &[Led]) -> Vec<LeaderRow> {
     {
         let old = before.next_if(|row| row.content == content).cloned();
         let new = led.next_if(|row| row.content == content);
-        if old != new {
-            let from = rows.len();
-            rows.extend(old.map(|row| LeaderRow { diff: -1, ..row }));
-            rows.extend(new);
-            rows[from..].sort_unstable();
-        }
+        rows.extend(replacement(old, new));
     }
     rows
 }

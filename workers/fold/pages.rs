@@ -17,7 +17,7 @@ use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
-use crate::store::table::{Row, consolidate};
+use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::{LapseRule, has_expired, out_of_time};
 use crate::tables::visits::{GATHERED, PAGE, SEEN, dedup};
 use crate::tables::{GoneRow, PageRow, UrlRow, Visit};
@@ -95,8 +95,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
             if live != 0 {
                 urls.push(UrlRow { doc, url, diff: live })?;
             }
-            changes(old.page, new.page).into_iter().try_for_each(|row| pages.push(row))?;
-            changes(old.gone, new.gone).into_iter().try_for_each(|row| gone.push(row))?;
+            replacement(old.page, new.page).try_for_each(|row| pages.push(row))?;
+            replacement(old.gone, new.gone).try_for_each(|row| gone.push(row))?;
         }
     }
     epoch.finish(pages)?;
@@ -176,16 +176,6 @@ impl Before {
 /// The time after which rows are from when the clock was wrong, and are corrected.
 pub fn seen_max(plan: &Plan) -> i64 {
     if plan.comes_back { plan.logical_time.saturating_add(AHEAD_SECONDS_MAX) } else { i64::MAX }
-}
-
-/// The rows that change `old` into `new`.
-pub fn changes<R: Row>(old: Option<R>, new: Option<R>) -> Vec<R> {
-    if old == new {
-        return Vec::new();
-    }
-    let mut changes: Vec<R> = old.map(|row| row.with_diff(-1)).into_iter().chain(new).collect();
-    changes.sort_unstable();
-    changes
 }
 
 /// Divides this worker's range of leading bits into `n` equal passes, but at least one.

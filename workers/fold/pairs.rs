@@ -15,6 +15,7 @@ use crate::fold::evidence;
 use crate::fold::judge::Judge;
 use crate::fold::resolve::{Candidate, decided_at};
 use crate::store::segment::SegmentRef;
+use crate::store::table::replacement;
 use crate::tables::PairRow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ impl PartialOrd for PairChange {
 }
 
 impl PairChange {
-    fn new(row: &PairRow, diff: i8) -> PairChange {
+    fn new(row: &PairRow) -> PairChange {
         PairChange {
             content: row.content,
             other: row.other,
@@ -59,7 +60,7 @@ impl PairChange {
             distance: row.distance,
             reason: row.reason,
             accepted: row.accepted,
-            diff,
+            diff: row.diff,
             unused: [0; 2],
         }
     }
@@ -229,11 +230,11 @@ fn portion(
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
     let mut counts: BTreeMap<Counter, u64> = BTreeMap::new();
-    let mut put = |before: Option<&PairRow>, after: Option<&PairRow>| {
+    let mut put = |before: Option<PairRow>, after: Option<PairRow>| {
         if before == after {
             return;
         }
-        let counter = match (before, after) {
+        let counter = match (&before, &after) {
             (None, _) => Counter::PairsNew,
             (_, None) => Counter::PairsGone,
             (Some(before), Some(after)) if before.proposals == after.proposals => {
@@ -242,8 +243,8 @@ fn portion(
             _ => Counter::PairsReproposed,
         };
         *counts.entry(counter).or_default() += 1;
-        let changes = before.map(|row| PairChange::new(row, -1)).into_iter();
-        for change in changes.chain(after.map(|row| PairChange::new(row, 1))) {
+        for row in replacement(before, after) {
+            let change = PairChange::new(&row);
             emit(change);
             emit(change.mirrored());
         }
@@ -278,12 +279,13 @@ fn portion(
                 key.0, key.1
             ))
         })?;
-        match &before {
-            _ if proposals == 0 => put(before.as_ref(), None),
+        match before {
+            before if proposals == 0 => put(before, None),
             Some(row) if !again => {
-                put(before.as_ref(), Some(&PairRow { proposals, ..row.clone() }))
+                let after = PairRow { proposals, ..row.clone() };
+                put(Some(row), Some(after));
             }
-            _ => {
+            before => {
                 let known = || changes.iter().find_map(|candidate| candidate.distance.get());
                 let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
                 pairs.push((key.0, key.1, distance));
@@ -306,7 +308,7 @@ fn portion(
             proposals: *proposals,
             diff: 1,
         };
-        put(before.as_deref(), Some(&after));
+        put(before.as_deref().cloned(), Some(after));
         Ok(())
     })?;
     counts.into_iter().for_each(|(counter, n)| epoch.count(counter, n));

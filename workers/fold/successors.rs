@@ -16,8 +16,8 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::clusters::{AcceptedPair, TouchedContent};
 use crate::fold::epoch::Epoch;
-use crate::fold::pages::{PASS_ROWS, changes, passes, seen_max};
-use crate::store::table::consolidate;
+use crate::fold::pages::{PASS_ROWS, passes, seen_max};
+use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::out_of_time;
 use crate::tables::{ComponentRow, ContentRow, LeaderRow, MemberRow, PairRow, SuccessorRow};
 use std::cmp::Reverse;
@@ -233,7 +233,7 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
                     })
                 }
             };
-            changes(old, new).into_iter().try_for_each(|row| writer.push(row))?;
+            replacement(old, new).try_for_each(|row| writer.push(row))?;
         }
     }
     epoch.finish(writer)

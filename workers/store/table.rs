@@ -257,9 +257,39 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
         .collect()
 }
 
+/// The rows that put `new` in the place of `old`, ascending. They are none if both are equal.
+pub fn replacement<R: Row>(old: Option<R>, new: Option<R>) -> impl Iterator<Item = R> {
+    let mut rows = match old == new {
+        true => [None, None],
+        false => [old.map(|row| row.with_diff(-1)), new],
+    };
+    // Rows sort by their values first, so the new one may be the lesser.
+    rows.sort_unstable();
+    rows.into_iter().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Id;
+    use crate::tables::LeaderRow;
+
+    /// The old row is retracted and the new one is added, in the order of their values. Equal rows
+    /// change nothing.
+    #[test]
+    fn a_row_replaces_another() {
+        let row = |n, diff| LeaderRow { content: Id::MAX, leader: Id { high: n, low: 0 }, diff };
+        let of = |old: Option<u64>, new: Option<u64>| {
+            let row = |n| row(n, 1);
+            replacement(old.map(row), new.map(row)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Some(1), Some(2)), [row(1, -1), row(2, 1)]);
+        assert_eq!(of(Some(2), Some(1)), [row(1, 1), row(2, -1)]);
+        assert_eq!(of(Some(1), None), [row(1, -1)]);
+        assert_eq!(of(None, Some(1)), [row(1, 1)]);
+        assert_eq!(of(Some(1), Some(1)), []);
+        assert_eq!(of(None, None), []);
+    }
 
     /// In JSON a multiset hash is 32 hex digits with leading zeros. An empty text is the hash of no
     /// rows, and other texts are refused.
