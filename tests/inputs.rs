@@ -5,7 +5,7 @@ use crate::workbench::{Bench, failure};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use workers::fold::epoch::Failure;
+use workers::fold::failure::Failure;
 use workers::fold::{self, ProcessTask};
 use workers::job::Job;
 use workers::plan::{self, Plan};
@@ -61,7 +61,7 @@ fn planned(bench: &Bench) -> (Job, Store, Plan) {
 }
 
 /// Does the work of `plan`, but does not commit it.
-fn work(job: &Job, plan: &Plan) -> Vec<fold::epoch::Receipt> {
+fn work(job: &Job, plan: &Plan) -> Vec<fold::receipt::Receipt> {
     let task = ProcessTask {
         job: job.clone(),
         plan: plan.clone(),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use workers::error::{Error, Result};
-use workers::fold::epoch::Receipt;
+use workers::fold::receipt::Receipt;
 use workers::job::Job;
 use workers::plan::Plan;
 

@@ -23,7 +23,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 use workers::error::{Error, Kind};
-use workers::fold::epoch::Receipt;
+use workers::fold::receipt::Receipt;
 use workers::job::Job;
 use workers::mesh::Key;
 use workers::store::digest;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::export::ours;
 use workers::extract;
-use workers::fold::epoch::Progress;
+use workers::fold::progress::Progress;
 use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::lexicon::{self, Inputs, furniture};

@@ -34,7 +34,7 @@ use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
 use workers::export::{self, ours};
 use workers::fold::counters::Counter;
-use workers::fold::epoch::Failure;
+use workers::fold::failure::Failure;
 use workers::fold::{self, ProcessTask};
 use workers::job::{Job, When};
 use workers::plan::consumed::History;

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use workers::fold::epoch::{Progress, STAGES};
+use workers::fold::operators::STAGES;
+use workers::fold::progress::Progress;
 use workers::locks::lock;
 
 /// How often the bar is drawn, how often total progress is logged if there is no terminal, and how

@@ -6,7 +6,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
-use workers::fold::epoch::{Receipt, STAGES};
+use workers::fold::operators::STAGES;
+use workers::fold::receipt::Receipt;
 use workers::fold::spans::{Span, Volume};
 
 /// A part of what the launcher did, in microseconds after the command began.

@@ -1,7 +1,7 @@
 //! The line that a bar shows, as text: how far a run is, how long it still takes, in any width.
 
 use crate::terminal::print::{counted, grouped};
-use workers::fold::epoch::STAGES;
+use workers::fold::operators::STAGES;
 
 /// What comes after the stages of the workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

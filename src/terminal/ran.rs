@@ -4,7 +4,7 @@ use crate::terminal::bar::ObservedProcess;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use workers::fold::epoch::Receipt;
+use workers::fold::receipt::Receipt;
 use workers::locks::lock;
 
 /// What one process did, for `run.json`.

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 use workers::error::{Error, Result};
 use workers::export::ours;
-use workers::fold::epoch::STAGES;
+use workers::fold::operators::STAGES;
 use workers::job::Job;
 use workers::plan::time::now;
 use workers::store::Store;

@@ -11,8 +11,8 @@
 
 use crate::document::{Id, host_name};
 use crate::error::Result;
-use crate::fold::epoch::Receipt;
 use crate::fold::origins::{Gathered, Origin, PAGES_MANY};
+use crate::fold::receipt::Receipt;
 use crate::job::Job;
 use crate::store::manifest::Source;
 use crate::store::runs::Table;

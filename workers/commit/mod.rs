@@ -13,7 +13,7 @@ use crate::commit::guards::{Figures, Guard, Overwritten};
 use crate::commit::rejects::{Listed, RejectLines, Rejects};
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
-use crate::fold::epoch::{self, Receipt};
+use crate::fold::receipt::{self, Receipt};
 use crate::fold::splits::{self, Counts, Finished};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
@@ -107,7 +107,7 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
         PageKey::Url | PageKey::Row => "URL".into(),
     };
     let keys = receipts.iter().flat_map(|receipt| receipt.overwritten.iter().cloned());
-    let keys = keys.take(epoch::OVERWRITTEN_NAMED_MAX).collect();
+    let keys = keys.take(receipt::OVERWRITTEN_NAMED_MAX).collect();
     Overwritten { key, rows: counters.get(Counter::VisitsOverwritten), keys }
 }
 
@@ -145,7 +145,7 @@ pub fn commit(
     allowed: &[Guard],
 ) -> Result<Committed> {
     receipts.sort_by_key(|receipt| receipt.worker);
-    let counters = epoch::counters(&receipts, workers)?;
+    let counters = receipt::counters(&receipts, workers)?;
     let read = read(plan, store, &counters)?;
     let left: Vec<String> =
         read.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();

@@ -8,12 +8,15 @@
 use crate::document::{Id, owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::accepted::AcceptedChanges;
-use crate::fold::counters::{Counter, Counters};
-use crate::fold::origins::{Gathered, Origin};
+use crate::fold::counters::Counter;
+use crate::fold::failure::Failure;
+use crate::fold::operators::{OPERATORS, STAGES};
+use crate::fold::origins::Gathered;
+use crate::fold::progress::{Progress, Turns};
+use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
 use crate::fold::spans::{Span, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::job::Job;
-use crate::locks::lock;
 use crate::plan::Plan;
 use crate::store::damage::caught;
 use crate::store::durable;
@@ -25,201 +28,13 @@ use crate::store::segment::{self, Segment, SegmentRef, SegmentWriter};
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{BandRow, GroupRow, band_table};
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
-
-/// The first error of this process, shared by its workers.
-#[derive(Clone, Default)]
-pub struct Failure(Arc<FirstError>);
-
-#[derive(Default)]
-struct FirstError {
-    error: Mutex<Option<Error>>,
-    tell: Option<Tell>,
-}
-
-type Tell = Box<dyn Fn(&Error) + Send + Sync>;
-
-impl Failure {
-    /// One that is told to `tell` when it happens. The workers of other processes work on until
-    /// they are told: they would read all their inputs for nothing.
-    pub fn telling(tell: impl Fn(&Error) + Send + Sync + 'static) -> Failure {
-        Failure(Arc::new(FirstError { error: Mutex::default(), tell: Some(Box::new(tell)) }))
-    }
-
-    /// Keeps and tells `error` if it is the first.
-    pub fn report(&self, error: Error) {
-        let mut first = lock(&self.0.error);
-        if first.is_none() {
-            self.0.tell.iter().for_each(|tell| tell(&error));
-            *first = Some(error);
-        }
-    }
-
-    /// Whether something failed.
-    pub fn is_set(&self) -> bool {
-        lock(&self.0.error).is_some()
-    }
-
-    /// Takes the error out.
-    pub fn take(&self) -> Option<Error> {
-        lock(&self.0.error).take()
-    }
-}
-
-/// The progress of a process, written by its workers and read by the progress bar.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Bytes of input consumed, on disk.
-    pub bytes: AtomicU64,
-    /// Records read.
-    pub records: AtomicU64,
-    /// Splits that this process finished.
-    pub splits_done: AtomicU64,
-    /// Splits that an earlier attempt or run had finished.
-    pub splits_resumed: AtomicU64,
-    /// The position in [`STAGES`] of the latest stage that some worker has reached.
-    pub stage: AtomicU64,
-    /// The turns of each worker, by index. The count of a worker that is stuck does not change.
-    turns: Mutex<BTreeMap<usize, Arc<Turns>>>,
-    /// Turns in which some worker had work. The count does not change while all workers wait for
-    /// each other. The launcher's copy; a worker's process sums [`Progress::busy_turns`].
-    pub busy_turns: AtomicU64,
-}
-
-/// The turns of one worker.
-#[derive(Debug, Default)]
-struct Turns {
-    /// Returns from the operators without work.
-    idle: AtomicU64,
-    /// Returns with work, and portions of work within an operator: an operator works on all rows of
-    /// a stage in one call, which may last hours.
-    busy: Arc<AtomicU64>,
-}
-
-impl Progress {
-    /// The turns so far of all workers that have started.
-    pub fn turns(&self) -> Vec<(usize, u64)> {
-        let all =
-            |turns: &Turns| turns.idle.load(Ordering::Relaxed) + turns.busy.load(Ordering::Relaxed);
-        lock(&self.turns).iter().map(|(worker, turns)| (*worker, all(turns))).collect()
-    }
-
-    /// The turns so far in which a worker had work.
-    pub fn busy_turns(&self) -> u64 {
-        lock(&self.turns).values().map(|turns| turns.busy.load(Ordering::Relaxed)).sum()
-    }
-
-    /// Adds a split that an earlier attempt finished.
-    pub fn resumed(&self, bytes: u64, records: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.records.fetch_add(records, Ordering::Relaxed);
-        self.splits_resumed.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// The stages in the order of the road. Each is a file of this folder.
-pub const STAGES: [&str; 13] = [
-    "ingest",
-    "pages",
-    "contents",
-    "evidence",
-    "groups",
-    "buckets",
-    "resolve",
-    "keys",
-    "pairs",
-    "components",
-    "clusters",
-    "leaders",
-    "successors",
-];
-
-/// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 40] = [
-    "ingest",
-    "pages",
-    "contents",
-    "evidence.broadcast",
-    "evidence",
-    "contents.changes",
-    "groups",
-    "buckets",
-    "resolve.group_members",
-    "resolve",
-    "keys.touched",
-    "keys",
-    "pairs.deleted",
-    "pairs.confirm",
-    "pairs.store",
-    "pairs",
-    "components.touched",
-    "components.spread",
-    "components.edges",
-    "components.join",
-    "components.label",
-    "components",
-    "clusters.redated",
-    "clusters.touched",
-    "clusters.contents",
-    "clusters.current",
-    "clusters.accepted_pairs",
-    "clusters.pages",
-    "clusters.earlier_pages",
-    "clusters.earlier_members",
-    "clusters.incumbents",
-    "clusters.rank",
-    "clusters",
-    "leaders",
-    "successors.touched",
-    "successors.contents",
-    "successors.members",
-    "successors.pairs",
-    "successors.choose",
-    "successors",
-];
-
-/// Keys that are named of those of which rows with other texts were replaced.
-pub const OVERWRITTEN_NAMED_MAX: usize = 3;
-
-/// What one worker wrote and counted. The launcher checks the receipts of all workers and commits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    /// The worker.
-    pub worker: usize,
-    /// The segment that it wrote of each table, if it had rows.
-    pub segments: BTreeMap<String, SegmentRef>,
-    /// Its counts.
-    pub counters: Counters,
-    /// The first keys of which rows with other texts were replaced, see
-    /// [`Counter::VisitsOverwritten`].
-    pub overwritten: Vec<String>,
-    /// Pages of sources and hosts in clusters that have many of them, see [`Gathered`].
-    pub gathered: Vec<(Origin, u64)>,
-    /// What each operator did on this worker, in the order in which they ended. Only for `run.json`
-    /// and the profile.
-    pub spans: Vec<Span>,
-    /// Rows looked up in each table. Only for `run.json`.
-    pub rows_read: BTreeMap<String, u64>,
-}
-
-/// Adds up the counts of all workers. There must be one receipt of each worker.
-pub fn counters(receipts: &[Receipt], workers: usize) -> Result<Counters> {
-    let mut indices: Vec<usize> = receipts.iter().map(|receipt| receipt.worker).collect();
-    indices.sort_unstable();
-    if indices != (0..workers).collect::<Vec<_>>() {
-        return Err(Error::internal(format!("{workers} workers, receipts of {indices:?}")));
-    }
-    let mut counters = Counters::default();
-    receipts.iter().for_each(|receipt| counters.add(&receipt.counters));
-    Ok(counters)
-}
 
 /// The part of an epoch that all workers of a process share.
 pub struct SharedEpoch {
@@ -269,10 +84,7 @@ impl Epoch {
         let receipt = RefCell::new(Receipt { worker: index, ..Receipt::default() });
         let (fresh, rows_read, accepted) =
             (RefCell::default(), RefCell::default(), OnceCell::new());
-        let turns: Arc<Turns> = Arc::default();
-        let mut all = lock(&shared.progress.turns);
-        all.insert(index, turns.clone());
-        drop(all);
+        let turns = shared.progress.begin(index);
         Rc::new(Epoch {
             index,
             peers,
@@ -534,33 +346,5 @@ impl Epoch {
         receipt.rows_read =
             rows_read.iter().map(|(name, n)| (name.clone(), n.load(Ordering::Relaxed))).collect();
         receipt
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each operator is named after the file of its stage, the stages are listed in the order of
-    /// the road, and the table in `export/README.md` lists every operator.
-    #[test]
-    fn operators_are_named_after_files() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let table =
-            std::fs::read_to_string(root.join("export/README.md")).expect("the table of operators");
-        let mut stages: Vec<&str> = Vec::new();
-        for operator in OPERATORS {
-            let stage = operator.split('.').next().unwrap_or_default();
-            assert!(
-                root.join(format!("fold/{stage}.rs")).is_file(),
-                "{operator} is not named after a file"
-            );
-            assert!(table.contains(&format!("| `{stage}.rs` |")), "{stage}.rs is not in the table");
-            assert!(table.contains(&format!("`{operator}`")), "{operator} is not in the table");
-            if !stages.contains(&stage) {
-                stages.push(stage);
-            }
-        }
-        assert_eq!(stages, STAGES);
     }
 }

@@ -6,7 +6,8 @@
 
 use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;
-use crate::fold::epoch::{Epoch, Progress};
+use crate::fold::epoch::Epoch;
+use crate::fold::progress::Progress;
 use crate::fold::spans::Volume;
 use crate::fold::split_writer::SplitWriter;
 use crate::fold::splits;

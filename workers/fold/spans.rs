@@ -33,7 +33,7 @@ impl Volume {
 /// One operator on one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// One of [`crate::fold::epoch::OPERATORS`].
+    /// One of [`crate::fold::operators::OPERATORS`].
     pub operator: String,
     /// When it had all its rows, in microseconds after the worker began.
     pub began_us: u64,

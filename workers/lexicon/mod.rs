@@ -15,7 +15,7 @@ pub mod furniture;
 use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
-use crate::fold::epoch::Progress;
+use crate::fold::progress::Progress;
 use crate::fold::splits::Counts;
 use crate::fold::{ingest, visit_maker};
 use crate::job::Job;
