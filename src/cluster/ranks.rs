@@ -304,7 +304,7 @@ impl Ranks {
     }
 
     fn prepare(&self, job: &Job, attempt: &str) -> Result<(PathBuf, Prepared)> {
-        let folder = plan::attempts(&job.store).join(attempt);
+        let folder = plan::attempts::folder(&job.store).join(attempt);
         let prepared = worker::prepare(&self.task(job, folder.clone()), &self.digest)?;
         Ok((folder, prepared))
     }

@@ -18,7 +18,7 @@ use workers::error::Result;
 use workers::job::Job;
 use workers::plan::division::divide;
 use workers::plan::examine;
-use workers::plan::{self, Plan};
+use workers::plan::{self, Plan, attempts};
 use workers::read::{self, Split};
 use workers::store::Store;
 
@@ -40,8 +40,8 @@ pub fn command(start: &cli::Start) -> Result<()> {
         Store::to_be_made(&job.store)
     };
     let head = if is_there { store.head()? } else { None };
-    let attempts = plan::all_attempts(store.root())?;
-    let unfinished = attempts.iter().find(|attempt| plan::is_resumable(attempt, head.as_ref()));
+    let attempts = attempts::all(store.root())?;
+    let unfinished = attempts.iter().find(|attempt| attempts::is_resumable(attempt, head.as_ref()));
     let plan = match unfinished {
         Some(attempt) => Some(Plan::read(attempt)?),
         None => plan::preview(&job, &store, head.as_ref(), clock, inputs_max)?,

@@ -109,7 +109,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;
-    if let Some(plan) = plan::unfinished(&job, &store, head.as_ref())? {
+    if let Some(plan) = plan::attempts::unfinished(&job, &store, head.as_ref())? {
         let forecast = forecast::of_large(&job, &plan, &topology(arguments, ranks)?);
         let on = (&store, head.as_ref());
         head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);

@@ -6,7 +6,7 @@
 use crate::candidates::pivots::BySignature;
 use crate::error::Result;
 use crate::job::Job;
-use crate::plan;
+use crate::plan::attempts;
 use crate::plan::consumed::History;
 use crate::plan::inputs::{self, Input};
 use crate::read;
@@ -115,9 +115,9 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
         Err(error) => (None, Some(error.to_string())),
     };
     let mut attempts = Attempts::default();
-    for attempt in plan::all_attempts(store.root())? {
-        attempts.unfinished += u64::from(plan::is_resumable(&attempt, Some(head)));
-        attempts.refused += u64::from(plan::is_refused(&attempt));
+    for attempt in attempts::all(store.root())? {
+        attempts.unfinished += u64::from(attempts::is_resumable(&attempt, Some(head)));
+        attempts.refused += u64::from(attempts::is_refused(&attempt));
     }
     let keep = gc::Keep { epochs: gc::KEEP_EPOCHS, since: now - 86_400 * i64::from(gc::KEEP_DAYS) };
     Ok(State {

@@ -220,7 +220,7 @@ pub fn commit(
     durable::sync_folder(&store.data())?;
     durable::sync_folder(store.root())?;
     let head = manifest::commit(store.root(), &manifest)?;
-    plan::clear_attempts(store.root());
+    plan::attempts::clear(store.root());
     Ok(Committed { head, counts: read.counts, left })
 }
 

@@ -4,7 +4,7 @@
 //! runs. Finding changes nothing. For deleting, the caller holds the store's lock.
 
 use crate::error::{Error, Kind, Result};
-use crate::plan;
+use crate::plan::attempts;
 use crate::store::manifest::{self, Head, Manifest, Op};
 use crate::store::{Store, digest, durable, entries};
 use std::collections::BTreeSet;
@@ -79,9 +79,8 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
             .into_iter()
             .filter(|path| has_ending(path, "writing")),
     );
-    let attempts = plan::all_attempts(store.root())?;
-    garbage.attempts =
-        attempts.into_iter().filter(|attempt| !plan::is_resumable(attempt, Some(head))).collect();
+    garbage.attempts = attempts::all(store.root())?;
+    garbage.attempts.retain(|attempt| !attempts::is_resumable(attempt, Some(head)));
     let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     garbage.bytes = garbage.manifests.iter().chain(&garbage.files).map(size).sum();
     Ok(garbage)

@@ -1,0 +1,205 @@
+//! Keeps the plan of an epoch and its finished work in a folder, from which a later run can go on.
+
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::plan::division::divide;
+use crate::plan::inputs::Input;
+use crate::plan::{Plan, config};
+use crate::store::manifest::Head;
+use crate::store::{Store, digest_of, durable, entries};
+use std::path::{Path, PathBuf};
+
+/// The file of the plan in the folder of its attempt.
+const PLAN: &str = "plan.json";
+/// The file that marks an attempt as refused by a guard.
+const REFUSED: &str = "refused";
+
+impl Plan {
+    /// The folder of the plan's resumable work.
+    pub fn attempt(&self, store: &Path) -> PathBuf {
+        folder(store).join(format!("{:06}-{}", self.epoch, self.digest))
+    }
+
+    /// Divides the inputs among `workers` workers and writes the plan to its attempt folder, so
+    /// that a later run can resume it. If the same plan is there, that one is resumed.
+    ///
+    /// A plan that a guard refused keeps its splits, and gets the clock of this run: the refusal
+    /// may be weeks old, and by its clock the next epoch would expire pages that were just
+    /// accepted.
+    pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
+        let folder = self.attempt(store);
+        let frozen = Plan::read(&folder).ok().filter(|frozen| frozen.digest == self.digest);
+        self.splits = match frozen {
+            Some(frozen) if !is_refused(&folder) => return Ok(frozen),
+            Some(frozen) => frozen.splits,
+            None => divide(&self.inputs, workers)?,
+        };
+        durable::create_folder(&folder)?;
+        let text = serde_json::to_vec(&self)
+            .map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
+        durable::write(&folder.join(PLAN), &text)?;
+        Ok(self)
+    }
+
+    /// Notes that a guard refused the finished work. The next run makes a new plan, because
+    /// something else may be due then, and resumes this one only if both are the same. Work that
+    /// was refused before is deleted, so that it does not pile up night after night.
+    pub fn mark_refused(&self, store: &Path) -> Result<()> {
+        let own = self.attempt(store);
+        durable::write(&own.join(REFUSED), b"")?;
+        for attempt in all(store)? {
+            if attempt != own && is_refused(&attempt) {
+                give_up(&attempt);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the plan and its finished work, because it can never be committed.
+    pub fn give_up(&self, store: &Path) -> Result<()> {
+        let attempt = self.attempt(store);
+        std::fs::remove_dir_all(&attempt).map_err(|e| Error::io("remove", &attempt, e))
+    }
+
+    /// Reads the plan of an attempt.
+    pub fn read(attempt: &Path) -> Result<Plan> {
+        let path = attempt.join(PLAN);
+        let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
+        serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
+    }
+
+    /// Fails if `job` or `head` has changed since the plan was made, or if inputs have and nothing
+    /// that was read of the others would be lost, or they are a complete snapshot. Otherwise an
+    /// input that has changed is left to a later plan when it is its turn to be read.
+    fn check(&self, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
+        let same = self.store == store.uuid()
+            && self.previous == head.map_or("", |head| &head.digest)
+            && (&self.config, &self.view) == (&config(job)?, &digest_of(&job.view()));
+        if !same {
+            return Err(Error::new(
+                Kind::TryAgain,
+                "it was planned by another job or over another epoch",
+            ));
+        }
+        let is_begun = || {
+            entries(&self.attempt(store.root()).join("split"))
+                .is_ok_and(|splits| !splits.is_empty())
+        };
+        if !self.complete && is_begun() {
+            return Ok(());
+        }
+        match self
+            .inputs
+            .iter()
+            .map(Input::has_changed)
+            .find(|changed| !matches!(changed, Ok(false)))
+        {
+            None => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(_)) => Err(Error::new(Kind::TryAgain, "an input has changed")),
+        }
+    }
+}
+
+/// The folder of all attempts.
+pub fn folder(store: &Path) -> PathBuf {
+    store.join("attempt")
+}
+
+/// The folders of all attempts. Other entries are not ours: they stay, and are nothing to fail for.
+pub fn all(store: &Path) -> Result<Vec<PathBuf>> {
+    let is_attempt = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let parts = name.split_once('-');
+        let is_hex = |digest: &str| {
+            digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        path.is_dir()
+            && parts.is_some_and(|(epoch, digest)| epoch.parse::<u32>().is_ok() && is_hex(digest))
+    };
+    Ok(entries(&folder(store))?.into_iter().filter(is_attempt).collect())
+}
+
+/// Whether the next run takes up the attempt, unless an input or the job changes before. An attempt
+/// that a guard refused is planned again.
+pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
+    let digest = head.map_or("", |head| &head.digest);
+    !is_refused(attempt) && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
+}
+
+/// Whether a guard refused the attempt.
+pub fn is_refused(attempt: &Path) -> bool {
+    attempt.join(REFUSED).exists()
+}
+
+/// Deletes an attempt. What cannot be deleted takes space and is never read.
+fn give_up(attempt: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(attempt) {
+        tracing::warn!(%error, attempt = %attempt.display(), "cannot remove an attempt");
+    }
+}
+
+/// Deletes all attempts after a commit: none of them can be committed any more. Other entries stay.
+pub fn clear(store: &Path) {
+    match all(store) {
+        Ok(attempts) => attempts.iter().for_each(|attempt| give_up(attempt)),
+        Err(error) => tracing::warn!(%error, "cannot list the finished attempts"),
+    }
+    // It stays if something else is in it.
+    let _ = std::fs::remove_dir(folder(store));
+}
+
+/// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
+pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
+    let mut found = None;
+    for attempt in all(store.root())? {
+        if is_refused(&attempt) {
+            continue;
+        }
+        match Plan::read(&attempt).and_then(|plan| plan.check(job, store, head).map(|()| plan)) {
+            Ok(plan) if found.is_none() => {
+                tracing::info!(epoch = plan.epoch, "taking up an unfinished epoch");
+                found = Some(plan);
+            }
+            Ok(_) => {}
+            // Such as a network file system that fails for a while: what was read is not given up.
+            Err(error)
+                if !matches!(error.kind(), Kind::TryAgain | Kind::Config)
+                    && attempt.join(PLAN).exists() =>
+            {
+                return Err(error);
+            }
+            Err(why) => {
+                tracing::info!(attempt = %attempt.display(), %why, "an unfinished epoch is given up");
+                give_up(&attempt);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A file system that failed for a moment cost all that an epoch had read: its attempt was
+    /// given up as one that can never be resumed. What no run has begun is still given up.
+    #[test]
+    fn an_attempt_outlives_a_failing_disk() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let job = json!({ "store": folder.path(), "read": { "inputs": ["in"] }, "output": { "dir": "out" } });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        let store = Store::open_or_create(&job.store, &json!(1)).expect("made");
+        let attempt = |name: &str| super::folder(store.root()).join(name);
+        // A folder cannot be read as a file, not even by root.
+        std::fs::create_dir_all(attempt("1-aaaaaaaaaaaaaaaa").join(PLAN)).expect("made");
+        unfinished(&job, &store, None).expect_err("cannot be read now");
+        assert!(attempt("1-aaaaaaaaaaaaaaaa").exists());
+        std::fs::remove_dir(attempt("1-aaaaaaaaaaaaaaaa").join(PLAN)).expect("removed");
+        std::fs::create_dir_all(attempt("1-bbbbbbbbbbbbbbbb")).expect("made");
+        std::fs::write(attempt("1-bbbbbbbbbbbbbbbb").join(PLAN), "damaged").expect("written");
+        assert!(unfinished(&job, &store, None).expect("none").is_none());
+        assert!(!attempt("1-aaaaaaaaaaaaaaaa").exists() && !attempt("1-bbbbbbbbbbbbbbbb").exists());
+    }
+}
