@@ -131,7 +131,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
                 again = inputs_max == usize::MAX
-                    && (plan.again || plan.inputs.len() == plan::INPUTS_MAX);
+                    && (plan.again || plan.inputs.len() == plan::due_inputs::INPUTS_MAX);
                 if !again {
                     return Ok(());
                 }

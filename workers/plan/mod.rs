@@ -8,6 +8,7 @@
 pub mod attempts;
 pub mod consumed;
 pub mod division;
+pub mod due_inputs;
 pub mod examine;
 pub mod inputs;
 pub mod listing;
@@ -16,9 +17,10 @@ pub mod time;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
-use crate::plan::consumed::{ConsumedInput, Due, History, Reading, snapshot_of};
+use crate::plan::consumed::{ConsumedInput, Reading, snapshot_of};
 pub use crate::plan::division::{Part, PlannedSplit};
-use crate::plan::examine::{Digests, Examiner, Passed};
+use crate::plan::due_inputs::{Found, found};
+use crate::plan::examine::{Digests, Passed};
 use crate::plan::inputs::Input;
 use crate::plan::replay::Again;
 use crate::plan::time::Clock;
@@ -28,7 +30,6 @@ use crate::tables::pages;
 use crate::tables::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -111,120 +112,6 @@ fn config(job: &Job) -> Result<String> {
     let read = json!([job.read.fields, job.read.limits, job.read.source, job.read.complete]);
     let retain = json!([job.pages.retain_days, job.pages.retain_epochs, job.pages.gone_days]);
     Ok(digest_of(&json!([job.identity()?, job.decision(), read, retain])))
-}
-
-/// The inputs that are due, see the fields of [`Plan`] with these names.
-#[derive(Default)]
-struct Found {
-    again: bool,
-    inputs: Vec<Input>,
-    same_bytes: Vec<Input>,
-    renamed: Vec<ConsumedInput>,
-    snapshot: String,
-    digests: BTreeSet<String>,
-    passed: Vec<Passed>,
-    absent: Vec<String>,
-    kept: Digests,
-}
-
-impl Found {
-    /// Adds an input that is due. The same bytes are read once an epoch.
-    fn push(&mut self, input: Input) {
-        let new = self.digests.insert(input.digest.clone());
-        if new { &mut self.inputs } else { &mut self.same_bytes }.push(input);
-    }
-}
-
-/// The most inputs of an epoch.
-pub const INPUTS_MAX: usize = 1_000_000;
-
-/// Finds the inputs that are due: in the order of paths at most `inputs_max`, and [`INPUTS_MAX`],
-/// with new bytes that were not consumed yet; or all inputs of a complete snapshot, unless it
-/// equals the last one.
-///
-/// If other options of reading make inputs due of which nothing was accepted, those that the
-/// earliest epoch read come first and alone, so that they are read in the order in which they were
-/// delivered.
-fn found(job: &Job, store: &Store, head: Option<&Head>, inputs_max: usize) -> Result<Found> {
-    let inputs_max = inputs_max.min(INPUTS_MAX);
-    let history = History::read(job, store, head)?;
-    let mut examiner = Examiner::new(job, store, &history);
-    let listing = inputs::list(&job.read.inputs)?;
-    let paths = listing.files.iter();
-    let all: Vec<Input> =
-        paths.filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
-    if job.read.complete {
-        let absent = inputs::absent(job, &listing);
-        return Ok(Found { absent, ..snapshot(job, head, examiner, all)? });
-    }
-    let mut again: Vec<(u64, Input)> = Vec::new();
-    for input in all.iter().filter(|input| history.is_as_it_was(input)) {
-        let input = history.digested(input.clone())?;
-        if let Due::Again(epoch) = history.due(&input) {
-            again.push((epoch, input));
-        }
-    }
-    let mut found = Found::default();
-    if let Some(first) = again.iter().map(|(epoch, _)| *epoch).min() {
-        found.again = true;
-        again
-            .into_iter()
-            .filter(|(epoch, _)| *epoch == first)
-            .take(inputs_max)
-            .for_each(|(_, input)| found.push(input));
-        return Ok(found);
-    }
-    // Inputs beyond the limit are not read, not even for their digest.
-    for input in all {
-        if found.inputs.len() >= inputs_max {
-            break;
-        }
-        let Some(input) = examiner.digested(input)? else { continue };
-        match history.due(&input) {
-            Due::New | Due::Again(_) => found.push(input),
-            Due::Renamed(line) => found.renamed.push(*line),
-            Due::No => {}
-        }
-    }
-    (found.passed, found.kept) = examiner.close();
-    Ok(found)
-}
-
-/// The inputs of a complete snapshot: all, or none if it equals the source's last one.
-fn snapshot(
-    job: &Job,
-    head: Option<&Head>,
-    mut examiner: Examiner<'_>,
-    all: Vec<Input>,
-) -> Result<Found> {
-    let all = all.into_iter().filter_map(|input| examiner.digested(input).transpose());
-    let all: Vec<Input> = all.collect::<Result<_>>()?;
-    // A write that failed leaves a file without a byte.
-    if all.iter().all(|input| input.bytes == 0) {
-        let what = if all.is_empty() { "no input" } else { "not one byte in the inputs" };
-        let line = format!(
-            "{what} of the complete snapshot of `{}`: all its pages would go",
-            job.read.source
-        );
-        return Err(Error::new(Kind::NoInput, line));
-    }
-    if all.len() > INPUTS_MAX {
-        let line = format!(
-            "[read] complete: {} files, a snapshot may have {INPUTS_MAX}; join small ones",
-            all.len()
-        );
-        return Err(Error::new(Kind::Config, line));
-    }
-    let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
-    let sources = head.map_or(&[][..], |head| &head.manifest.sources);
-    (found.passed, found.kept) = examiner.close();
-    if !sources
-        .iter()
-        .any(|source| source.name == job.read.source && source.snapshot == found.snapshot)
-    {
-        all.into_iter().for_each(|input| found.push(input));
-    }
-    Ok(found)
 }
 
 /// The plan of the next epoch. Returns none if nothing is due: every input is consumed, no page has
