@@ -6,11 +6,13 @@
 
 mod folds;
 pub mod guards;
+mod reject_lines;
 mod rejects;
 
 use crate::candidates::pivots;
 use crate::commit::guards::{Figures, Guard, Overwritten};
-use crate::commit::rejects::{Listed, RejectLines, Rejects};
+use crate::commit::reject_lines::{Listed, RejectLines};
+use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::receipt::{self, Receipt};
@@ -28,7 +30,6 @@ use crate::store::{Store, digest_of, durable};
 use crate::tables::PageRow;
 use crate::tables::snapshot::Snapshot;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A committed epoch.
 pub struct Committed {
@@ -74,7 +75,6 @@ fn figures(
     head: Option<&Head>,
     after: (u64, u64),
     overwritten: Overwritten,
-    attempt: &Path,
 ) -> Figures {
     let counts = &read.counts;
     // A file to which a row was added has other keys for all its rows, where these are the pages.
@@ -88,7 +88,7 @@ fn figures(
         rejects_max: job.read.rejects_max,
         source: job.read.source.clone(),
         read: counts.read,
-        rejects: Rejects::of(counts, read.listed.example.clone(), attempt),
+        rejects: Rejects::of(counts, read.listed.example.clone(), read.rejects.refused_file()),
         overwritten,
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing).saturating_sub(replaced),
@@ -171,9 +171,8 @@ pub fn commit(
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
     let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
-    let attempt = plan.attempt(store.root());
     let overwritten = overwritten(job, &counters, &receipts);
-    let mut figures = figures(job, &read, &counters, head, after, overwritten, &attempt);
+    let mut figures = figures(job, &read, &counters, head, after, overwritten);
     if !allowed.contains(&Guard::SourceFolded) {
         let least = guards::source_pages_min(after.0);
         let (sources, before) =
@@ -190,7 +189,7 @@ pub fn commit(
         let is_named = refusal.guard() == Some(Guard::Rejects.name());
         return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
     }
-    let retention = splits::retention(plan, &attempt)?;
+    let retention = splits::retention(plan, &plan.attempt(store.root()))?;
     let consumed = consumed(job, store, head, plan, retention, &read.finished)?;
     let rejects = (read.listed.lines > 0).then(|| read.rejects.store(store)).transpose()?;
     let manifest = Manifest {

@@ -1,24 +1,14 @@
 //! Words the refusal of an epoch with too many rejected records, which `guards.rs` decides.
 //!
-//! A refused epoch exports nothing, so its rejected records are listed in a file of the attempt,
-//! and the refusal says what would help. It advises to let the records pass only where most others
-//! were good: if hardly any was, the job reads the wrong field, and a commit would consume the
-//! inputs for nothing.
+//! The refusal says what would help. It advises to let the records pass only where most others were
+//! good: if hardly any was, the job reads the wrong field, and a commit would consume the inputs
+//! for nothing.
 
-use crate::error::{Error, Result};
 use crate::figures::{counted, grouped, plain};
-use crate::fold::split_writer::REJECTS_NAMED_MAX;
-use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
-use crate::plan::Plan;
+use crate::fold::splits::{Counts, RejectLine};
 use crate::read::{documents, json, parquet};
-use crate::store::digest::HashingFile;
-use crate::store::manifest::FileRef;
-use crate::store::{Store, durable};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Rejected records that are looked at for those of JSON documents.
-const LOOKED_AT_MAX: u64 = 100_000;
 /// The most characters of a record's detail that a message repeats.
 const DETAIL_CHARS_MAX: usize = 160;
 
@@ -37,14 +27,9 @@ pub struct Rejects {
     pub list: PathBuf,
 }
 
-/// The path of the list of an attempt's rejected records.
-fn list(attempt: &Path) -> PathBuf {
-    attempt.join("rejects.jsonl")
-}
-
 impl Rejects {
-    /// The rejected records of an epoch whose work is in `attempt`, one of them as an `example`.
-    pub fn of(counts: &Counts, example: Option<RejectLine>, attempt: &Path) -> Rejects {
+    /// The rejected records of an epoch: one of them as an `example`, all in the file `list`.
+    pub fn of(counts: &Counts, example: Option<RejectLine>, list: PathBuf) -> Rejects {
         let reasons: Vec<String> =
             counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         Rejects {
@@ -52,7 +37,7 @@ impl Rejects {
             accepted: counts.accepted,
             reasons: reasons.join(", "),
             example,
-            list: list(attempt),
+            list,
         }
     }
 
@@ -172,7 +157,7 @@ impl Rejects {
 }
 
 /// Whether a reject may be of a file of JSON that has not one object a line.
-fn is_of_document(reason: &str, detail: &str) -> bool {
+pub fn is_of_document(reason: &str, detail: &str) -> bool {
     let starts = [json::ARRAY, json::PRINTED, json::SEVERAL];
     reason == "bad_json" && starts.iter().any(|start| detail.starts_with(start))
         || reason == "long_line" && detail.ends_with(json::ARRAY)
@@ -190,108 +175,6 @@ const URLS: [&str; 6] = ["url", "uri", "link", "page_url", "source_url", "warc_u
 const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 const TEXTS: [&str; 8] =
     ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
-
-/// The list of the rejected records of an epoch. It lies in the files of the splits and may be
-/// larger than memory, so it is read line by line, as often as it is needed.
-pub struct RejectLines {
-    attempt: PathBuf,
-    /// The splits, each with the input that it has a part of, if it is only one.
-    splits: Vec<(usize, Option<usize>)>,
-}
-
-/// What a list of rejected records has.
-pub struct Listed {
-    /// Its lines.
-    pub lines: u64,
-    /// Rejected records of inputs of which too many are listed already.
-    pub unnamed: u64,
-    /// The first record of the most frequent reason.
-    pub example: Option<RejectLine>,
-}
-
-impl RejectLines {
-    /// The list of an epoch whose work is in `attempt`.
-    pub fn of(plan: &Plan, finished: &Finished, attempt: &Path) -> RejectLines {
-        let only = |id: usize| match &plan.splits[id].parts[..] {
-            [part] => Some(part.input),
-            _ => None,
-        };
-        let splits = finished.splits.iter().map(|(id, _)| (*id, only(*id))).collect();
-        RejectLines { attempt: attempt.to_owned(), splits }
-    }
-
-    /// Calls `found` with each line of the list. Returns how many records it leaves out.
-    ///
-    /// A split limits the lines of each of its inputs. The parts of one input have one limit.
-    fn each(&self, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
-        let (mut last, mut named, mut unnamed) = (None, 0, 0);
-        for &(id, only) in &self.splits {
-            if only.is_none() || only != last {
-                (last, named) = (only, 0);
-            }
-            each_reject(&self.attempt, id, |line| {
-                named += u64::from(only.is_some());
-                if named > REJECTS_NAMED_MAX {
-                    unnamed += 1;
-                    return Ok(());
-                }
-                found(line)
-            })?;
-        }
-        Ok(unnamed)
-    }
-
-    /// Looks through the list of the records that `counts` has counted.
-    pub fn look(&self, counts: &Counts) -> Result<Listed> {
-        let most = counts.rejected.iter().max_by_key(|(_, n)| **n).map_or("", |(reason, _)| reason);
-        let (mut lines, mut example) = (0, None);
-        let mut in_documents = 0;
-        let mut document: Option<RejectLine> = None;
-        let unnamed = self.each(|line| {
-            lines += 1;
-            let may_be_document = most == "bad_json" && lines <= LOOKED_AT_MAX;
-            if example.is_some() && !may_be_document {
-                return Ok(());
-            }
-            let Ok(line) = serde_json::from_slice::<RejectLine>(line) else { return Ok(()) };
-            if line.reason != most {
-                return Ok(());
-            }
-            // A document is one from its start; its other lines are bad in any way.
-            let is_same = document.as_ref().is_some_and(|document| document.file == line.file);
-            if is_same || line.offset <= 3 && is_of_document(&line.reason, &line.detail) {
-                in_documents += 1;
-                document = document.take().filter(|_| is_same).or(Some(line.clone()));
-            }
-            example.get_or_insert(line);
-            Ok(())
-        })?;
-        // What most of the lines are of.
-        let named = counts.rejected.get(most).copied().unwrap_or_default();
-        if in_documents * 2 >= named.min(LOOKED_AT_MAX) && document.is_some() {
-            example = document;
-        }
-        Ok(Listed { lines, unnamed, example })
-    }
-
-    /// Writes the list into the `store` that commits the epoch.
-    pub fn store(&self, store: &Store) -> Result<FileRef> {
-        let mut writer = store.line_writer("rejects")?;
-        self.each(|line| writer.push(line))?;
-        writer.finish()
-    }
-
-    /// Writes the list of an epoch that is refused into a file of its attempt.
-    pub fn write_refused(&self) -> Result<()> {
-        let path = list(&self.attempt);
-        let mut file = HashingFile::create(&path.with_extension(durable::tag()), BUFFER_BYTES)?;
-        self.each(|line| file.write_all(line).map_err(|e| Error::io("write", file.path(), e)))?;
-        file.place(|_| path).map(drop)
-    }
-}
-
-/// Bytes of the list of a refused epoch in memory before they are written.
-const BUFFER_BYTES: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
