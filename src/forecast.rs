@@ -247,9 +247,10 @@ pub fn of_large(job: &Job, plan: &Plan, topology: &Topology) -> Option<Forecast>
     if plan.bytes() < LARGE_BYTES { None } else { of_inputs(job, &plan.inputs, topology) }
 }
 
-/// The bytes of disk that an epoch takes for each byte of inputs without a forecast: 2.7 were seen
-/// of JSON lines, with what lies beside the store until the commit.
-const DISK_PER_INPUT: u64 = 3;
+/// The bytes of disk that an epoch takes for each byte of inputs without a forecast, which are few:
+/// 2.7 were seen of JSON lines, with what lies beside the store until the commit, and more of
+/// compressed pages.
+const DISK_PER_INPUT: u64 = 8;
 /// Small files of an epoch, whatever it reads: 0.3 MiB were seen of two workers.
 const DISK_FIXED: u64 = 1 << 20;
 

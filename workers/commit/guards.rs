@@ -73,7 +73,8 @@ pub const PAGES_MIN: u64 = 1000;
 /// stop a small delivery, and every later run. A job that allows none means it.
 const REJECTS_MIN: u64 = 20;
 /// So few rows, or fewer, that lost to a row of their key with another text say nothing where most
-/// others were kept: a corpus has a document twice, once corrected.
+/// others were kept: a corpus has a document twice, once corrected. Of rows of one URL no half does:
+/// a crawl meets a page twice.
 const OVERWRITTEN_MIN: u64 = 20;
 /// `source_folded` refuses only what concerns at least one in so many of all pages. A crawl of many
 /// hosts always has one that answers everything with a login page, and `[clusters] pages_warn`
@@ -115,8 +116,8 @@ pub struct Figures {
 /// The rows of an epoch that lost to a row of the same key and date with another text.
 #[derive(Clone, Debug, Default)]
 pub struct Overwritten {
-    /// What their key is, for a person.
-    pub key: String,
+    /// The field that is their key; none if that is the URL.
+    pub field: Option<String>,
     /// How many.
     pub rows: u64,
     /// Some of the keys.
@@ -127,7 +128,8 @@ impl Overwritten {
     /// What would be lost, and what helps. Another key is another store, which a store with epochs
     /// becomes by a rebuild.
     fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
-        let Overwritten { key, rows, keys } = self;
+        let Overwritten { field, rows, keys } = self;
+        let key = field.as_ref().map_or_else(|| "URL".to_owned(), |name| format!("`{name}`"));
         let keys: Vec<String> = keys.iter().map(|key| format!("{:?}", plain(key))).collect();
         let rebuild = if has_pages { ", then `pagefold rebuild`" } else { "" };
         format!(
@@ -144,7 +146,11 @@ impl Overwritten {
 
 impl Figures {
     fn has_too_many_overwritten(&self, max: f64) -> bool {
-        let (rows, accepted) = (self.overwritten.rows, self.rejects.accepted);
+        let Overwritten { field, rows, .. } = &self.overwritten;
+        let (rows, accepted) = (*rows, self.rejects.accepted);
+        if field.is_none() && rows <= OVERWRITTEN_MIN.max(accepted / 2) {
+            return false;
+        }
         let are_few = rows <= OVERWRITTEN_MIN && rows * 2 <= accepted && max > 0.0;
         rows as f64 > max * accepted as f64 && !are_few
     }
@@ -337,21 +343,25 @@ mod tests {
     /// job allows none, and a job that wants one row of each key allows all.
     #[test]
     fn few_overwritten_rows_pass() {
-        let of = |rows, accepted, overwritten_max| {
+        let by = |field: Option<String>, rows, accepted, overwritten_max| {
             let options = Options { overwritten_max, ..Options::default() };
             let figures = Figures {
-                overwritten: Overwritten { key: "`id`".into(), rows, keys: vec!["0".into()] },
+                overwritten: Overwritten { field, rows, keys: vec!["0".into()] },
                 rejects: Rejects { accepted, ..Rejects::default() },
                 ..Figures::default()
             };
             check(&options, &figures, &[]).err().map(|error| error.to_string())
         };
+        let of = |rows, accepted, max| by(Some("id".into()), rows, accepted, max);
         assert_eq!(of(20, 40, 0.01), None);
         assert_eq!(of(30, 3000, 0.01), None, "a small share");
         assert_eq!(of(500, 1000, 1.0), None, "all are allowed");
         assert!(of(21, 40, 0.01).is_some(), "more are no accident");
         assert!(of(3, 5, 0.01).is_some(), "most rows are lost");
         assert!(of(1, 1000, 0.0).is_some(), "none is allowed");
+        assert_eq!(by(None, 500, 1000, 0.01), None, "a crawl meets a URL twice");
+        assert!(by(None, 501, 1000, 0.01).is_some(), "most rows of a few URLs are no pages");
+        assert_eq!(by(None, 2, 3, 0.0), None);
         let said = of(500, 1000, 0.01).expect("refused");
         for part in [
             "500 of 1,000 rows",

@@ -102,13 +102,13 @@ fn figures(
 /// The rows that lost to a row of their key with another text. Workers have ranges of keys in
 /// order, so the keys that are named do not depend on their number.
 fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwritten {
-    let key = match &job.read.key {
-        PageKey::Field(name) => format!("`{name}`"),
-        PageKey::Url | PageKey::Row => "URL".into(),
+    let field = match &job.read.key {
+        PageKey::Field(name) => Some(name.clone()),
+        PageKey::Url | PageKey::Row => None,
     };
     let keys = receipts.iter().flat_map(|receipt| receipt.overwritten.iter().cloned());
     let keys = keys.take(receipt::OVERWRITTEN_NAMED_MAX).collect();
-    Overwritten { key, rows: counters.get(Counter::VisitsOverwritten), keys }
+    Overwritten { field, rows: counters.get(Counter::VisitsOverwritten), keys }
 }
 
 /// All counts of the epoch, by name.
