@@ -16,6 +16,8 @@ fn bench() -> Bench {
 fn files_of_others_stay() {
     let bench = bench();
     std::fs::write(bench.at("mine.txt"), "mine").expect("written");
+    let label = "{\"url\":\"http://a.example/1\",\"label\":\"a\"}\n";
+    std::fs::write(bench.at("labels.jsonl"), label).expect("written");
     bench.run_well(&[]);
     let read = |name: &str| std::fs::read(bench.at(name)).expect("readable");
     let names = ["in.jsonl", "job.toml", "store/FORMAT", "mine.txt"];
@@ -27,6 +29,12 @@ fn files_of_others_stay() {
             ("run", vec!["--set".into(), format!("output.metrics={name}")]),
             ("report", vec![format!("--out={name}")]),
             ("lexicon", vec!["--docs-min=1".into(), format!("--out={name}")]),
+            (
+                "eval",
+                ["--labels=labels.jsonl", "--sweep", &format!("--plot={name}")]
+                    .map(str::to_owned)
+                    .to_vec(),
+            ),
         ] {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             let output = bench.pagefold(command, &arguments);
@@ -42,6 +50,7 @@ fn files_of_others_stay() {
             ("report", &["--out=report.html"]),
             ("report", &[]),
             ("lexicon", &["--docs-min=1", "--out=words.tsv"]),
+            ("eval", &["--labels=labels.jsonl", "--sweep", "--plot=plot.svg"]),
         ] {
             let output = bench.pagefold(command, arguments);
             assert!(output.status.success(), "{command} {arguments:?}: {output:?}");

@@ -90,7 +90,7 @@ pub struct Eval {
     /// Try other settings: SimHash's k, MinHash's bins, the thresholds of confirm.
     #[arg(long)]
     pub sweep: bool,
-    /// Draw what --sweep finds.
+    /// Draw what --sweep finds. FILE may be there already if pagefold drew it.
     #[arg(long, value_name = "FILE.svg", requires = "sweep", value_parser = values::place())]
     pub plot: Option<PathBuf>,
 }

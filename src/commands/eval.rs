@@ -12,7 +12,9 @@ use workers::eval::kinds::OfKind;
 use workers::eval::score::{self, Levels, Measure, Score};
 use workers::eval::sweep::{SettingScore, Sweep};
 use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
+use workers::export::ours;
 use workers::read::PageKey;
+use workers::store::durable;
 
 /// `pagefold eval`.
 pub fn command(arguments: &cli::Eval) -> Result<()> {
@@ -24,13 +26,16 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     }
     let (job, store, head) = jobs::open(&arguments.of)?;
     let head = jobs::committed(&store, head)?;
+    if let Some(path) = &arguments.plot {
+        ours::check_named("--plot", path, plot::MARK, &job)?;
+    }
     let labels = labels::read(&arguments.labels, job.read.key != PageKey::Url)?;
     let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {
         let title = format!("{}, epoch {}", job.store.display(), report.epoch);
-        let output = |e: std::io::Error| Error::io("write", path, e).with_kind(Kind::Output);
-        std::fs::write(path, plot::svg(sweep, &title)).map_err(output)?;
+        let output = |e: Error| e.with_kind(Kind::Output);
+        durable::write(path, plot::svg(sweep, &title).as_bytes()).map_err(output)?;
     }
     if arguments.of.json { print_json(&report) } else { show(&as_text(&report)) }
 }

@@ -84,6 +84,9 @@ fn cost_recall(row: &SettingScore) -> Option<(f64, f64)> {
     row.verified_per_true.filter(|cost| *cost > 0.0).zip(row.confirmed.recall)
 }
 
+/// What each plot has in its head, so that a later one may replace it.
+pub const MARK: &str = "<!-- drawn by pagefold eval -->";
+
 /// The plot of `sweep`, titled `title`.
 pub fn svg(sweep: &Sweep, title: &str) -> String {
     let mut out = String::new();
@@ -92,6 +95,7 @@ pub fn svg(sweep: &Sweep, title: &str) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\" fill=\"#222\">\n\
+         {MARK}\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n\
          <text x=\"{x}\" y=\"28\" font-size=\"16\" font-weight=\"bold\">{}</text>\n",
         escaped(title),
