@@ -14,7 +14,6 @@ use std::path::Path;
 use std::time::Instant;
 use workers::error::{Error, Result};
 use workers::export::ours;
-use workers::fold::operators::STAGES;
 use workers::job::Job;
 use workers::plan::time::now;
 use workers::store::Store;
@@ -58,7 +57,7 @@ const FAMILIES: [Family; 15] = [
     ),
     (INPUT, "gauge", "Bytes of the inputs of the last epoch."),
     (MEMORY, "gauge", "Greatest resident memory in the last epoch, summed over its processes."),
-    (STAGE, "gauge", "How long each stage of the last epoch took, on its last worker."),
+    (STAGE, "gauge", "How long each stage of the last epoch took, on its slowest worker."),
 ];
 
 /// How a run ended.
@@ -146,17 +145,18 @@ fn times(run: &Value) -> Samples {
         samples.extend(run[key].as_f64().map(|value| (name, vec![(None, value)])));
     }
     let mut stages: Vec<(String, f64)> = Vec::new();
-    let lap = |name: &str| Some((name.to_owned(), run["laps_ms"][name].as_f64()?));
+    let lap = |name: &str| Some((name.to_owned(), run["laps_ms"][name].as_f64()? / 1000.0));
     stages.extend(lap("plan"));
-    let mut before = 0.0;
-    for stage in STAGES {
-        if let Some(last) = run["stage_ended_ms_first_last"][stage][1].as_f64() {
-            stages.push((stage.to_owned(), last - before));
-            before = last;
-        }
-    }
+    // Their ends would not do: a stage may end before one that stands above it in the list.
+    stages.extend(
+        run["stages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|of| Some((of["stage"].as_str()?.to_owned(), of["seconds"].as_f64()?))),
+    );
     stages.extend(["commit", "export", "merge"].into_iter().filter_map(lap));
-    let sample = |(stage, ms): (String, f64)| (Some(("stage", stage)), ms / 1000.0);
+    let sample = |(stage, seconds): (String, f64)| (Some(("stage", stage)), seconds);
     samples.insert(STAGE, stages.into_iter().map(sample).collect());
     samples
 }
@@ -282,6 +282,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn ended(code: u8, at: i64) -> Ended {
         let how = if code == 0 { "success" } else { "failure" };
@@ -317,5 +318,21 @@ mod tests {
             third.contains(r#"pagefold_epoch_stage_seconds{job="a \"b\"\\c",stage="plan"} 0.25"#)
         );
         assert!(!text("", &ended(74, 1), None).contains(LAST_SUCCESS));
+    }
+
+    /// `keys` ends before `resolve`, which stands above it: what lay between their ends was taken
+    /// for the time of a stage, and was negative.
+    #[test]
+    fn stages_have_their_own_seconds() {
+        let stage = |stage: &str, seconds: f64| json!({ "stage": stage, "seconds": seconds });
+        let run = json!({
+            "laps_ms": { "plan": 20, "work": 90, "commit": 4 },
+            "stages": [stage("resolve", 0.004), stage("keys", 0.001)],
+            "stage_ended_ms_first_last": { "resolve": [50, 60], "keys": [40, 51] },
+        });
+        let of = |name: &str, seconds: f64| (Some(("stage", name.to_owned())), seconds);
+        let expected =
+            [of("plan", 0.02), of("resolve", 0.004), of("keys", 0.001), of("commit", 0.004)];
+        assert_eq!(times(&run)[STAGE], expected);
     }
 }
