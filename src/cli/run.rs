@@ -115,7 +115,7 @@ pub struct Run {
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Print nothing but errors.
+    /// Print warnings and errors alone.
     #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
     pub quiet: bool,
     /// Log more: -v what is done, -vv each stage, -vvv all.

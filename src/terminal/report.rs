@@ -118,11 +118,11 @@ impl Outcome<'_> {
 
     /// Prints the summary.
     pub fn print(&self, arguments: &cli::Run) -> Result<()> {
-        if arguments.quiet {
-            return Ok(());
-        }
         if let Some(exported) = &self.exported {
             warn_of_large_clusters(&exported.summary.large);
+        }
+        if arguments.quiet {
+            return Ok(());
         }
         if arguments.json {
             if let Some(name) = self.job.single_signature() {
