@@ -199,9 +199,17 @@ impl Walk<'_> {
                     not_wanted(self, node)
                 }
             }
-            Takes::Share(least, most) => match share(&node.value) {
-                Some(share) if (least..=most).contains(&share) => {
+            Takes::Share(least, most) => match (share(&node.value), &node.value) {
+                (Some(share), _) if (least..=most).contains(&share) => {
                     Some(toml::Value::Integer(share.into()))
+                }
+                (None, Value::Whole(percent @ 2..=100)) => {
+                    let (wanted, meant) = (key.takes.wanted(), *percent as f64 / 100.0);
+                    self.wrong(
+                        node.at,
+                        format!("{label} = {percent}: {wanted} is wanted; write {meant}"),
+                    );
+                    None
                 }
                 _ => not_wanted(self, node),
             },
@@ -285,11 +293,13 @@ fn text(node: &Node) -> Option<&str> {
     }
 }
 
-/// A share in 1/10,000: 0.8 and 8000 are the same. 1 is all of it.
+/// A share in 1/10,000. 1 is all of it. Jobs of earlier versions have four digits, 8000 for 0.8; a
+/// whole number of fewer is meant as percent, of which next to nothing would be left.
 fn share(value: &Value) -> Option<u16> {
     match *value {
+        Value::Whole(0) => Some(0),
         Value::Whole(1) => Some(10_000),
-        Value::Whole(n) => u16::try_from(n).ok(),
+        Value::Whole(n @ 1000..=10_000) => u16::try_from(n).ok(),
         Value::Number(n) if (0.0..=1.0).contains(&n) => {
             let parts = (n * 1e4).round();
             ((n * 1e4 - parts).abs() < 1e-6).then_some(parts as u16)
@@ -362,8 +372,8 @@ mod tests {
         );
     }
 
-    /// Shares are read as fractions and in 1/10,000; one text is a list of one; a table may be
-    /// switched off.
+    /// Shares are read as fractions and, with four digits, in 1/10,000; one text is a list of one; a
+    /// table may be switched off.
     #[test]
     fn values() {
         let text = "store = \"s\"\nsimhash = false\n[read]\ninputs = \"in\"\n[confirm]\nleast = ";
@@ -376,6 +386,25 @@ mod tests {
             assert_eq!(values["confirm"]["least"].as_integer(), Some(share), "{written}");
             assert_eq!(values["read"]["inputs"].as_array().map(Vec::len), Some(1));
             assert_eq!(values["simhash"].as_bool(), Some(false));
+        }
+    }
+
+    /// A share in percent was taken for one in 1/10,000: 70 was 0.007, and nothing was left out.
+    #[test]
+    fn percent_is_no_share() {
+        let text = "store = \"s\"\n[read]\ninputs = \"in\"\n[confirm]\nleast = ";
+        for (written, advice) in [
+            ("2", "; write 0.02"),
+            ("70", "; write 0.7"),
+            ("100", "; write 1"),
+            ("101", ""),
+            ("999", ""),
+            ("-1", ""),
+            ("10001", ""),
+        ] {
+            let expected =
+                format!("5: [confirm] least = {written}: a share from 0.5 to 1 is wanted{advice}");
+            assert_eq!(mistakes(&format!("{text}{written}")), [expected]);
         }
     }
 }
