@@ -377,3 +377,19 @@ fn the_pages_i_match_loses_nothing() {
         assert!(bench.run_well(&without).contains("simhash alone proposes pairs"));
     }
 }
+
+/// `check` reads each frozen file as a run does: a run was the first to say that one is broken.
+#[test]
+fn check_reads_frozen_files() {
+    let (bench, _) = made_up(3);
+    std::fs::write(bench.at("bad.tsv"), "a\tb\n").expect("written");
+    let signature = "signatures=[{kind=\"i_match\",lexicon=\"bad.tsv\"}]";
+    for set in [signature, "features.idf=bad.tsv", "extract.furniture=bad.tsv"] {
+        let check = bench.pagefold("check", &["--set", set]);
+        let run = bench.run(&["--set", set]);
+        let [told, expected] = [&check, &run].map(|output| failure(&output.stderr));
+        assert_eq!((check.status.code(), run.status.code()), (Some(78), Some(78)), "{set}: {told}");
+        assert!(told.contains("bad.tsv: line 1: not `"), "{set}: {told}");
+        assert!(told.ends_with(&expected), "{told} is not {expected}");
+    }
+}

@@ -74,6 +74,28 @@ fn refused_metrics_are_not_written() {
     }
 }
 
+/// `check` says before the first run that the metrics would be written nowhere: runs only warn.
+#[test]
+fn check_tries_the_place_of_metrics() {
+    let bench = bench();
+    std::fs::write(bench.at("mine.txt"), "mine").expect("written");
+    let check = |metrics: &str| {
+        let output = bench.pagefold("check", &["--set", &format!("output.metrics={metrics}")]);
+        (output.status.code(), failure(&output.stderr))
+    };
+    let (code, said) = check("no/folder/m.prom");
+    assert_eq!(code, Some(73), "{said}");
+    assert!(
+        said.contains("no/folder: no such folder") && said.contains("[output] metrics"),
+        "{said}"
+    );
+    let (code, said) = check("mine.txt");
+    assert_eq!(code, Some(73), "{said}");
+    assert!(said.contains("mine.txt: was not written by pagefold"), "{said}");
+    assert_eq!(check("m.prom"), (Some(0), String::new()));
+    assert!(!bench.at("m.prom").exists());
+}
+
 /// A run that would replace somebody else's `summary.json` says so before it works.
 #[test]
 fn files_beside_the_tables_stay() {

@@ -34,7 +34,7 @@ pub struct Finding {
     pub check: String,
     /// The result in one line.
     pub line: String,
-    /// 0, or the exit code that a run would end with.
+    /// 0, or the exit code with which `pagefold check` ends if this is its first failure.
     pub code: u8,
 }
 

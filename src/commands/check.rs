@@ -15,12 +15,15 @@ use crate::signals;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, print_json, show};
 use crate::topology::{Host, Topology};
+use crate::unattended::metrics::MARK;
 use serde_json::json;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::thread;
-use workers::error::{Error, Result};
+use workers::error::{Error, Kind, Result};
+use workers::export::ours;
+use workers::fold;
 use workers::job::Job;
 use workers::plan::inputs::{self, Input, Listing};
 use workers::plan::listing::LeftOut;
@@ -60,6 +63,9 @@ fn check(arguments: &cli::Check) -> Result<()> {
         "launcher",
         Finding::of("output", try_folder(&job.output.dir).map(|_| writable(&job.output.dir))),
     );
+    if let Some(metrics) = &job.output.metrics {
+        found("launcher", Finding::of("metrics", try_metrics(metrics)));
+    }
     match try_folder(&job.store) {
         Err(error) => found("launcher", Finding::of("store", Err(error))),
         Ok(place) => {
@@ -145,14 +151,34 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     Ok((looked_at, line))
 }
 
-/// Whether the job's own files exist, and the store, if there is one, belongs to this job.
+/// Whether the job's own files can be read, and the store, if there is one, belongs to this job.
 fn try_identity(job: &Job) -> Result<String> {
     let identity = job.identity()?;
+    fold::check_files(job)?;
     if !job.store.join("FORMAT").exists() {
         return Ok("there is no store yet".into());
     }
     Store::open(&job.store, Some(&identity))?;
     Ok("the store is of this job".into())
+}
+
+/// Whether runs can write their metrics at `path`. A run makes no folder for them, and does not
+/// fail without them.
+fn try_metrics(path: &Path) -> Result<String> {
+    ours::check(path, MARK, "or name another file as [output] metrics")?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        let why = format!(
+            "{}: no such folder, which [output] metrics names; make it, or name another file there",
+            folder.display()
+        );
+        return Err(Error::new(Kind::Output, why));
+    }
+    try_folder(folder).map_err(|e| e.with_kind(Kind::Output))?;
+    Ok(format!("{} can be written", path.display()))
 }
 
 /// A folder with the launcher's token. Dropping it removes the folder.

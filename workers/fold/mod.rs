@@ -109,6 +109,18 @@ pub struct ProcessTask {
     pub mesh: Option<(Mesh, TcpListener)>,
 }
 
+/// Reads the frozen files that `job` names as a run does.
+///
+/// # Errors
+///
+/// As [`run`]: a file is missing, or a line of it is none of such a file.
+pub fn check_files(job: &Job) -> Result<()> {
+    Featurizer::new(&job.features, &job.normalize)?;
+    Signer::new(&job.signatures, &job.normalize)?;
+    visit_maker::furniture(job)?;
+    job.verdicts().map(|_| ())
+}
+
 /// How long a worker without work sleeps at most. A message wakes it earlier.
 const PARK: Duration = Duration::from_millis(50);
 
