@@ -180,6 +180,7 @@ pub fn text_of(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workers::text::signatures::{self, Options, i_match, spotsigs, super_shingles};
 
     const JOB: &str = "store = \"s\"\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n";
 
@@ -369,5 +370,39 @@ mod tests {
         (bare.store, bare.read.inputs, bare.output.dir) =
             (snapshot.store.clone(), snapshot.read.inputs.clone(), snapshot.output.dir.clone());
         assert_eq!(snapshot, bare);
+    }
+
+    /// The signatures that a job has only if it adds them are there as comments, with each of their
+    /// keys at its default.
+    #[test]
+    fn snapshot_has_defaults_of_what_is_added() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/snapshot.toml");
+        let text = std::fs::read_to_string(path).expect("readable");
+        let lines = text.lines().filter_map(|line| line.strip_prefix("# "));
+        let lines: Vec<&str> = lines
+            .skip_while(|line| !line.starts_with("[[signatures]]"))
+            .take_while(|line| !line.starts_with("retain_days"))
+            .collect();
+        let job = read_text(&format!("{JOB}{}\n", lines.join("\n")), &[]).expect("a job");
+        let mut lexicon = None;
+        for signature in &job.signatures {
+            lexicon = lexicon.or(signature.path().cloned());
+        }
+        let mut expected = signatures::default_list();
+        expected.extend([
+            Options::SuperShingles(super_shingles::Options::default()),
+            Options::SpotSigs(spotsigs::Options::default()),
+            Options::IMatch(i_match::Options::new(lexicon.expect("named"))),
+        ]);
+        let by_name = |mut list: Vec<Options>| {
+            list.sort_by_key(Options::name);
+            list
+        };
+        assert_eq!(by_name(job.signatures), by_name(expected));
+        for key in KEYS.iter().filter_map(|key| key.name.strip_prefix("signatures.")) {
+            let (kind, name) = key.split_once('.').expect("of a kind");
+            let has = |line: &str| line.trim_start_matches("# ").starts_with(&format!("{name} = "));
+            assert!(kind == "simhash" || text.lines().any(has), "{kind} {name}");
+        }
     }
 }
