@@ -3,6 +3,7 @@
 //! This crate parses, supervises and reports; the crate `workers` does the work. A command ends
 //! with the exit code of its [`workers::error::Kind`].
 
+mod advice;
 mod cli;
 mod cluster;
 mod commands;
@@ -22,7 +23,6 @@ mod unattended;
 
 use std::process::ExitCode;
 use terminal::logging;
-use workers::read::shell;
 use workers::store::damage;
 
 fn main() -> ExitCode {
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error = match command.job() {
-                Some(job) => error.naming(&shell::word(job)),
+                Some(job) => job.named_in(error),
                 None => error,
             };
             logging::print_failure(&error);

@@ -405,9 +405,20 @@ fn of_another_identity() {
         78,
         &[
             "store/FORMAT: the store was built with contents.text = \"all\", the job says \"none\"; \
-             the signature minhash, the job says minhash = false; simhash.k = 3, the job says 2; put that back, or",
+             the signature minhash, the job says minhash = false; simhash.k = 3, the job says 2; leave out \
+             `--set simhash.k=2` and `--set contents.text=none` and `--set minhash=false`, or \
+             `pagefold rebuild job.toml --set simhash.k=2 --set contents.text=none --set minhash=false` makes",
         ],
     );
+    // `check` named no job at all in its list.
+    let check = run(&at, &[&["check", "job.toml"], &others[..2]].concat());
+    let listed = String::from_utf8_lossy(&check.stdout);
+    let rebuild =
+        "leave out `--set simhash.k=2`, or `pagefold rebuild job.toml --set simhash.k=2` makes";
+    assert!(check.status.code() == Some(78) && listed.contains(rebuild), "{listed}");
+    let limited =
+        "leave out `--limit 3`, or `pagefold rebuild job.toml --set read.records_max=3` makes";
+    says(&at, &["run", "job.toml", "--limit", "3"], 78, &[limited]);
     let explicit =
         ["run", "job.toml", "--set", "simhash.bands=4", "--set", "confirm.distance_max=3"];
     let output = run(&at, &explicit);

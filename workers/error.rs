@@ -136,13 +136,9 @@ impl Error {
         self
     }
 
-    /// Names the job where the line says `run JOB` or the like, so that its advice can be copied.
-    /// `job` is a word of a shell.
-    pub fn naming(mut self, job: &str) -> Error {
-        for command in ["run", "export", "rebuild", "verify"] {
-            let [general, own] = ["JOB", job].map(|job| format!("`pagefold {command} {job}"));
-            self.line = self.line.replace(&general, &own);
-        }
+    /// Says the line in other words.
+    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Error {
+        self.line = words(&self.line);
         self
     }
 

@@ -18,6 +18,7 @@ pub use upkeep::{Gc, Rollback, Verify};
 pub use values::named_file;
 pub use write::{Export, Filter, LabelNames, Report};
 
+use crate::advice::{self, Given};
 use crate::config::nearest::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -34,6 +35,9 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// The job that `run --to` writes into its folder.
+pub const JOB_IN_FOLDER: &str = "job.toml";
 
 /// The meaning of exit code 0; the other codes are [`Kind`]s.
 const SUCCESS: &str = "committed, or nothing due";
@@ -154,14 +158,26 @@ pub enum Command {
 }
 
 impl Command {
-    /// The job file that the command is about.
-    pub fn job(&self) -> Option<&Path> {
+    /// The job that the command is about.
+    pub fn job(&self) -> Option<advice::Job> {
+        let job = |path: &Path, sets: &[String]| advice::Job {
+            path: path.to_owned(),
+            given: sets.iter().map(|set| Given::set(set)).collect(),
+        };
         let of = match self {
-            Command::Run(Start { unattended, .. }) | Command::Rank(unattended) => {
-                return Some(&unattended.run.job);
+            // The job in the folder has what the command line sets.
+            Command::Run(Start { to: Some(folder), .. }) => {
+                return Some(job(&folder.join(JOB_IN_FOLDER), &[]));
             }
-            Command::Rebuild(run) => return Some(&run.job),
-            Command::Schedule(of) => return Some(&of.job),
+            Command::Run(Start { unattended: Unattended { run, .. }, limit, .. }) => {
+                let mut job = job(&run.job, &run.sets);
+                job.given.extend(limit.map(Given::limit));
+                return Some(job);
+            }
+            Command::Rank(Unattended { run, .. }) | Command::Rebuild(run) => {
+                return Some(job(&run.job, &run.sets));
+            }
+            Command::Schedule(of) => return Some(job(&of.job, &[])),
             Command::Init(_)
             | Command::Send(_)
             | Command::Completions(_)
@@ -182,7 +198,7 @@ impl Command {
             Command::Gc(of) => &of.of,
             Command::Lexicon(of) => &of.of,
         };
-        Some(&of.job)
+        Some(job(&of.job, &of.sets))
     }
 
     /// Whether the command is quiet, and its level of verbosity.

@@ -5,6 +5,7 @@
 //! code of the first failure. It leaves no files behind and takes no lock, so it may run at the
 //! same time as a run.
 
+use crate::advice::{self, Given};
 use crate::cli;
 use crate::cluster::cluster_file;
 use crate::cluster::control::{Message, Order, kind_of, own_digest};
@@ -58,7 +59,12 @@ fn check(arguments: &cli::Check) -> Result<()> {
         Err(error) => (Vec::new(), Err(error)),
     };
     found("launcher", Finding::of("inputs", finding));
-    found("launcher", Finding::of("identity", try_identity(&job)));
+    let named = advice::Job {
+        path: arguments.of.job.clone(),
+        given: arguments.of.sets.iter().map(|set| Given::set(set)).collect(),
+    };
+    let identity = try_identity(&job).map_err(|error| named.named_in(error));
+    found("launcher", Finding::of("identity", identity));
     found(
         "launcher",
         Finding::of("output", try_folder(&job.output.dir).map(|_| writable(&job.output.dir))),

@@ -29,7 +29,7 @@ pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathB
         let why = format!("a job has its own places; without --to: pagefold run {job}");
         return Err(Error::new(Kind::Usage, format!("--to {}: {why}", folder.display())));
     }
-    let path = folder.join("job.toml");
+    let path = folder.join(cli::JOB_IN_FOLDER);
     let text = first_job::text(files, sets)?;
     match std::fs::read_to_string(&path) {
         Ok(there) if there == text => {}

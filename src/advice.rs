@@ -1,0 +1,119 @@
+//! The advice of errors, in the words of the command line that ended with them: people copy it.
+
+use std::path::{Path, PathBuf};
+use workers::error::Error;
+use workers::read::shell;
+
+/// An option of the command line that sets a key of the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// The option as it was given.
+    option: String,
+    /// `KEY=VALUE`.
+    set: String,
+}
+
+impl Given {
+    /// `--set KEY=VALUE`.
+    pub fn set(set: &str) -> Given {
+        Given { option: format!("--set {}", word(set)), set: set.to_owned() }
+    }
+
+    /// `--limit N`, which sets a key of the job, too.
+    pub fn limit(most: u32) -> Given {
+        Given { option: format!("--limit {most}"), set: format!("read.records_max={most}") }
+    }
+
+    /// Whether `told` has the key, or one of the table that is set.
+    fn is_told(&self, told: &str) -> bool {
+        let key = self.set.split('=').next().unwrap_or_default().trim();
+        [" = ", "."].iter().any(|behind| told.contains(&format!("{key}{behind}")))
+    }
+}
+
+fn word(text: &str) -> String {
+    shell::word(Path::new(text))
+}
+
+/// What the advice of an error is about.
+pub struct Job {
+    /// The job file.
+    pub path: PathBuf,
+    /// What the command line set in it.
+    pub given: Vec<Given>,
+}
+
+impl Job {
+    /// `error` with this job where its line says `pagefold run JOB` or the like.
+    pub fn named_in(&self, error: Error) -> Error {
+        error.reworded(|line| self.worded(line))
+    }
+
+    fn worded(&self, line: &str) -> String {
+        let mut line = self.with_remedy(line);
+        // Without the options the command would be about another job: it would rebuild by the keys
+        // of the file, and the next run would be refused as this one.
+        let sets: String =
+            self.given.iter().map(|of| format!(" --set {}", word(&of.set))).collect();
+        let job = shell::word(&self.path);
+        for command in ["run", "export", "rebuild", "verify"] {
+            let general = format!("`pagefold {command} JOB");
+            line = line.replace(&general, &format!("`pagefold {command} {job}{sets}"));
+        }
+        line
+    }
+
+    /// `line`; if it asks to put keys back that the command line set, it names the options.
+    fn with_remedy(&self, line: &str) -> String {
+        let (back, obeys) = ("; put that back, or ", " obeys the job");
+        let Some((told, rest)) = line.split_once(back) else { return line.to_owned() };
+        let of: Vec<&Given> = self.given.iter().filter(|of| of.is_told(told)).collect();
+        if of.is_empty() {
+            return line.to_owned();
+        }
+        let options: Vec<String> = of.iter().map(|of| format!("`{}`", of.option)).collect();
+        let all = of.len() >= told.matches(", the job says ").count();
+        let also = if all { "" } else { "put back what the file says, and " };
+        let rest = rest.replace(obeys, " makes the store anew with it");
+        format!("{told}; {also}leave out {}, or {rest}", options.join(" and "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "s/FORMAT: the store was built with extract.main_text = true, the job says false; \
+        put that back, or `pagefold rebuild JOB` obeys the job";
+
+    fn worded(line: &str, given: Vec<Given>) -> String {
+        Job { path: "a b.toml".into(), given }.worded(line)
+    }
+
+    /// A rebuild by the file alone read all inputs again, and the next run was refused as before.
+    #[test]
+    fn options_are_named_and_repeated() {
+        assert!(
+            worded(ONE, vec![])
+                .ends_with("; put that back, or `pagefold rebuild 'a b.toml'` obeys the job")
+        );
+        let set = Given::set("extract.main_text=false");
+        assert!(worded(ONE, vec![set.clone(), Given::set("store=s t")]).ends_with(
+            "; leave out `--set extract.main_text=false`, or `pagefold rebuild 'a b.toml' --set \
+             extract.main_text=false --set 'store=s t'` makes the store anew with it"
+        ));
+        let limited = ONE.replace("extract.main_text = true", "read.records_max = no limit");
+        assert!(worded(&limited, vec![Given::limit(3)]).ends_with(
+            "; leave out `--limit 3`, or `pagefold rebuild 'a b.toml' --set read.records_max=3` \
+             makes the store anew with it"
+        ));
+        let two = ONE.replace("; put", "; simhash.k = 3, the job says 2; put");
+        assert!(worded(&two, vec![set]).contains(
+            "; put back what the file says, and leave out `--set extract.main_text=false`, or "
+        ));
+        assert_eq!(
+            worded("`pagefold verify JOB --full` says", vec![Given::set("store=s")]),
+            "`pagefold verify 'a b.toml' --set store=s --full` says"
+        );
+    }
+}
