@@ -19,7 +19,13 @@ pub fn mistake(text: &str, error: &toml::de::Error) -> Mistake {
                 format!("`{shown}`: in a list, each text stands in quotes, with a comma behind");
             Mistake { at: Some(At::Line(line)), why }
         }
-        _ => Mistake { at: Some(At::Line(line)), why: why(written, error.message()) },
+        _ => {
+            let of_table = || table_twice(text, line, written);
+            let is_twice = error.message().contains("duplicate");
+            let twice = is_twice.then(of_table).flatten();
+            let why = twice.unwrap_or_else(|| why(written, error.message()));
+            Mistake { at: Some(At::Line(line)), why }
+        }
     }
 }
 
@@ -56,6 +62,31 @@ fn open_list(text: &str, line: usize) -> Option<(usize, bool)> {
         }
     }
     Some((begun + 1, false))
+}
+
+/// What helps if `written`, the heading of a table on this line, is there twice. A job that
+/// pagefold wrote has no heading to be seen: its keys are written as `table.key`.
+fn table_twice(text: &str, line: usize, written: &str) -> Option<String> {
+    let heading = written.split('#').next().unwrap_or(written).trim();
+    let name = heading.strip_prefix('[')?.strip_suffix(']')?.trim();
+    let key_of = |line: &str| Some(line.split_once('=')?.0.trim().to_owned());
+    let below = text.lines().skip(line).map(str::trim).take_while(|line| !line.starts_with('['));
+    let below = below.filter(|line| !line.starts_with('#')).find_map(key_of);
+    let mut above = text.lines().take(line - 1).map(str::trim).zip(1..);
+    let dotted = |line: &str| key_of(line).filter(|key| key.starts_with(&format!("{name}.")));
+    above.find_map(|(line, number)| match dotted(line) {
+        Some(key) => {
+            let advice = match &below {
+                Some(below) => format!("write {name}.{below} = ... below that line instead"),
+                None => "take this line out".into(),
+            };
+            Some(format!("[{name}]: keys of it stand above as {key} (line {number}); {advice}"))
+        }
+        None if line.split('#').next().is_some_and(|line| line.trim() == heading) => {
+            Some(format!("`{heading}` is there twice; write its keys below line {number}"))
+        }
+        None => None,
+    })
 }
 
 /// `written`, cut if it is long.
@@ -112,6 +143,20 @@ mod tests {
             ("a = [\n  \"x\"\n  \"y\",\n]\nb = 1\n", 3, "in a list, each text stands in quotes"),
             ("a = [\n  \"x\",\n]\nb == 1\n", 4, "is not TOML"),
             ("a = [\"x\"]\nb == 1\n", 2, "is not TOML"),
+            ("a = 1\n\na = 2\n", 3, "`a` is there twice"),
+            (
+                "s = 1\nr.inputs = 2\n[r]\ncomplete = true\n",
+                3,
+                "[r]: keys of it stand above as r.inputs (line 2); write r.complete = ... below that \
+                 line instead",
+            ),
+            ("r.a = 1\n[r]\n", 2, "(line 1); take this line out"),
+            (
+                "[r]\na = 1\n[s]\n[r] # x\nb = 2\n",
+                4,
+                "`[r]` is there twice; write its keys below line 1",
+            ),
+            ("r.f.a = 1\n[r.f]\nb = 2\n", 2, "as r.f.a (line 1); write r.f.b = ... below that"),
         ] {
             let mistake = tree::parse(text).expect_err(text);
             assert_eq!(mistake.at, Some(At::Line(line)), "{text}: {}", mistake.why);
