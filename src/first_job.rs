@@ -320,7 +320,7 @@ fn find(inputs: &[PathBuf], sets: &[String]) -> Result<Found> {
     let (named, key) = given(sets, &found.fields);
     found.fields = named;
     found.choose_key(&sample, &fields, key)?;
-    let remedy = found.count(&sample, &fields)?;
+    let remedy = found.count(inputs, &sample, &fields)?;
     if found.rows == 0
         && let Some(file) = sample.iter().find(|file| file.format.has_rows())
     {
@@ -432,7 +432,12 @@ impl Found {
 
     /// Counts the records, those that are rejected or remove a page, and the charsets of pages.
     /// Returns the command that makes lines of the first file that is a JSON document.
-    fn count(&mut self, sample: &[File], names: &[String]) -> Result<Option<String>> {
+    fn count(
+        &mut self,
+        inputs: &[PathBuf],
+        sample: &[File],
+        names: &[String],
+    ) -> Result<Option<String>> {
         let options =
             Options { fields: self.fields.clone(), key: self.key.clone(), ..Options::default() };
         let (mut records, mut charsets) = (0, BTreeMap::new());
@@ -469,6 +474,14 @@ impl Found {
         let removers = [("deleted", &self.fields.deleted), ("op", &self.fields.op)];
         let removers = removers.into_iter().filter(|(_, field)| names.contains(field));
         (self.removing, self.removers) = (removing, removers.map(|(name, _)| name).collect());
-        document.map_or(Ok(None), |path| documents::remedy(&path))
+        document.map_or(Ok(None), |path| {
+            let found = match inputs.contains(&path) {
+                true => documents::Found::Named,
+                false => documents::Found::Among {
+                    reads_lines: inputs.iter().any(|input| input.is_dir()),
+                },
+            };
+            documents::remedy(&path, found)
+        })
     }
 }

@@ -540,13 +540,9 @@ fn of_json_documents() {
     std::io::Write::write_all(&mut encoder, array.as_bytes()).expect("in memory");
     std::fs::write(at.join("in/b c.json.gz"), encoder.finish().expect("in memory"))
         .expect("written");
-    let command = "gzip -dc < 'in/b c.json.gz' | jq -c '.[]' > 'in/b c.jsonl'";
-    let said = says(
-        at,
-        &["run", "job.toml"],
-        65,
-        &[command, "have [read] inputs name in/b c.jsonl, not in/b c.json.gz"],
-    );
+    let command = "gzip -dc < 'in/b c.json.gz' | jq -c '.[]' > 'in/_b c.jsonl' && \
+        mv 'in/_b c.jsonl' 'in/b c.jsonl' && mv 'in/b c.json.gz' 'in/_b c.json.gz'";
+    let said = says(at, &["run", "job.toml"], 65, &[command]);
     assert!(!said.contains("--allow"), "{said}");
     let bash = |command: &str| {
         Command::new("bash").args(["-c", command]).current_dir(at).status().expect("started")
@@ -556,8 +552,8 @@ fn of_json_documents() {
         assert!(bash(command).success());
     } else {
         write(at, "in/b c.jsonl", array.trim().trim_matches(['[', ']']));
+        std::fs::rename(at.join("in/b c.json.gz"), at.join("in/_b c.json.gz")).expect("renamed");
     }
-    std::fs::remove_file(at.join("in/b c.json.gz")).expect("removed");
     says(at, &["run", "job.toml"], 0, &[]);
 }
 

@@ -88,7 +88,7 @@ fn figures(
         rejects_max: job.read.rejects_max,
         source: job.read.source.clone(),
         read: counts.read,
-        rejects: Rejects::of(counts, read.listed.example.clone(), read.rejects.refused_file()),
+        rejects: Rejects::of(job, counts, read.listed.example.clone(), read.rejects.refused_file()),
         overwritten,
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing).saturating_sub(replaced),

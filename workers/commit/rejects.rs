@@ -6,7 +6,9 @@
 
 use crate::figures::{counted, grouped, plain};
 use crate::fold::splits::{Counts, RejectLine};
-use crate::read::{documents, json, parquet};
+use crate::job::Job;
+use crate::read::documents::{self, Found};
+use crate::read::{json, parquet, shell};
 use std::path::{Path, PathBuf};
 
 /// The most characters of a record's detail that a message repeats.
@@ -23,13 +25,21 @@ pub struct Rejects {
     pub reasons: String,
     /// One of the most frequent reason.
     pub example: Option<RejectLine>,
+    /// How the job came to read the file of the example.
+    pub found: Found,
     /// The file that lists them, once the epoch is refused.
     pub list: PathBuf,
 }
 
 impl Rejects {
-    /// The rejected records of an epoch: one of them as an `example`, all in the file `list`.
-    pub fn of(counts: &Counts, example: Option<RejectLine>, list: PathBuf) -> Rejects {
+    /// The rejected records of an epoch of `job`: one of them as an `example`, all in the file
+    /// `list`.
+    pub fn of(job: &Job, counts: &Counts, example: Option<RejectLine>, list: PathBuf) -> Rejects {
+        let found = example.as_ref().map_or(Found::Named, |line| {
+            let path = Path::new(&line.file);
+            let reads_lines = || job.spoils_file(&shell::beside(path, "jsonl")).is_some();
+            if job.names(path) { Found::Named } else { Found::Among { reads_lines: reads_lines() } }
+        });
         let reasons: Vec<String> =
             counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         Rejects {
@@ -37,6 +47,7 @@ impl Rejects {
             accepted: counts.accepted,
             reasons: reasons.join(", "),
             example,
+            found,
             list,
         }
     }
@@ -82,7 +93,7 @@ impl Rejects {
     fn document(&self) -> Option<String> {
         let RejectLine { file, reason, detail, .. } = self.example.as_ref()?;
         is_of_document(reason, detail)
-            .then(|| documents::remedy(Path::new(file)).ok().flatten())
+            .then(|| documents::remedy(Path::new(file), self.found).ok().flatten())
             .flatten()
     }
 
@@ -192,7 +203,8 @@ mod tests {
                 detail: detail.into(),
             };
             let (reasons, list) = (format!("{reason} 10"), "a/rejects.jsonl".into());
-            let rejects = Rejects { rejected: 10, accepted, reasons, example: Some(example), list };
+            let (found, example) = (Found::Named, Some(example));
+            let rejects = Rejects { rejected: 10, accepted, reasons, example, found, list };
             rejects.refusal(accepted + 10, "ALLOW")
         };
         assert_eq!(

@@ -93,6 +93,15 @@ impl Job {
         ))
     }
 
+    /// Whether the inputs name the file at `path`, not only a folder of it or a pattern.
+    pub fn names(&self, path: &Path) -> bool {
+        let path = resolved(path);
+        self.read.inputs.iter().any(|pattern| {
+            let (named, rest) = base(pattern);
+            rest.as_os_str().is_empty() && resolved(&named) == path
+        })
+    }
+
     /// The folder that all inputs lie in: as deep as the folders and the fixed parts of the
     /// patterns that the job names, so that it is the same whatever files are there.
     pub fn inputs_root(&self) -> PathBuf {

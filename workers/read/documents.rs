@@ -11,9 +11,23 @@ use std::path::Path;
 /// Bytes of a file that are looked at.
 const BYTES_MAX: usize = 1 << 20;
 
+/// How a job comes to read a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Found {
+    /// Its inputs name it.
+    #[default]
+    Named,
+    /// It lies in a folder that they name, or fits a pattern.
+    Among {
+        /// Whether the job reads lines that are written beside it as well.
+        reads_lines: bool,
+    },
+}
+
 /// The file at `path`, if it is a JSON document, as a sentence with the command that makes lines of
-/// it. The error is one of the file system.
-pub fn remedy(path: &Path) -> Result<Option<String>> {
+/// it. After the command the job must not read the document again: what is `found` in a folder gets
+/// a name that is not read, and only once its lines are whole. The error is one of the file system.
+pub fn remedy(path: &Path, found: Found) -> Result<Option<String>> {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let mut source = Source::open(path, 0, bytes, &Limits::default())?;
     source.fill(BYTES_MAX)?;
@@ -25,7 +39,21 @@ pub fn remedy(path: &Path) -> Result<Option<String>> {
         let command = shell::fed(&format!("jq -c {filter}"), path);
         let (new, old) = (lines.display(), path.display());
         let to = shell::word(&lines);
-        format!("Make lines of it: {command} > {to}, and have [read] inputs name {new}, not {old}")
+        let Found::Among { reads_lines } = found else {
+            return format!(
+                "Make lines of it: {command} > {to}, and have [read] inputs name {new}, not {old}"
+            );
+        };
+        let begun = shell::word(&shell::hidden(&lines));
+        let moved = format!("mv {} {}", shell::word(path), shell::word(&shell::hidden(path)));
+        let also = match reads_lines {
+            true => String::new(),
+            false => format!(". Have [read] inputs name {new}, too"),
+        };
+        format!(
+            "Make lines of it, and give it a name that is not read: {command} > {begun} && \
+             mv {begun} {to} && {moved}{also}"
+        )
     }))
 }
 
@@ -94,20 +122,28 @@ mod tests {
     #[test]
     fn the_command_fits_the_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let said = |name: &str, bytes: &[u8]| {
+        let said = |name: &str, bytes: &[u8], found: Found| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).expect("written");
-            let said = remedy(&path).expect("readable").expect("a document");
+            let said = remedy(&path, found).expect("readable").expect("a document");
             said.replace(&format!("{}/", folder.path().display()), "")
         };
         assert_eq!(
-            said("a.json.gz", &gzip(b"[{},\n{}]\n")),
+            said("a.json.gz", &gzip(b"[{},\n{}]\n"), Found::Named),
             "Make lines of it: gzip -dc < a.json.gz | jq -c '.[]' > a.jsonl, \
              and have [read] inputs name a.jsonl, not a.json.gz"
         );
         assert_eq!(
-            said("b c.jsonl", b"{\n}\n").split(", and").next(),
+            said("b c.jsonl", b"{\n}\n", Found::Named).split(", and").next(),
             Some("Make lines of it: jq -c . < 'b c.jsonl' > 'b c-2.jsonl'"),
         );
+        // In a folder the document was read again by the next run, beside its own lines.
+        assert_eq!(
+            said("d.json", b"[{}]\n", Found::Among { reads_lines: true }),
+            "Make lines of it, and give it a name that is not read: jq -c '.[]' < d.json > \
+             _d.jsonl && mv _d.jsonl d.jsonl && mv d.json _d.json"
+        );
+        let unread = said("d.json", b"[{}]\n", Found::Among { reads_lines: false });
+        assert!(unread.ends_with("_d.json. Have [read] inputs name d.jsonl, too"), "{unread}");
     }
 }

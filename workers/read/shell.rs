@@ -65,6 +65,14 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     names.find(|name| name != path && !name.exists()).unwrap_or_default()
 }
 
+/// `path` under a name that is not read in a folder, and that no file has.
+pub fn hidden(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut marks = (1..).map(|n| "_".repeat(n));
+    let mut names = std::iter::from_fn(|| Some(path.with_file_name(marks.next()? + &name)));
+    names.find(|name| !name.exists()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use super::input::open_file;
 use super::record::{Entry, Heading, Notes};
 use super::source::Source;
 use super::warc::Warc;
-use super::{Limits, Reader, Split};
+use super::{Limits, Reader, Split, shell};
 use crate::error::{Error, Kind, Result};
 use rawzip::{CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ZipLocator};
 use std::io;
@@ -238,7 +238,13 @@ fn archives(path: &Path, size: u64) -> Result<Vec<Archive>> {
 
 fn refused(path: &Path, why: String) -> Error {
     let remedy = Companion::Zip.remedy(path).unwrap_or_default();
-    Error::new(Kind::Data, format!("{} {why}; if it can be unpacked, run {remedy}", path.display()))
+    // If it kept its name, each later run would find and reject it again.
+    let (old, new) = (shell::word(path), shell::word(&shell::hidden(path)));
+    let line = format!(
+        "{} {why}; if it can be unpacked, run {remedy} && mv {old} {new}, a name that is not read",
+        path.display()
+    );
+    Error::new(Kind::Data, line)
 }
 
 #[cfg(test)]
