@@ -695,7 +695,8 @@ fn the_page_is_true() {
         let scrapy = "import sys, types\nsys.modules['scrapy'] = sys.modules['scrapy.exceptions'] = scrapy = \
                       types.ModuleType('scrapy')\nscrapy.DropItem = type('DropItem', (Exception,), {})\n";
         let program = format!("{scrapy}{client}\n{pipeline}")
-            .replace("127.0.0.1:7311", &server.at.to_string());
+            .replace("127.0.0.1:7311", &server.at.to_string())
+            .replace("# session.headers", "session.headers");
         let page = "<p>a page of some words that no other page of this store has, as far as one can tell</p>";
         let asked = format!(
             "{program}\nprint(is_new('http://a.example/', '{page}'), is_new('http://b.example/', '{page}'))"

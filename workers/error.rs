@@ -60,12 +60,12 @@ impl Kind {
         match self {
             Kind::Usage => "the command line is wrong",
             Kind::Data => {
-                "a guard spoke, or a named file is no crawl: nothing was committed; `eval`, `lexicon`: nothing was found; `status --max-age`: stale"
+                "the data is not as it should be: a guard spoke, or a named file is no crawl, and nothing was committed; `send`, `query`: rows were rejected; `init`, `eval`, `lexicon`: nothing was found; `filter`: a file is damaged; `status --max-age`: stale"
             }
             Kind::NoInput => "a named input is missing",
             Kind::Internal => "a fault in pagefold",
             Kind::Output => "the output cannot be written",
-            Kind::Io => "reading or writing failed",
+            Kind::Io => "reading or writing failed; `verify`: files are damaged",
             Kind::TryAgain => {
                 "try again: another run is at work, a process was lost, a signal stopped the run"
             }
