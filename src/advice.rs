@@ -44,13 +44,23 @@ pub struct Job {
 }
 
 impl Job {
+    /// The job at `path` with these `--set`.
+    pub fn new(path: &Path, sets: &[String]) -> Job {
+        Job { path: path.to_owned(), given: sets.iter().map(|set| Given::set(set)).collect() }
+    }
+
     /// `error` with this job where its line says `pagefold run JOB` or the like.
     pub fn named_in(&self, error: Error) -> Error {
         error.reworded(|line| self.worded(line))
     }
 
     fn worded(&self, line: &str) -> String {
-        let mut line = self.with_remedy(line);
+        self.with_commands(&self.with_remedy(line))
+    }
+
+    /// `text` with this job where it says `pagefold run JOB` or the like.
+    pub fn with_commands(&self, text: &str) -> String {
+        let mut text = text.to_owned();
         // Without the options the command would be about another job: it would rebuild by the keys
         // of the file, and the next run would be refused as this one.
         let sets: String =
@@ -58,9 +68,9 @@ impl Job {
         let job = shell::word(&self.path);
         for command in ["run", "export", "rebuild", "verify"] {
             let general = format!("`pagefold {command} JOB");
-            line = line.replace(&general, &format!("`pagefold {command} {job}{sets}"));
+            text = text.replace(&general, &format!("`pagefold {command} {job}{sets}"));
         }
-        line
+        text
     }
 
     /// `line`; if it asks to put keys back that the command line set, it names the options.

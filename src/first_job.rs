@@ -209,9 +209,10 @@ impl Found {
             let off: Vec<String> =
                 self.removers.iter().map(|name| format!("read.fields.{name} = \"\"")).collect();
             lines.push(format!(
-                "{} of {} removed by {}: such a row says that its page is gone. If that is data: {}",
+                "{} of {} {} removed by {}: such a row says that its page is gone. If that is data: {}",
                 grouped(self.removing),
-                if self.removing == 1 { "row is".into() } else { format!("{} are", counted(self.records, "row")) },
+                counted(self.records, "row"),
+                if self.removing == 1 { "is" } else { "are" },
                 names.join(" or "),
                 off.join(", ")
             ));
@@ -420,9 +421,12 @@ impl Found {
             if accepted > 0 && key == PageKey::Url {
                 let shared = accepted - different;
                 let lacking = rows.saturating_sub(accepted);
+                let verb = |n: u64| if n == 1 { ["shares", "has"] } else { ["share", "have"] };
                 why = format!(
-                    "each row is a page: {shared} of {} share a URL, {lacking} have none; for a crawl: \"url\"",
-                    counted(rows, "row")
+                    "each row is a page: {shared} of {} {} a URL with another, {lacking} {} none; for a crawl: \"url\"",
+                    counted(rows, "row"),
+                    verb(shared)[0],
+                    verb(lacking)[1]
                 );
             }
         }

@@ -135,7 +135,11 @@ fn other_options_of_reading_wait_for_a_rebuild() {
         let (epoch, tables) = (changed.head().manifest.epoch, changed.tables());
         let (code, out, _) = run(&changed, &lax);
         assert!(code == Some(0) && out.contains("nothing due"), "{out}");
-        assert!(out.contains("1.jsonl was read with other") && out.contains("rebuild"), "{out}");
+        assert!(
+            out.contains("1.jsonl was read with other")
+                && out.contains("`pagefold rebuild job.toml"),
+            "{out}"
+        );
         assert_eq!((changed.head().manifest.epoch, changed.tables()), (epoch, tables));
         assert!(changed.pagefold("rebuild", &lax).status.success());
         changed.assert_same_tables(&right, &format!("seed {seed}"));

@@ -131,8 +131,8 @@ pub enum Command {
     /// Say what no kept epoch needs; with --delete, delete it.
     #[command(after_help = "Example:\n  pagefold gc crawl.toml --keep-epochs 30 --delete")]
     Gc(Gc),
-    /// Read all consumed inputs again into a new store, for a job whose identity changed (extract,
-    /// normalize, features, simhash), or a store of an older format.
+    /// Read all consumed inputs again into a new store, for a job whose identity changed (the keys
+    /// that the first lines of jobs/snapshot.toml name), or a store of an older format.
     #[command(after_help = "Example:\n  pagefold rebuild crawl.toml --threads 8")]
     Rebuild(Run),
     /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the
@@ -160,10 +160,7 @@ pub enum Command {
 impl Command {
     /// The job that the command is about.
     pub fn job(&self) -> Option<advice::Job> {
-        let job = |path: &Path, sets: &[String]| advice::Job {
-            path: path.to_owned(),
-            given: sets.iter().map(|set| Given::set(set)).collect(),
-        };
+        let job = advice::Job::new;
         let of = match self {
             // The job in the folder has what the command line sets.
             Command::Run(Start { to: Some(folder), .. }) => {

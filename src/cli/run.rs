@@ -104,7 +104,8 @@ pub struct Run {
     /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
     #[arg(long, value_name = "SECONDS", value_parser = values::whole::<i64>(0, u64::MAX))]
     pub now: Option<i64>,
-    /// Let a guard pass that stopped the run before it committed. May be repeated.
+    /// Let a guard pass that stopped the run before it committed: rejects, overwritten, missing,
+    /// expired, folds, source_folded or space. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]
     pub allow: Vec<Guard>,
     /// Say how long each stage took, and write it as a trace that chrome://tracing, Perfetto and

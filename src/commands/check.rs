@@ -5,7 +5,7 @@
 //! code of the first failure. It leaves no files behind and takes no lock, so it may run at the
 //! same time as a run.
 
-use crate::advice::{self, Given};
+use crate::advice;
 use crate::cli;
 use crate::cluster::cluster_file;
 use crate::cluster::control::{Message, Order, kind_of, own_digest};
@@ -59,10 +59,7 @@ fn check(arguments: &cli::Check) -> Result<()> {
         Err(error) => (Vec::new(), Err(error)),
     };
     found("launcher", Finding::of("inputs", finding));
-    let named = advice::Job {
-        path: arguments.of.job.clone(),
-        given: arguments.of.sets.iter().map(|set| Given::set(set)).collect(),
-    };
+    let named = advice::Job::new(&arguments.of.job, &arguments.of.sets);
     let identity = try_identity(&job).map_err(|error| named.named_in(error));
     found("launcher", Finding::of("identity", identity));
     found(

@@ -36,8 +36,8 @@ impl Access {
     pub fn new(at: SocketAddr, name: &str, token: Option<&Path>) -> Result<Access> {
         let Some(path) = token else {
             if !at.ip().is_loopback() {
-                let why = "others than this machine reach it, so --token-file is needed (`openssl rand -hex 32 > \
-                           token; chmod 600 token`)";
+                let why = "others than this machine reach it, so --token-file is needed (`(umask 077; openssl rand \
+                           -hex 32 > token)` makes one)";
                 return Err(Error::new(Kind::Usage, format!("{name}: {why}")));
             }
             return Ok(Access { token: None });

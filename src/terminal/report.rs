@@ -1,13 +1,13 @@
 //! The report at the end of a run: the summary for people, and `run.json` with the figures that
 //! differ from run to run.
 
-use crate::cli;
 use crate::forecast::Forecast;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::trace;
+use crate::{advice, cli};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -133,7 +133,7 @@ impl Outcome<'_> {
                 None => print_json(&json!({ "epoch": self.plan.epoch, "exported": false })),
             };
         }
-        show(&self.text())?;
+        show(&advice::Job::new(&arguments.job, &arguments.sets).with_commands(&self.text()))?;
         match arguments.profile {
             Some(_) => show(&profile::table(&self.spans, &self.times)),
             None => Ok(()),
@@ -542,7 +542,8 @@ fn idle(
     if arguments.quiet {
         return Ok(());
     }
-    show(&format!("nothing due: {}\n", why()))
+    let named = advice::Job::new(&arguments.job, &arguments.sets);
+    show(&named.with_commands(&format!("nothing due: {}\n", why())))
 }
 
 /// Reports that another run holds the store and this one does nothing.

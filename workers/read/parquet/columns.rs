@@ -137,10 +137,20 @@ fn column(
     let hint = read_as(&found, schema.column(leaf).physical_type());
     Ok(match hint.filter(|hint| fits(name.is_for, hint)) {
         Some(hint) => Ok(Some((leaf, hint))),
-        None => Err(format!(
-            "{told} is of type {found}; wanted are {}: name another one, or write it as such",
-            wanted_type(name.is_for)
-        )),
+        None => {
+            // These names are read by default, so the job may not have them.
+            let off = match name.is_for {
+                Use::Deleted => {
+                    "; if it does not say that a page is gone: read.fields.deleted = \"\""
+                }
+                Use::Op => "; if it does not say that a page is gone: read.fields.op = \"\"",
+                _ => "",
+            };
+            Err(format!(
+                "{told} is of type {found}; wanted are {}: name another one, or write it as such{off}",
+                wanted_type(name.is_for)
+            ))
+        }
     })
 }
 
@@ -318,7 +328,7 @@ fn check_found(
             unfit(&[Use::Deleted, Use::Op])?;
             let (text, html) = (own(Use::Text), own(Use::Html));
             return Err(format!(
-                "no column neither `{text}` nor `{html}`, which [read.fields] text and html name{}",
+                "no column `{text}` and none `{html}`, which [read.fields] text and html name{}",
                 listed()
             ));
         }
