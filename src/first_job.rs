@@ -133,6 +133,21 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
             .is_ok_and(|table| table.len() == 1);
         set(key.trim(), if is_toml { value.trim().to_owned() } else { quoted(value) }, "");
     }
+    let rejected: u64 = found.rejected.values().map(|(n, _)| n).sum();
+    if rejected > 0
+        && found.rows > 0
+        && found.rows + rejected == found.records
+        && is_row
+        && value_of("serve.inbox").or(value_of("read.complete")).is_none()
+    {
+        let why = format!(
+            "left out, as {} of {} {} rejected: of a changed file, rows that it lacks stay",
+            grouped(rejected),
+            counted(found.records, "record"),
+            if rejected == 1 { "is" } else { "are" }
+        );
+        writeln!(text, "# read.complete = true  # {why}").expect("a string");
+    }
     let has_corpus = found.key.is_own() && found.rows > 0;
     if has_corpus && value_of("clusters.letters_min").is_none() {
         let why = "folds equal texts of fewer than 10 letters, too";

@@ -195,6 +195,15 @@ mod tests {
     /// Paths are relative to the job file, and `--set` works as if the key stood in the file.
     #[test]
     fn paths_and_sets() {
+        // What is wrong with several keys is told of the one that was set.
+        for (set, why) in [
+            ("simhash.bands=3", "[simhash] k, bands: 3 bands"),
+            ("read.fields.text=\"\"", "[read] fields.text: has no name"),
+        ] {
+            let text = format!("{JOB}[simhash]\nk = 3\n");
+            let line = read_text(&text, &[set]).expect_err("refused").to_string();
+            assert!(line.starts_with(&format!("--set {set}: {why}")), "{line}");
+        }
         let job = read_text(JOB, &["simhash.k=2", "output.dir=elsewhere", "read.rejects_max=0.5"])
             .expect("a job");
         assert!(job.store.is_absolute() && job.output.dir.ends_with("elsewhere"));

@@ -120,11 +120,19 @@ fn init_says_what_it_found() {
     let at = folder.path();
     let nulls = (0..40).map(|n| json!({ "id": n, "text": (n % 10 > 0).then(|| text(n)) }));
     let deleted = (0..40).map(|n| json!({ "id": n, "text": text(n), "deleted": n % 2 == 0 }));
+    let one = (0..40).map(|n| json!({ "id": n, "text": text(n), "deleted": n == 7 }));
+    let bare = (0..40).map(|n| json!({ "text": text(n) }));
     let nested = (0..40).map(|n| json!({ "doc": { "Text": text(n), "id": n } }));
     let floats = (0..40).map(|n| json!({ "id": n as f64 + 0.5, "text": text(n) }));
     for (name, lines, expected) in [
         ("nulls", lines(nulls), &["4 of 40 records are rejected, no_text", "`text` is null"][..]),
         ("deleted", lines(deleted), &["20 of 40 rows are removed by `deleted`"]),
+        ("one", lines(one), &["1 of 40 rows is removed by `deleted`"]),
+        (
+            "broken",
+            lines(bare) + "{broken\n",
+            &["# read.complete = true  # left out, as 1 of 41 records is rejected"],
+        ),
         ("nested", lines(nested), &["read.fields.text = \"doc.Text\"", "read.key = \"doc.id\""]),
         ("floats", lines(floats), &["`id` is not the key: `id` is no text and no whole number"]),
     ] {

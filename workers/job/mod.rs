@@ -264,7 +264,8 @@ impl Job {
             wrong("output.ping", format!("[output] ping: {why}"));
         }
         if let Err(why) = self.try_bands() {
-            wrong("simhash", why);
+            let key = if self.simhash.bands.is_some() { "simhash.bands" } else { "simhash.k" };
+            wrong(key, why);
         }
         if let Err(why) = self.serve.check(&self.read) {
             wrong("serve.inbox", format!("[serve] inbox: {why}"));

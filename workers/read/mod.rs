@@ -98,10 +98,15 @@ impl Options {
             }
             PageKey::Field(name) => vec![name],
         };
-        let mut names: Vec<&String> = key.into_iter().chain([text, html, date]).collect();
-        if names.iter().any(|name| name.is_empty()) {
-            return Err("fields: one of them has no name".into());
+        let named = [("text", text), ("html", html), ("date", date)];
+        let urls = if self.key == PageKey::Url { &url[..] } else { &[] };
+        let mut named = urls.iter().map(|name| ("url", name)).chain(named);
+        if let Some((of, _)) = named.find(|(_, name)| name.is_empty()) {
+            return Err(format!(
+                "fields.{of}: has no name; name a field, as only deleted, op and score may be \"\""
+            ));
         }
+        let mut names: Vec<&String> = key.into_iter().chain([text, html, date]).collect();
         names.extend([deleted, op, score].into_iter().filter(|name| !name.is_empty()));
         names.sort();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {

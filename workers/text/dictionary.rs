@@ -202,6 +202,10 @@ fn entry(line: &str) -> std::result::Result<Option<Entry<'_>>, String> {
     let mut fields = line.split_whitespace();
     let Some(word) = fields.next() else { return Ok(None) };
     let rest: Vec<&str> = fields.collect();
+    if word.starts_with('#') {
+        // It was taken for a word, and jieba cuts none that begins so.
+        return Err("comments are not known here; take the line out".into());
+    }
     if word.chars().count() > WORD_CHARS_MAX {
         return Err(format!("a word of more than {WORD_CHARS_MAX} characters; leave it out"));
     }
@@ -290,6 +294,10 @@ mod tests {
                 .starts_with(&format!("{head}\"Trust认证\" is no frequency"))
         );
         assert!(refused("\n云 计 3 n".as_bytes()).contains("no word has a space in it"));
+        for comment in ["# c", "#c", " # a line of several words"] {
+            let line = refused(format!("云计算 5\n{comment}\n").as_bytes());
+            assert_eq!(line, format!("{head}comments are not known here; take the line out"));
+        }
         let long = "云".repeat(WORD_CHARS_MAX + 1);
         assert!(
             refused(format!("\n{long} 3").as_bytes())
