@@ -34,6 +34,8 @@ const SILENT_MAX: Duration = Duration::from_secs(60);
 const FULL_SECONDS_MAX: u64 = 7_200;
 /// The longest pause before they are sent again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
+/// What rustls says of an answer that is no TLS.
+const NO_TLS: &str = "InvalidContentType";
 /// Why a full inbox does not take a row.
 const FULL: &str = "inbox_full";
 /// How long a batch may take.
@@ -241,6 +243,10 @@ impl Sender<'_> {
                     Ok(answered) => answered,
                     // The server may be starting again. What it took is found when it is sent
                     // again.
+                    // It would never answer otherwise.
+                    Err(error) if error.to_string().contains(NO_TLS) => {
+                        return Err(failed(Kind::Usage, "it answers without TLS; write http://"));
+                    }
                     Err(error) => {
                         let unanswered = Error::new(Kind::TryAgain, self.url);
                         refused = match error {
@@ -265,6 +271,11 @@ impl Sender<'_> {
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     return Err(failed(Kind::Permission, &body));
+                }
+                StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+                    let why =
+                        "no rows are taken there; end the URL with /check, /insert or /remove";
+                    return Err(failed(Kind::Usage, why));
                 }
                 status if status.is_server_error() => return Err(failed(Kind::TryAgain, &body)),
                 _ => return Err(failed(Kind::Usage, &body)),

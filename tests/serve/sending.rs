@@ -199,6 +199,25 @@ fn a_full_inbox_is_waited_for() {
     assert!(server.stop().success());
 }
 
+/// A URL without its path ended with the JSON of the server and no remedy, and https to a server of
+/// http with a minute of tries and the advice to try again.
+#[test]
+fn a_wrong_url_is_told() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    std::fs::write(bench.at("rows.jsonl"), format!("{}\n", asked(1)[0])).expect("written");
+    for (url, wanted) in [
+        (format!("http://{}", server.at), "/check, /insert or /remove"),
+        (format!("http://{}/chek", server.at), "/check, /insert or /remove"),
+        (format!("https://{}/check", server.at), "write http://"),
+    ] {
+        let (code, lines, said) = sent(&bench, &[&url, "rows.jsonl"]);
+        assert_eq!((code, lines.len()), (Some(64), 0), "{said}");
+        assert!(said.starts_with(&format!("{url}: ")) && said.contains(wanted), "{said}");
+    }
+    assert!(server.stop().success());
+}
+
 /// `-` was taken for a file of that name. It is stdin, for `send` and for `query`.
 #[test]
 fn a_dash_is_stdin() {
