@@ -196,18 +196,25 @@ fn store_bytes(job: &Job, load: &Load) -> u64 {
     load.pages * page + load.url_bytes
 }
 
-/// Inputs that are looked into, and the records of each.
+/// Inputs that are looked into, and the records of each: fewer of few bytes, as a sample would take
+/// about as long as the run.
 const INPUTS_MAX: usize = 16;
 const RECORDS_MAX: usize = 500;
+const RECORDS_OF_FEW_MAX: usize = 50;
 
 /// The pages and texts of `inputs`, by a few records of some of them.
 pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
+    sampled(job, inputs, RECORDS_MAX)
+}
+
+/// The same by at most `records_max` records of each.
+fn sampled(job: &Job, inputs: &[Input], records_max: usize) -> Result<Load> {
     let (mut pages, mut text_bytes, mut url_bytes, mut read_bytes) = (0u64, 0u64, 0u64, 0u64);
     let step = inputs.len().div_ceil(INPUTS_MAX).max(1);
     for input in inputs.iter().step_by(step) {
         let split = Split { path: input.file(), start: 0, end: input.bytes };
         let mut reader = ingest::open(job, &split, input)?;
-        for _ in 0..RECORDS_MAX {
+        for _ in 0..records_max {
             let Some(entry) = reader.next()? else { break };
             let Item::Record(record) = entry.item else { continue };
             url_bytes += record.url.len() as u64;
@@ -235,22 +242,23 @@ fn part(number: u64, share: u64, whole: u64) -> u64 {
 /// What a first build of `inputs` costs; none without inputs, or if one that is sampled cannot be
 /// read.
 pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<Forecast> {
-    let load = if inputs.is_empty() { None } else { load(job, inputs).ok() };
+    let bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
+    let records_max = if bytes < LARGE_BYTES { RECORDS_OF_FEW_MAX } else { RECORDS_MAX };
+    let load = if inputs.is_empty() { None } else { sampled(job, inputs, records_max).ok() };
     load.map(|load| forecast(job, &load, Machines::of(topology)))
 }
 
 /// Below this size the fixed costs, which the model leaves out, are larger than what it forecasts.
 const LARGE_BYTES: u64 = 64 << 20;
 
-/// The same of the inputs of `plan`, unless they are few: a sample would cost more than it says.
-pub fn of_large(job: &Job, plan: &Plan, topology: &Topology) -> Option<Forecast> {
-    if plan.bytes() < LARGE_BYTES { None } else { of_inputs(job, &plan.inputs, topology) }
+/// Whether a forecast for `plan` says something.
+pub fn says_something(plan: &Plan) -> bool {
+    plan.bytes() >= LARGE_BYTES
 }
 
-/// The bytes of disk that an epoch takes for each byte of inputs without a forecast, which are few:
-/// 2.7 were seen of JSON lines, with what lies beside the store until the commit, and more of
-/// compressed pages.
-const DISK_PER_INPUT: u64 = 8;
+/// The bytes of disk that an epoch takes for each byte of inputs that cannot be sampled: 2.7 were
+/// seen of JSON lines, with what lies beside the store until the commit.
+const DISK_PER_INPUT: u64 = 3;
 /// Small files of an epoch, whatever it reads: 0.3 MiB were seen of two workers.
 const DISK_FIXED: u64 = 1 << 20;
 

@@ -767,7 +767,7 @@ fn of_reports() {
     let first = report(&["--threads", "1"]);
     for line in [
         "read       3 records of 1 file, 0.0 MB\n",
-        "superseded 2        by another record of the same URL\n",
+        "superseded 2        by another record of the same URL, 2 with another text\n",
         "pages      1        1 distinct text\n",
         "clusters   0\n",
         " 1 x 1 worker\n",
