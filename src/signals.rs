@@ -114,8 +114,8 @@ pub fn on_signal(json: bool) {
     on_first_signal(true, move || conclude(None, json));
 }
 
-/// Does the `work` of this process, which is a launcher. A signal stops it, and so does a panic in a
-/// worker's thread. With `json`, each failure is also printed as JSON.
+/// Does the `work` of this process, which is a launcher. A signal stops it, and so does a panic in
+/// a worker's thread. With `json`, each failure is also printed as JSON.
 pub fn launch(json: bool, work: impl FnOnce() -> Result<()>) -> Result<()> {
     mesh::exit_on_panic(move |error| end(error, json));
     on_signal(json);

@@ -45,8 +45,8 @@ pub fn strangers(bench: &Bench) -> usize {
         .count()
 }
 
-/// A run warns of a large cluster, a quiet one too; its summary agrees with the exported tables, and
-/// the warning says what would split it.
+/// A run warns of a large cluster, a quiet one too; its summary agrees with the exported tables,
+/// and the warning says what would split it.
 #[test]
 fn a_large_cluster_is_reported() {
     let bench = chain();

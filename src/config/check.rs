@@ -372,8 +372,8 @@ mod tests {
         );
     }
 
-    /// Shares are read as fractions and, with four digits, in 1/10,000; one text is a list of one; a
-    /// table may be switched off.
+    /// Shares are read as fractions and, with four digits, in 1/10,000; one text is a list of one;
+    /// a table may be switched off.
     #[test]
     fn values() {
         let text = "store = \"s\"\nsimhash = false\n[read]\ninputs = \"in\"\n[confirm]\nleast = ";

@@ -14,7 +14,8 @@ use tracing_subscriber::{Layer, fmt, registry};
 use workers::error::Error;
 
 /// Starts logging. On a terminal only warnings by default, as the progress bar shows the rest. They
-/// are logged even if `quiet`, which cron jobs and units are: their log is all that is left of them.
+/// are logged even if `quiet`, which cron jobs and units are: their log is all that is left of
+/// them.
 pub fn start(quiet: bool, verbose: u8) {
     let terminal = std::io::stderr().is_terminal();
     let level = match (quiet, verbose) {

@@ -24,8 +24,8 @@ fn used(folder: &Path) -> [u64; 2] {
 /// all fits.
 ///
 /// Asserts that each failure exits with `code` and one line that names a file in `folder`, and says
-/// whether the epoch is committed, which it is only if it `may_stand`; and that the next run with enough room succeeds. Returns how many different
-/// files found no room.
+/// whether the epoch is committed, which it is only if it `may_stand`; and that the next run with
+/// enough room succeeds. Returns how many different files found no room.
 fn filled(scene: &Scene, folder: &str, code: i32, may_stand: bool) -> Option<usize> {
     let mut files = BTreeSet::new();
     for (what, limit, step) in [(0, "size", 4), (1, "nr_inodes", 1)] {
@@ -81,7 +81,8 @@ fn full_store() {
 }
 
 /// A full disk under the results ends the run with 73 and one line that names the file, before the
-/// work if nothing can be written; an epoch that is committed stays, and once there is room the next run exports it.
+/// work if nothing can be written; an epoch that is committed stays, and once there is room the
+/// next run exports it.
 #[test]
 fn full_results() {
     if let Some(files) = filled(&Scene::new(), "out", 73, true) {
@@ -113,8 +114,8 @@ fn full_log() {
     assert_eq!(status(&["--cluster", "gone.toml"]).code(), Some(78));
 }
 
-/// The guard `space` held half a byte of disk for each byte of input to be enough, so runs began that
-/// could only fail in the middle. A run that it lets begin has room to its end.
+/// The guard `space` held half a byte of disk for each byte of input to be enough, so runs began
+/// that could only fail in the middle. A run that it lets begin has room to its end.
 #[test]
 fn a_disk_that_is_too_full_stops_a_run_before_it_begins() {
     let inputs = crawl(4, 200, 120);

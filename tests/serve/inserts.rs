@@ -139,8 +139,8 @@ fn answers_are_those_of_the_next_epoch() {
     }
 }
 
-/// A sealed file of the inbox that was deleted before a run took it was never missed: its texts were
-/// answered as known, and were nowhere. They are new again, and those of other files are not.
+/// A sealed file of the inbox that was deleted before a run took it was never missed: its texts
+/// were answered as known, and were nowhere. They are new again, and those of other files are not.
 #[test]
 fn files_that_vanish_are_missed() {
     let bench = bench(4, INBOX);

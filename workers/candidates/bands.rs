@@ -113,8 +113,8 @@ impl Bands {
         key & self.key_fixed(b)
     }
 
-    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of [`crate::candidates::hamming::within`]
-    /// on keys.
+    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of
+    /// [`crate::candidates::hamming::within`] on keys.
     ///
     /// Two keys of one bucket differ in as many bits as their fingerprints, so a bucket is searched
     /// as it is stored in a sorted run.
@@ -122,8 +122,8 @@ impl Bands {
         self.bands[b].top()
     }
 
-    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of [`crate::candidates::hamming::within`]
-    /// on keys.
+    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of
+    /// [`crate::candidates::hamming::within`] on keys.
     pub fn key_earlier(&self, b: usize) -> Vec<u64> {
         let rotation = self.bands[b].rotation();
         self.masks()[..b].iter().map(|mask| mask.rotate_right(rotation)).collect()

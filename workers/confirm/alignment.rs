@@ -1,12 +1,12 @@
 //! Aligns two normalised texts and gives what differs between them as spans.
 //!
-//! The unit is a token: a Chinese character, a digit, or a word of another script with its vowel and
-//! tone marks. Punctuation and white space are no tokens, so they never differ, but a decimal point
-//! or comma and a minus sign are part of the digit behind them: without them the number is another.
-//! A comma between thousands stays between tokens ([`crate::confirm::thousands`]). The alignment is
-//! a shortest edit script. Few edits are found as Myers does ("An O(ND) difference algorithm and its
-//! variations", Algorithmica 1, 1986, with the division at the middle of section 4b, so that memory
-//! is linear), many by bits ([`edits`]).
+//! The unit is a token: a Chinese character, a digit, or a word of another script with its vowel
+//! and tone marks. Punctuation and white space are no tokens, so they never differ, but a decimal
+//! point or comma and a minus sign are part of the digit behind them: without them the number is
+//! another. A comma between thousands stays between tokens ([`crate::confirm::thousands`]). The
+//! alignment is a shortest edit script. Few edits are found as Myers does ("An O(ND) difference
+//! algorithm and its variations", Algorithmica 1, 1986, with the division at the middle of section
+//! 4b, so that memory is linear), many by bits ([`edits`]).
 //!
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
@@ -491,8 +491,8 @@ mod tests {
     }
 
     /// `149,90` and `14,990` were one text, as commas were marks. A decimal point or comma and a
-    /// minus sign are part of a digit; full stops, commas between thousands, dashes of ranges, dates
-    /// and lists are not.
+    /// minus sign are part of a digit; full stops, commas between thousands, dashes of ranges,
+    /// dates and lists are not.
     #[test]
     fn marks_of_numbers() {
         let of = |text: &str| -> String { list(&Tokens::of(text).expect("short")).join(" ") };

@@ -478,8 +478,8 @@ mod tests {
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
     }
 
-    /// `3,5` was 35 and `1.234,56` two numbers: a comma is a decimal mark where it groups no thousands,
-    /// and points are thousands where there are two or a comma follows.
+    /// `3,5` was 35 and `1.234,56` two numbers: a comma is a decimal mark where it groups no
+    /// thousands, and points are thousands where there are two or a comma follows.
     #[test]
     fn decimal_commas() {
         assert_eq!(values_of("3,50 149,90 14,990 0,125 ٣٫٥"), [3.5, 149.9, 14_990.0, 0.125, 3.5]);

@@ -1,11 +1,11 @@
 //! Marks that say something: operators of formulas and of code, and signs for yes and no.
 //!
 //! Marks are no tokens, because copies of a text differ in them. So `C++` and `C#`, or `i < 5` and
-//! `i > 5`, or `a + b` and `a - b` are aligned without a difference. Where both texts have such a mark
-//! between equal tokens, and not the same one, it is a fact like another number. A mark that one
-//! text lacks is none, since conversions of pages lose marks, but for `C` and `C++`, and for marks
-//! between the digits of short numbers: `1/2` is not `12`, and `2-1` not `21`. Numbers with more
-//! digits are those of telephones, days and books, and are written with marks and without.
+//! `i > 5`, or `a + b` and `a - b` are aligned without a difference. Where both texts have such a
+//! mark between equal tokens, and not the same one, it is a fact like another number. A mark that
+//! one text lacks is none, since conversions of pages lose marks, but for `C` and `C++`, and for
+//! marks between the digits of short numbers: `1/2` is not `12`, and `2-1` not `21`. Numbers with
+//! more digits are those of telephones, days and books, and are written with marks and without.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::{Span, equal_parts};
@@ -165,8 +165,8 @@ pub fn of_other_marks(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Spa
 /// A number of more digits is the same with other marks in it.
 const PARTED_DIGITS_MAX: usize = 6;
 
-/// Whether a mark parts two digits of a short number on one side, and they touch on the other. White
-/// space and the marks of thousands part none.
+/// Whether a mark parts two digits of a short number on one side, and they touch on the other.
+/// White space and the marks of thousands part none.
 fn is_parted((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
     let (marked, at) = match (a.gap(i).is_empty(), b.gap(j).is_empty()) {
         (false, true) => (a, i),

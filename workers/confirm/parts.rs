@@ -161,8 +161,8 @@ mod tests {
         assert!(unlike.is_none(), "too different: {unlike:?}");
     }
 
-    /// Texts with other marks between digits differed in "nothing but marks and spaces", and a reader
-    /// did not see which.
+    /// Texts with other marks between digits differed in "nothing but marks and spaces", and a
+    /// reader did not see which.
     #[test]
     fn marks_between_digits_are_shown() {
         let kinds = |a: &str, b: &str| -> Vec<(PartKind, String, String)> {

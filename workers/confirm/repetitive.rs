@@ -2,8 +2,8 @@
 //!
 //! A set of 5-grams says what a text is as long as most of its 5-grams stand there once. A sequence
 //! of DNA, a list of results or a table of numbers has nearly all 5-grams that its symbols can
-//! make, so any two of them have the same set, whatever their lengths. Copies share long passages as
-//! well, however often they repeat themselves.
+//! make, so any two of them have the same set, whatever their lengths. Copies share long passages
+//! as well, however often they repeat themselves.
 
 use crate::text::letters::Letters;
 use crate::text::shingles::jaccard;

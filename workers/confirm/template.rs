@@ -41,7 +41,8 @@ pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s 
             }
         }
     }
-    // A term that was renamed everywhere is one slot, and so is one that takes the place of several.
+    // A term that was renamed everywhere is one slot, and so is one that takes the place of
+    // several.
     let of_a = slots.iter().map(|span| a.passage(&span.a)).collect::<HashSet<_>>();
     let of_b = slots.iter().map(|span| b.passage(&span.b)).collect::<HashSet<_>>();
     let is_template =

@@ -2,8 +2,8 @@
 //!
 //! Half of the world writes one, half the other. What tells them apart is where they stand: commas
 //! group the digits of a whole number by three, in India those before the last three by two.
-//! Elsewhere between two digits a comma is a decimal mark, or it parts a list. Points group as well,
-//! where there are two or a decimal comma follows.
+//! Elsewhere between two digits a comma is a decimal mark, or it parts a list. Points group as
+//! well, where there are two or a decimal comma follows.
 
 use crate::confirm::alignment::{is_decimal_mark, is_minus_sign};
 use crate::confirm::numbers::{digit_value, value};

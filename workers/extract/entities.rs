@@ -1,12 +1,13 @@
 //! Turns characters as written into text: decodes character references and collapses white space.
 //!
 //! Follows the HTML Living Standard from section 13.2.5.72 on; its names are those of section 13.5.
-//! We differ in that a number of no character stays as written. There are never two spaces in a row,
-//! and a character reference is at most one byte longer than it was written.
+//! We differ in that a number of no character stays as written. There are never two spaces in a
+//! row, and a character reference is at most one byte longer than it was written.
 
 use htmlize::{BARE_ENTITY_MAX_LENGTH, ENTITIES, ENTITY_MAX_LENGTH};
 
-/// The usual meaning of the C1 controls in a numeric reference: windows-1252, 0x80 to 0x9F (0: none).
+/// The usual meaning of the C1 controls in a numeric reference: windows-1252, 0x80 to 0x9F (0:
+/// none).
 const WINDOWS_1252: [u16; 32] = [
     0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039,
     0x0152, 0, 0x017D, 0, 0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC,
@@ -59,8 +60,8 @@ pub fn append_space(text: &mut Vec<u8>, space: u8) {
     }
 }
 
-/// Appends the characters of the reference at the start of `written`, which begins with `&`. Returns
-/// the number of bytes that it takes.
+/// Appends the characters of the reference at the start of `written`, which begins with `&`.
+/// Returns the number of bytes that it takes.
 fn append_reference(text: &mut Vec<u8>, written: &[u8], in_attribute: bool) -> usize {
     if written.get(1) == Some(&b'#') {
         if let Some((character, bytes)) = numeric(written) {
@@ -83,8 +84,8 @@ fn append_character(text: &mut Vec<u8>, character: char) {
     }
 }
 
-/// The characters of the name at the start of `written`, and the bytes that it takes. Some old names
-/// need no semicolon; in a text they may stand in front of other letters.
+/// The characters of the name at the start of `written`, and the bytes that it takes. Some old
+/// names need no semicolon; in a text they may stand in front of other letters.
 fn named(written: &[u8], in_attribute: bool) -> Option<(&'static str, usize)> {
     let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric();
     let name = written[1..].iter().take(ENTITY_MAX_LENGTH - 1).take_while(is_of_name).count();
@@ -133,8 +134,8 @@ mod tests {
         String::from_utf8(text).expect("UTF-8 in, UTF-8 out")
     }
 
-    /// Only 253 names were known, so `&lstrok;` and `&gbreve;` stayed in Polish and Turkish words. All
-    /// names of HTML are, also those of two characters.
+    /// Only 253 names were known, so `&lstrok;` and `&gbreve;` stayed in Polish and Turkish words.
+    /// All names of HTML are, also those of two characters.
     #[test]
     fn every_name() {
         assert_eq!(ENTITIES.len(), 2231);

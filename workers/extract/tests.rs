@@ -205,8 +205,9 @@ fn each_flag_has_its_cause() {
     assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
 }
 
-/// Readings beside characters and their brackets became text, so a page with them was no copy of the
-/// same page without. Their end tags are optional, and one that is never closed ends with its line.
+/// Readings beside characters and their brackets became text, so a page with them was no copy of
+/// the same page without. Their end tags are optional, and one that is never closed ends with its
+/// line.
 #[test]
 fn readings_are_no_text() {
     let plain = format!("<body><article>{NEWS}<p>葛飾区の図書館は、平日も開く。</article>");

@@ -1,8 +1,8 @@
 //! Copies the rows of a Parquet file to what is kept and what is removed.
 //!
-//! Schema, key-value metadata, codecs, encodings and the division into row groups stay. Rows are copied by
-//! their levels and values, a column at a time, so nested columns and every physical type stay as
-//! they are. A row group that goes to one place is copied without decoding it.
+//! Schema, key-value metadata, codecs, encodings and the division into row groups stay. Rows are
+//! copied by their levels and values, a column at a time, so nested columns and every physical type
+//! stay as they are. A row group that goes to one place is copied without decoding it.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};

@@ -155,8 +155,8 @@ impl VisitMaker {
     /// is.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
-    /// whole page or cut, or if `has_evidence` says that it is known already. Calls `note` with a word for
-    /// each note about the record.
+    /// whole page or cut, or if `has_evidence` says that it is known already. Calls `note` with a
+    /// word for each note about the record.
     pub fn visit(
         &mut self,
         record: Record,

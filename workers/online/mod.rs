@@ -551,9 +551,10 @@ impl Online {
         Ok(paths.filter(|path| matches!(path.try_exists(), Ok(false))).collect())
     }
 
-    /// The overlay over `opened`, and the sealed files that it has: of `entries` those that no epoch has taken, and the records of
-    /// sealed files that are due and of which there is no entry. Files from `unsealed` on were not
-    /// sealed when `entries` were taken: their records come as they are inserted.
+    /// The overlay over `opened`, and the sealed files that it has: of `entries` those that no
+    /// epoch has taken, and the records of sealed files that are due and of which there is no
+    /// entry. Files from `unsealed` on were not sealed when `entries` were taken: their records
+    /// come as they are inserted.
     fn overlay_of(
         &self,
         opened: &Opened,

@@ -151,8 +151,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// All keys are named at once, as the job file has them, with both values. A job was told to put
-    /// back the version of a rule, which it does not say.
+    /// All keys are named at once, as the job file has them, with both values. A job was told to
+    /// put back the version of a rule, which it does not say.
     #[test]
     fn in_the_job_files_words() {
         let then = json!({

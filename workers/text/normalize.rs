@@ -1,17 +1,17 @@
 //! Normalises a page's text to the string from which digest, features, evidence and length derive.
 //!
 //! The normal form is NFKC (Unicode Standard Annex 15) in lower case, with every run of white space
-//! as one space, without invisible characters, without the vowel signs that Arabic and Hebrew may be
-//! written with, with one letter for each of the Arabic and Persian kaf and yeh, and with simplified
-//! Chinese characters instead of traditional ones.
+//! as one space, without invisible characters, without the vowel signs that Arabic and Hebrew may
+//! be written with, with one letter for each of the Arabic and Persian kaf and yeh, and with
+//! simplified Chinese characters instead of traditional ones.
 //!
 //! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`]. A content is named by its
 //! normal form and, if it was cut, by its whole text (`fold/visit_maker.rs`).
 //!
-//! The mapping of scripts serves comparison, not reading. It maps character by character, so that
-//! a text in either script gets the same normal form; where one traditional character has two
-//! simplified forms it does not choose by meaning. So it is with alef maksura, which is a yeh without
-//! dots, and in Egypt the usual form of a final yeh.
+//! The mapping of scripts serves comparison, not reading. It maps character by character, so that a
+//! text in either script gets the same normal form; where one traditional character has two
+//! simplified forms it does not choose by meaning. So it is with alef maksura, which is a yeh
+//! without dots, and in Egypt the usual form of a final yeh.
 
 use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
@@ -100,8 +100,9 @@ fn is_dropped(c: char) -> bool {
     }
 }
 
-/// Whether `c` is a `Default_Ignorable_Code_Point` of Unicode 16 (`DerivedCoreProperties.txt`): zero
-/// width, marks and isolates of the direction of writing, fillers, tags, and variation selectors.
+/// Whether `c` is a `Default_Ignorable_Code_Point` of Unicode 16 (`DerivedCoreProperties.txt`):
+/// zero width, marks and isolates of the direction of writing, fillers, tags, and variation
+/// selectors.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
@@ -111,8 +112,8 @@ fn is_ignorable(c: char) -> bool {
 }
 
 /// Whether `c` is a vowel sign or point of Hebrew, a vowel sign, a mark of recitation or the
-/// lengthening stroke of Arabic. Hamza and madda (U+0653 to U+0655) are not: they compose with their
-/// letters.
+/// lengthening stroke of Arabic. Hamza and madda (U+0653 to U+0655) are not: they compose with
+/// their letters.
 fn is_optional(c: char) -> bool {
     matches!(c, '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}' | '\u{5c7}'
         | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{652}' | '\u{656}'..='\u{658}' | '\u{670}'
