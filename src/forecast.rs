@@ -251,9 +251,14 @@ pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<For
 /// Below this size the fixed costs, which the model leaves out, are larger than what it forecasts.
 const LARGE_BYTES: u64 = 64 << 20;
 
-/// Whether a forecast for `plan` says something.
-pub fn says_something(plan: &Plan) -> bool {
+/// Whether a forecast for `plan` is worth a line in the report.
+pub fn is_large(plan: &Plan) -> bool {
     plan.bytes() >= LARGE_BYTES
+}
+
+/// What the report says of the inputs of `plan`; none of few, which are not sampled for it.
+pub fn of_large(job: &Job, plan: &Plan, topology: &Topology) -> Option<Forecast> {
+    is_large(plan).then(|| of_inputs(job, &plan.inputs, topology)).flatten()
 }
 
 /// The bytes of disk that an epoch takes for each byte of inputs that cannot be sampled: 2.7 were

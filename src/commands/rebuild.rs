@@ -149,7 +149,7 @@ fn take_again(
     );
     let topology = run::topology(arguments, None)?;
     let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), topology.peers())?;
-    let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
+    let forecast = forecast::of_large(&job, &plan, &topology);
     // The store holds what these guards let pass then.
     let mut arguments = arguments.clone();
     arguments.allow.extend([Guard::Missing, Guard::Expired]);

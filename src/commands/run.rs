@@ -110,7 +110,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let mut head = store.head()?;
     let mut again = false;
     if let Some(plan) = plan::attempts::unfinished(&job, &store, head.as_ref())? {
-        let forecast = forecast::of_inputs(&job, &plan.inputs, &topology(arguments, ranks)?);
+        let forecast = forecast::of_large(&job, &plan, &topology(arguments, ranks)?);
         let on = (&store, head.as_ref());
         head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);
         began = Instant::now();
@@ -126,6 +126,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 let needed = forecast::disk_bytes(forecast.as_ref(), plan.bytes());
                 guards::check_space(&job.store, needed, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
+                let forecast = forecast.filter(|_| forecast::is_large(&plan));
                 let on = (&store, head.as_ref());
                 head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);
                 // What is read again with other options of reading comes epoch by epoch, and so do
@@ -215,7 +216,7 @@ pub fn epoch(
         exported,
         times,
         spans,
-        forecast: forecast.filter(|_| forecast::says_something(plan)),
+        forecast,
         store_bytes: head.manifest.tables.values().map(|table| table.bytes()).sum(),
         rows_read,
         memory_bytes,

@@ -192,6 +192,7 @@ fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
         return None;
     }
     let row = index.tables.content(content);
+    let has = |flag| row.as_ref().is_some_and(|row| row.flags & flag != 0);
     let others = index
         .tables
         .first_pages(content, SAME_TEXT_MAX + 1)
@@ -201,9 +202,9 @@ fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
         content: content.to_string(),
         chars: row.as_ref().map(|row| row.chars),
         fingerprint: row.as_ref().map(|row| hex(row.fingerprint).to_string()),
-        too_short: row.as_ref().is_some_and(|row| row.flags & TOO_SHORT != 0),
-        gathered: row.as_ref().is_some_and(|row| row.flags & GATHERED != 0),
-        cut: row.as_ref().is_some_and(|row| row.flags & CUT != 0),
+        too_short: has(TOO_SHORT),
+        gathered: has(GATHERED),
+        cut: has(CUT),
         says_little: row.as_ref().is_some_and(|row| row.says_little(index.clusters())),
         pages: index.tables.pages_of(content),
         same_text: others.take(SAME_TEXT_MAX).map(|other| index.tables.url(other)).collect(),

@@ -73,8 +73,8 @@ pub const PAGES_MIN: u64 = 1000;
 /// stop a small delivery, and every later run. A job that allows none means it.
 const REJECTS_MIN: u64 = 20;
 /// So few rows, or fewer, that lost to a row of their key with another text say nothing where most
-/// others were kept: a corpus has a document twice, once corrected. Of rows of one URL no half
-/// does: a crawl meets a page twice.
+/// others were kept: a corpus has a document twice, once corrected. Rows that share a URL do so up
+/// to half of all rows: a crawl meets a page twice.
 const OVERWRITTEN_MIN: u64 = 20;
 /// `source_folded` refuses only what concerns at least one in so many of all pages. A crawl of many
 /// hosts always has one that answers everything with a login page, and `[clusters] pages_warn`

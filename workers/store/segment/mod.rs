@@ -74,6 +74,8 @@ pub struct Segment<R: Row> {
     firsts: Vec<R::Key>,
     /// The leading bits of the first and of the last key.
     leading: (u64, u64),
+    /// Whether some rows have diff -1, by the counts in the manifest. The segments of a first run
+    /// and of merged runs have none.
     has_retractions: bool,
 }
 
@@ -138,12 +140,6 @@ impl<R: Row> Segment<R> {
     /// The leading bits of the first and of the last row's key.
     pub fn leading(&self) -> (u64, u64) {
         self.leading
-    }
-
-    /// Whether some of its rows have diff -1, by the counts in the manifest. The segments of a
-    /// first run and of merged runs have none.
-    pub fn has_retractions(&self) -> bool {
-        self.has_retractions
     }
 
     /// The row at `position`.
