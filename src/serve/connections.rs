@@ -6,6 +6,7 @@
 
 use crate::serve::body::ANSWER_SECONDS_MAX;
 use crate::serve::places::{Place, Places};
+use crate::serve::readers::Readers;
 use axum::Router;
 use hyper::Request;
 use hyper::body::Incoming;
@@ -14,7 +15,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
@@ -46,10 +47,12 @@ const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncon
     content-type: application/problem+json\r\ncontent-length: 83\r\n\r\n\
     {\"title\":\"Too Many Requests\",\"status\":429,\"detail\":\"too many connections are open\"}";
 
-/// Serves `router` on `listener` until `stop` becomes true, and then until what is under way ends.
+/// Serves `router` on `listener`, by `readers`, until `stop` becomes true, and then until what is
+/// under way ends.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
+    readers: &Readers,
     mut stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let places = Arc::new(Places::new(connections_max()));
@@ -64,8 +67,9 @@ pub async fn serve(
             }
             _ = stop.changed() => break,
         };
+        let accepted = accepted.and_then(|(stream, from)| Ok((stream.into_std()?, from.ip())));
         let (stream, address) = match accepted {
-            Ok((stream, from)) => (stream, from.ip()),
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Such as too many open files: those that are open go on, and soon one closes.
                 tracing::warn!(%error, "cannot accept a connection");
@@ -78,7 +82,7 @@ pub async fn serve(
             continue;
         };
         let (router, stop) = (router.clone(), stop.clone());
-        tokio::spawn(async move {
+        readers.give(stream, async move |stream| {
             tokio::select! {
                 // Clients end as they like; that is no news.
                 ended = connection(stream, router, &place, stop) => if let Err(error) = ended {
@@ -96,8 +100,9 @@ pub async fn serve(
 }
 
 /// Tells a client to come again, if that takes no time.
-fn refuse(stream: TcpStream) {
-    let _ = stream.try_write(REFUSAL);
+fn refuse(mut stream: std::net::TcpStream) {
+    // It does not block, like all sockets of the runtime.
+    let _ = stream.write(REFUSAL);
 }
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;

@@ -16,6 +16,7 @@ mod places;
 mod problem;
 mod queue;
 mod rate;
+mod readers;
 mod record;
 mod router;
 mod routes;
@@ -32,6 +33,7 @@ use crate::serve::metrics::Metrics;
 use crate::serve::problem::{Outcome, Problem};
 use crate::serve::queue::Queue;
 use crate::serve::rate::Rate;
+use crate::serve::readers::Readers;
 use listenfd::ListenFd;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -159,10 +161,10 @@ pub fn serve(
     let (stop, stopping) = watch::channel(false);
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let readers = queue::readers(options.threads);
-    let runtime = runtime.worker_threads(readers).enable_all().build();
+    // It accepts connections and looks for heads; readers do the rest.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
+    let readers = Arc::new(Readers::start(queue::readers(options.threads))?);
 
     let failed = |e| Error::io("listen on", Path::new(&name), e);
     // Who asks on a socket that was handed over waits for the server that this starts.
@@ -175,7 +177,7 @@ pub fn serve(
     let early = is_early.then(|| listener.try_clone()).transpose().map_err(failed)?;
     let opened = async {
         let early = early.map(TcpListener::from_std).transpose().map_err(failed)?;
-        opened(early, open, stopping.clone()).await
+        opened(early, &readers, open, stopping.clone()).await
     };
     let Some(online) = runtime.block_on(opened)? else {
         // What is opened is given up: nothing was acknowledged.
@@ -200,7 +202,8 @@ pub fn serve(
         let listener = TcpListener::from_std(listener).map_err(failed)?;
         announce(listener.local_addr().map_err(failed)?, epoch)?;
         let polled = tokio::spawn(poll(server.clone(), options.warms));
-        let served = connections::serve(listener, router::router(server), stopping).await;
+        let router = router::router(server);
+        let served = connections::serve(listener, router, &readers, stopping).await;
         polled.abort();
         served.map_err(failed)
     });
@@ -213,12 +216,18 @@ pub fn serve(
 /// requests on `early` are told so.
 async fn opened(
     early: Option<TcpListener>,
+    readers: &Arc<Readers>,
     open: impl FnOnce() -> Result<Online> + Send + 'static,
     mut stopping: watch::Receiver<bool>,
 ) -> Result<Option<Online>> {
     let (end, ending) = watch::channel(false);
-    let starting = early
-        .map(|listener| tokio::spawn(connections::serve(listener, starting::router(), ending)));
+    let starting = early.map(|listener| {
+        let readers = readers.clone();
+        let serve = async move |listener| {
+            connections::serve(listener, starting::router(), &readers, ending).await
+        };
+        tokio::spawn(serve(listener))
+    });
     let opening = tokio::task::spawn_blocking(|| damage::caught(open));
     let online = tokio::select! {
         opened = opening => {

@@ -99,10 +99,7 @@ mod tests {
     /// hold places are answered.
     #[test]
     fn a_full_queue_refuses() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .build()
-            .expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let queue = Arc::new(Queue::new(1));
             let (go, wait) = mpsc::channel::<()>();
@@ -141,10 +138,7 @@ mod tests {
     /// their threads, it is answered.
     #[test]
     fn a_single_record_passes_batches() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .build()
-            .expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let queue = Arc::new(Queue::new(1));
             let (go, wait) = mpsc::channel::<()>();
@@ -167,10 +161,7 @@ mod tests {
     /// Work that panics is one failed request.
     #[test]
     fn a_panic_fails_one_request() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .build()
-            .expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let queue = Queue::new(1);
             for kind in [Work::Short, Work::Single, Work::Batch] {

@@ -27,6 +27,8 @@ async fn not_ready() -> Response {
 mod tests {
     use super::*;
     use crate::serve::connections;
+    use crate::serve::readers::Readers;
+    use std::sync::Arc;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::watch;
@@ -34,12 +36,15 @@ mod tests {
     /// A server that read its inbox back refused connections, those of its health check, too.
     #[test]
     fn it_lives_and_is_not_ready() {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let readers = Arc::new(Readers::start(1).expect("started"));
         runtime.expect("a runtime").block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let at = listener.local_addr().expect("an address");
             let (stop, stopping) = watch::channel(false);
-            let serving = tokio::spawn(connections::serve(listener, router(), stopping));
+            let serving = tokio::spawn(async move {
+                connections::serve(listener, router(), &readers, stopping).await
+            });
             let ask = |head: &'static str| async move {
                 let mut stream = TcpStream::connect(at).await.expect("connected");
                 let head = format!("{head} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
