@@ -21,6 +21,7 @@ pub enum Access {
 }
 
 /// A mapped file.
+#[derive(Clone)]
 pub struct Map(Option<Arc<Mmap>>);
 
 impl Map {

@@ -20,6 +20,9 @@ use std::time::Instant;
 /// The keys whose lookup counts as one portion.
 const PORTION_KEYS: usize = 1 << 10;
 
+/// Up to so many keys a batch filters are asked before the batch is read.
+const SPARSE_KEYS: usize = 4;
+
 /// A table's segments, mapped.
 pub struct Table<R: Row> {
     segments: Vec<Arc<Segment<R>>>,
@@ -146,14 +149,17 @@ impl<R: Row> Table<R> {
         let mut rows = Vec::new();
         for (segment, sign) in self.signed() {
             let mut position = 0;
-            let keys = &keys[keys.partition_point(|key| key.leading() < segment.leading().0)..];
-            for (at, &key) in keys
-                [..keys.partition_point(|key| key.leading() <= segment.leading().1)]
-                .iter()
-                .enumerate()
-            {
+            let (first, last) = segment.leading();
+            let keys = &keys[keys.partition_point(|key| key.leading() < first)..];
+            let keys = &keys[..keys.partition_point(|key| key.leading() <= last)];
+            // Else most batches have some of the keys, and are read for these.
+            let is_sparse = keys.len() < SPARSE_KEYS * segment.batches();
+            for (at, &key) in keys.iter().enumerate() {
                 if at % PORTION_KEYS == 0 {
                     self.portions_read.fetch_add(1, Ordering::Relaxed);
+                }
+                if is_sparse && !segment.may_have(key) {
+                    continue;
                 }
                 position = segment.seek(key, position);
                 if position == segment.len() {
@@ -177,7 +183,7 @@ impl<R: Row> Table<R> {
             let is_there = position < segment.len() && segment.key(position) == key;
             is_there.then(|| segment.row(position))
         };
-        for (segment, sign) in self.signed() {
+        for (segment, sign) in self.signed().filter(|(segment, _)| segment.may_have(key)) {
             let position = segment.seek(key, 0);
             heads.extend(read(segment, position).map(|row| (segment, sign, position, row)));
         }

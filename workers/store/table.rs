@@ -27,6 +27,9 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     /// The number of rows in a batch of a segment. Tables with large rows have fewer, so that a
     /// decoded batch stays small.
     const BATCH_ROWS: usize = BATCH_ROWS;
+    /// The bits of a filter for each row of its batch, see [`crate::store::segment`]; 0: segments
+    /// have no filters.
+    const FILTER_BITS: usize = 0;
 
     /// The lookup key.
     fn key(&self) -> Self::Key;
@@ -58,11 +61,12 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
 
 /// Declares a table. Rows sort by the `key` fields first, then by the `value` fields; lookups use
 /// the first `key` field. `history` fields (when a row was first and last seen) are stored but are
-/// not part of the multiset hash. `batch` sets the rows of a batch.
+/// not part of the multiset hash. `batch` sets the rows of a batch, and `filter` the bits of filters
+/// for each.
 macro_rules! table {
     (
         $(#[$meta:meta])*
-        pub struct $Row:ident in $name:literal, columns $Columns:ident $(, batch $batch:literal)? {
+        pub struct $Row:ident in $name:literal, columns $Columns:ident $(, batch $batch:literal)? $(, filter $bits:literal)? {
             key { $(#[$lead_meta:meta])* $lead:ident: $Lead:ty $(, $(#[$key_meta:meta])* $key:ident: $Key:ty)* $(,)? }
             value { $($(#[$value_meta:meta])* $value:ident: $Value:ty),* $(,)? }
             history { $($(#[$history_meta:meta])* $history:ident: $History:ty),* $(,)? }
@@ -94,6 +98,7 @@ macro_rules! table {
             type Key = $Lead;
             type Columns = $Columns;
             $(const BATCH_ROWS: usize = $batch;)?
+            $(const FILTER_BITS: usize = $bits;)?
 
             fn key(&self) -> $Lead {
                 self.$lead

@@ -275,7 +275,7 @@ pub fn is_band_table(name: &str) -> bool {
 table! {
     /// A live content under a key of one of its signatures: the keys of `evidence`, by key.
     /// `fold/keys.rs` writes it.
-    pub struct KeyRow in "keys", columns KeyColumns {
+    pub struct KeyRow in "keys", columns KeyColumns, filter 10 {
         key {
             /// The key.
             key: u64,

@@ -7,6 +7,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::panics::guarded;
 use crate::store::map::{Access, Map};
+use crate::store::segment::filter::{self, FILTERS, Filters};
 use crate::store::segment::footer::{self, BATCH_DIGESTS, FIRST_KEYS};
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use arrow_array::{Array, RecordBatch};
@@ -56,6 +57,8 @@ pub(in crate::store) struct Layout {
     whole: Buffer,
     decoder: FileDecoder,
     spans: Vec<Span>,
+    /// Where the filters are, if there are any.
+    filters: Option<Range<usize>>,
     rows: usize,
     batch_rows: usize,
 }
@@ -84,13 +87,25 @@ impl Layout {
                 &format!("{} bytes, the manifest says {}", whole.len(), segment.bytes),
             ));
         }
-        let (decoder, spans, firsts) = undamaged(&path, || read_footer(&whole, columns))?;
+        let (decoder, spans, filters, firsts) = undamaged(&path, || read_footer(&whole, columns))?;
         let rows = usize::try_from(segment.rows).map_err(|_| damaged(&path, "too many rows"))?;
         if spans.len() != rows.div_ceil(batch_rows) {
             let why = format!("{} batches for the {rows} rows of the manifest", spans.len());
             return Err(damaged(&path, &why));
         }
-        Ok((Layout { path, map, whole, decoder, spans, rows, batch_rows }, firsts))
+        Ok((Layout { path, map, whole, decoder, spans, filters, rows, batch_rows }, firsts))
+    }
+
+    /// The filters of its batches, with so many bits for each row, if the file has any.
+    pub(in crate::store) fn filters(&self, bits: usize) -> Result<Option<Filters>> {
+        let Some(all) = self.filters.clone().filter(|_| bits > 0) else { return Ok(None) };
+        let each = filter::bytes(self.batch_rows, bits);
+        let others = self.batches().saturating_sub(1);
+        let bytes = others * each + filter::bytes(self.rows - others * self.batch_rows, bits);
+        if all.len() < bytes {
+            return Err(damaged(&self.path, "its filters are cut"));
+        }
+        Ok(Some(Filters::new(self.map.clone(), all.start..all.start + bytes, each)))
     }
 
     /// The number of rows.
@@ -146,8 +161,9 @@ impl Layout {
     }
 }
 
-/// A decoder of batches, the positions of batches, and what is said of their first keys.
-type Footer = (FileDecoder, Vec<Span>, FirstKeys);
+/// A decoder of batches, the positions of batches, where filters are, and what is said of the first
+/// keys.
+type Footer = (FileDecoder, Vec<Span>, Option<Range<usize>>, FirstKeys);
 
 /// Reads the footer of a segment of a table with these columns.
 fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, String> {
@@ -190,8 +206,18 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
         }
         spans.push(Span { block: *block, at, meta, end, digest });
     }
+    // Between the last batch and the footer.
+    let filters = match entry(FILTERS) {
+        Some(at) => {
+            let behind = spans.last().map_or(0, |last| last.end);
+            let at = at.parse().ok().filter(|at| (behind..=start).contains(at));
+            Some(at.ok_or("filters out of bounds")?..start)
+        }
+        None => None,
+    };
     let decoder = FileDecoder::new(Arc::new(schema), footer.version()).with_require_alignment(true);
-    Ok((decoder, spans, FirstKeys { digest: firsts, text: entry(FIRST_KEYS).map(str::to_owned) }))
+    let firsts = FirstKeys { digest: firsts, text: entry(FIRST_KEYS).map(str::to_owned) };
+    Ok((decoder, spans, filters, firsts))
 }
 
 /// Checks that the columns of a batch are parts of the map, one after the other behind the `meta`

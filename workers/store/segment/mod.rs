@@ -5,8 +5,10 @@
 //! galloping search. Every batch but the last has [`Row::BATCH_ROWS`] rows, so a row's batch
 //! follows from its position.
 
+mod filter;
 mod footer;
 mod layout;
+mod spool;
 mod writer;
 
 pub use writer::{SegmentWriter, write};
@@ -16,6 +18,7 @@ use crate::gallop::{gallop, gallop_around};
 use crate::store::column::Key;
 use crate::store::damage::end_reading;
 use crate::store::map::Access;
+use crate::store::segment::filter::Filters;
 use crate::store::segment::layout::{FirstKeys, Layout, damaged};
 use crate::store::table::{MultisetHash, Row};
 use serde::{Deserialize, Serialize};
@@ -72,6 +75,8 @@ pub struct Segment<R: Row> {
     batches: Vec<Batch<R>>,
     /// The first key of each batch.
     firsts: Vec<R::Key>,
+    /// The filters of the batches, if the table has some and the file is not an old one.
+    filters: Option<Filters>,
     /// The leading bits of the first and of the last key.
     leading: (u64, u64),
     /// Whether some rows have diff -1, by the counts in the manifest. The segments of a first run
@@ -104,7 +109,9 @@ impl<R: Row> Segment<R> {
         let batches = batches.collect();
         let leading = (segment.first, segment.last);
         let has_retractions = i128::from(segment.live) != i128::from(segment.rows);
-        let mut segment = Segment { layout, batches, firsts: Vec::new(), leading, has_retractions };
+        let (no_firsts, filters) = (Vec::new(), layout.filters(R::FILTER_BITS)?);
+        let mut segment =
+            Segment { layout, batches, firsts: no_firsts, filters, leading, has_retractions };
         segment.firsts = segment.first_keys(firsts)?;
         Ok(segment)
     }
@@ -245,9 +252,41 @@ impl<R: Row> Segment<R> {
             let in_time = Instant::now() < until;
             if in_time {
                 self.check(number);
+                // Whatever the key, the filter is read.
+                self.filters.as_ref().map(|filters| filters.passes(number, 0));
             }
             in_time
         })
+    }
+
+    /// Whether a row may have this key. If not, that is certain, and no batch was read.
+    pub fn may_have(&self, key: R::Key) -> bool {
+        let leading = key.leading();
+        if leading < self.leading.0 || leading > self.leading.1 {
+            return false;
+        }
+        let Some(filters) = &self.filters else { return true };
+        let batch = self.batch_before(key, 0, |first| *first < key);
+        if self.firsts.get(batch + 1) == Some(&key) {
+            return true;
+        }
+        let why = "a filter is not as it was written";
+        filters
+            .passes(batch, leading)
+            .unwrap_or_else(|| end_reading(damaged(&self.layout.path, why)))
+    }
+
+    /// The last batch at or after `from` that begins before a bound, or else that of `from`. The
+    /// bound, up to which keys are `before`, is about where `key` is.
+    #[inline]
+    fn batch_before(&self, key: R::Key, from: usize, before: impl Fn(&R::Key) -> bool) -> usize {
+        let is_before = |batch: usize| before(&self.firsts[batch]);
+        let (next, batches) = (from + 1, self.firsts.len());
+        if next >= batches || !is_before(next) {
+            return from;
+        }
+        let guess = share(key.leading(), self.leading, batches).max(next + 1);
+        gallop_around(next + 1..batches, guess, is_before) - 1
     }
 
     /// The first position at or after `from` whose key is not less than `key`. Galloping search
@@ -278,17 +317,7 @@ impl<R: Row> Segment<R> {
         if from >= self.len() {
             return self.len();
         }
-        // Behind the batch of `from`, the batches that begin before the key.
-        let next = from / R::BATCH_ROWS + 1;
-        let is_before = |batch: usize| before(&self.firsts[batch]);
-        let batches = self.firsts.len();
-        let batch = match next < batches && is_before(next) {
-            true => {
-                let guess = share(key.leading(), self.leading, batches).max(next + 1);
-                gallop_around(next + 1..batches, guess, is_before) - 1
-            }
-            false => next - 1,
-        };
+        let batch = self.batch_before(key, from / R::BATCH_ROWS, &before);
         let start = batch * R::BATCH_ROWS;
         let columns = columns(batch);
         let end = self.len().min(start + R::BATCH_ROWS);

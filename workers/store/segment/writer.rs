@@ -4,7 +4,9 @@ use crate::error::{Error, Kind, Result};
 use crate::store::column::Key;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
+use crate::store::segment::filter::{self, FILTERS};
 use crate::store::segment::footer::Batches;
+use crate::store::segment::spool::Spool;
 use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -17,10 +19,11 @@ use xxhash_rust::xxh3::Xxh3;
 /// The size of the buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// A file that also hashes each batch by itself.
+/// A file that also hashes each batch by itself, and counts its bytes.
 struct BatchFile {
     file: HashingFile,
     batch: Xxh3,
+    bytes: u64,
 }
 
 impl BatchFile {
@@ -34,6 +37,7 @@ impl Write for BatchFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.batch.update(&bytes[..written]);
+        self.bytes += written as u64;
         Ok(written)
     }
 
@@ -55,7 +59,7 @@ impl SegmentFile {
         durable::create_folder(folder)?;
         let file = HashingFile::create(&folder.join(tag), BUFFER_BYTES)?;
         let aside = file.path().to_owned();
-        let sink = BatchFile { file, batch: Xxh3::new() };
+        let sink = BatchFile { file, batch: Xxh3::new(), bytes: 0 };
         let options = IpcWriteOptions::try_new(ALIGNMENT, false, arrow_ipc::MetadataVersion::V5)
             .map_err(|e| arrow_error("write", &aside, e))?;
         let mut arrow = FileWriter::try_new_with_options(sink, columns, options)
@@ -70,6 +74,16 @@ impl SegmentFile {
             .and_then(|batch| self.arrow.write(&batch))
             .map_err(|e| arrow_error("write", &self.aside, e))?;
         Ok(self.arrow.get_mut().cut())
+    }
+
+    /// Appends the filters of its batches, behind the last of these. Readers of Arrow files go to
+    /// batches by their places in the footer, and do not see what is between.
+    fn append_filters(&mut self, filters: Spool) -> Result<()> {
+        let sink = self.arrow.get_mut();
+        let at = sink.bytes;
+        filters.copy_to(sink)?;
+        self.arrow.write_metadata(FILTERS, at.to_string());
+        Ok(())
     }
 
     /// Makes the file durable under its digest, with these entries in its footer. Returns its
@@ -94,6 +108,7 @@ pub struct SegmentWriter<R: Row> {
     batch: Vec<R>,
     last: Option<R>,
     batches: Batches<R>,
+    filters: Spool,
     rows: u64,
     live: i64,
     multiset: MultisetHash,
@@ -118,6 +133,7 @@ impl<R: Row> SegmentWriter<R> {
             batch: Vec::new(),
             last: None,
             batches: Batches::default(),
+            filters: Spool::new(folder, tag),
             rows: 0,
             live: 0,
             multiset: MultisetHash::default(),
@@ -142,6 +158,10 @@ impl<R: Row> SegmentWriter<R> {
     fn flush(&mut self) -> Result<()> {
         let digest = self.file.append(R::schema(), R::arrays(&self.batch))?;
         self.batches.push(digest, self.batch.first().map(Row::key));
+        if R::FILTER_BITS > 0 {
+            let keys: Vec<u64> = self.batch.iter().map(|row| row.key().leading()).collect();
+            self.filters.append(&filter::of(&keys, R::FILTER_BITS))?;
+        }
         self.rows += self.batch.len() as u64;
         self.last = self.batch.pop();
         self.batch.clear();
@@ -159,6 +179,9 @@ impl<R: Row> SegmentWriter<R> {
         if self.rows == 0 {
             self.file.discard();
             return Ok(None);
+        }
+        if R::FILTER_BITS > 0 {
+            self.file.append_filters(self.filters)?;
         }
         let (digest, bytes) = self.file.finish(self.batches.to_texts())?;
         let (rows, live, multiset) = (self.rows, self.live, self.multiset);
