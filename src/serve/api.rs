@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use workers::ask::index::Found;
-use workers::online::{Decision, Removal};
+use workers::online::decision::{Decision, Removal};
 
 /// What becomes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]

@@ -11,7 +11,8 @@ use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 use tokio::sync::watch;
 use workers::error::{Error, Result};
-use workers::online::{Online, Written};
+use workers::online::Online;
+use workers::online::writing::Written;
 use workers::store::damage;
 
 /// How often the age of the open file is looked at while nothing is inserted.

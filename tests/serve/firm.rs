@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
 use workers::job::Job;
-use workers::online::{Asked, Inserts, Online};
+use workers::online::decision::Asked;
+use workers::online::{Inserts, Online};
 
 const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 

@@ -7,44 +7,42 @@
 //! text at the same time one inserts it, and the others are told of it. An answer is given when all
 //! records that it depends on are durable.
 
+mod catch_up;
+pub mod decision;
 pub mod heads;
 pub mod inbox;
 pub mod nearby;
 pub mod overlay;
 pub mod replay;
 pub mod rows;
+pub mod writing;
 
 use crate::ask::index::{Answer, because};
 use crate::ask::texts::Text;
 use crate::document::{FUTURE_SECONDS_MAX, Id, page_url};
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::locks::lock;
+use crate::online::catch_up::empty;
+use crate::online::decision::{Asked, Decision, Refused, Removal};
 use crate::online::heads::{Heads, Opened};
-use crate::online::inbox::{Batch, Inbox};
+use crate::online::inbox::Inbox;
 use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{InboxRow, Rows};
+use crate::online::writing::Writing;
 use crate::plan::time::now;
-use crate::read::record::{Body, Item, Record};
-use crate::store::damage;
+use crate::read::record::{Item, Record};
 use crate::store::table::Row as _;
 use crate::tables::PageRow;
 use crate::tables::visits::PAGE;
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// The most bytes of lines that wait to be written.
 pub const PENDING_BYTES_MAX: usize = 268_435_456;
-/// When at most so many records are left to put over a new head, decisions wait for them.
-const LAST_ENTRIES: usize = 16;
-/// The most rounds before decisions wait, however much is left: clients that insert faster than one
-/// thread applies would keep the server from the newer head.
-const ROUNDS_MAX: usize = 8;
-
 /// A store that is asked and inserted into.
 pub struct Online {
     heads: Heads,
@@ -65,24 +63,6 @@ pub struct Inserts {
     pub overlay_bytes_max: usize,
 }
 
-/// What the thread that writes the inbox has.
-struct Writing {
-    inbox: Inbox,
-    /// The batch for which the disk had no room, and the records that were appended with it.
-    waiting: Option<(Batch, u64)>,
-    /// The records that are durable.
-    durable: u64,
-}
-
-/// What is written of the inbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// How many of the appended records are durable.
-    pub durable: u64,
-    /// Whether the disk has no room for more.
-    pub is_full: bool,
-}
-
 /// What decisions are made over. One lock orders them.
 struct State {
     opened: Arc<Opened>,
@@ -97,63 +77,6 @@ struct State {
     unsealed: u64,
     /// The sealed files whose records are in the overlay.
     sealed: BTreeSet<u64>,
-}
-
-/// What is asked about.
-pub enum Asked {
-    /// A record.
-    Record(Record),
-    /// A text or a page without a URL.
-    Nameless(Body),
-}
-
-/// What was decided about a record.
-pub struct Decision {
-    /// The answer.
-    pub answer: Answer,
-    /// Whether the record was inserted.
-    pub inserted: bool,
-    /// The answer holds when so many of the appended records are durable.
-    pub after: u64,
-}
-
-/// What becomes of a removal.
-pub struct Removal {
-    /// The URL.
-    pub url: String,
-    /// Whether it removes a page: there is one, of no later date.
-    pub removed: bool,
-    /// Why the next epoch may see it otherwise, in the words of [`because`].
-    pub because: Vec<&'static str>,
-    /// Whether it was inserted.
-    pub inserted: bool,
-    /// The answer holds when so many of the appended records are durable.
-    pub after: u64,
-}
-
-/// Why a record was not taken.
-#[derive(Debug)]
-pub enum Refused {
-    /// A run would not read it.
-    Row(Item),
-    /// The overlay has no room before an epoch takes some of it.
-    Full,
-    /// The job has no inbox, or this server does not write it.
-    NoInbox,
-    /// The store cannot be read.
-    Failed(Error),
-}
-
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
-        Refused::Failed(error)
-    }
-}
-
-impl From<Item> for Refused {
-    fn from(item: Item) -> Refused {
-        Refused::Row(item)
-    }
 }
 
 /// Figures of a server, as they are now.
@@ -428,162 +351,6 @@ impl Online {
         state.pending.extend_from_slice(line);
         Ok(state.appended)
     }
-
-    /// Makes durable what was appended, and seals the file of the inbox if it is due, or if it
-    /// `ends`. One thread calls this. What the disk has no room for is kept, and written by a later
-    /// call before anything else: answers may have been made over it.
-    ///
-    /// # Errors
-    ///
-    /// No record is acknowledged any more, and the process must end.
-    pub fn commit(&self, ends: bool) -> Result<Written> {
-        let Some((_, writing)) = &self.inbox else {
-            return Ok(Written { durable: 0, is_full: false });
-        };
-        let mut writing = lock(writing);
-        let was_full = writing.waiting.is_some();
-        loop {
-            let (waited, (batch, appended)) = match writing.waiting.take() {
-                Some(waiting) => (true, waiting),
-                None => (false, self.next_batch(&writing.inbox, ends)?),
-            };
-            if let Some(error) = writing.inbox.write(&batch)? {
-                if ends {
-                    return Err(error);
-                }
-                if !was_full {
-                    tracing::error!(%error, "nothing can be inserted until the disk has room");
-                }
-                writing.waiting = Some((batch, appended));
-                return Ok(Written { durable: writing.durable, is_full: true });
-            }
-            writing.durable = appended;
-            if batch.seals {
-                let mut state = self.write()?;
-                state.unsealed = state.file;
-                state.sealed.insert(batch.file);
-            }
-            if !waited {
-                break;
-            }
-        }
-        if was_full {
-            tracing::info!("the disk of the inbox has room again");
-        }
-        Ok(Written { durable: writing.durable, is_full: false })
-    }
-
-    /// The lines that no batch has taken yet, and how many records were appended with them.
-    fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, u64)> {
-        let mut state = self.write()?;
-        let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
-        let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
-        if seals {
-            state.file += 1;
-        }
-        Ok((batch, state.appended))
-    }
-
-    /// Moves to the newest head, if there is a newer one. Returns its epoch then. As long as that
-    /// fails, answers are provisional. If sealed files of the inbox are gone that no epoch has
-    /// taken, their records are forgotten: a text of theirs would be answered as known, and be
-    /// nowhere.
-    pub fn catch_up(&self) -> Result<Option<u64>> {
-        let moved = damage::caught(|| self.move_on());
-        self.behind.store(moved.is_err(), Ordering::Relaxed);
-        moved
-    }
-
-    fn move_on(&self) -> Result<Option<u64>> {
-        let vanished = self.vanished()?;
-        let now = self.opened()?;
-        // It is looked for after the files: what an epoch has taken may be deleted.
-        let newer = self.heads.newer(&now)?;
-        let is_newer = newer.is_some();
-        let newer = match newer {
-            Some(newer) => Arc::new(newer),
-            None if vanished.is_empty() => return Ok(None),
-            None => {
-                for path in vanished {
-                    let file = path.display();
-                    tracing::error!(%file, "a file of the inbox is gone that no run had taken: put it back from a copy, or insert its records again");
-                }
-                now
-            }
-        };
-        let (entries, unsealed) = {
-            let state = self.read()?;
-            (state.overlay.entries(None), state.unsealed)
-        };
-        let (mut overlay, mut sealed) = self.overlay_of(&newer, &entries, unsealed)?;
-        let mut last = entries.last().map(|entry| entry.key());
-        // What came meanwhile, until so little is left that decisions may wait for it.
-        let mut rounds = 1;
-        let mut state = loop {
-            let state = self.write()?;
-            let more = state.overlay.entries(last);
-            let is_last = more.len() <= LAST_ENTRIES || rounds == ROUNDS_MAX;
-            let state = is_last.then_some(state);
-            last = more.last().map_or(last, |entry| Some(entry.key()));
-            more.into_iter()
-                .try_for_each(|entry| replay::put(&newer.index, &mut overlay, entry))?;
-            if let Some(state) = state {
-                break state;
-            }
-            rounds += 1;
-        };
-        let epoch = newer.index.epoch;
-        let before = std::mem::replace(&mut state.overlay, overlay);
-        sealed.extend(state.sealed.range(unsealed..));
-        state.sealed = sealed;
-        state.opened = newer;
-        // No decision waits until all of it is freed.
-        drop(state);
-        drop(before);
-        Ok(is_newer.then_some(epoch))
-    }
-
-    /// The sealed files whose records are in the overlay and that are not there.
-    fn vanished(&self) -> Result<Vec<PathBuf>> {
-        let Some((folder, _)) = &self.inbox else { return Ok(Vec::new()) };
-        let sealed = self.read()?.sealed.clone();
-        let paths = sealed.into_iter().map(|file| inbox::sealed_path(folder, file));
-        Ok(paths.filter(|path| matches!(path.try_exists(), Ok(false))).collect())
-    }
-
-    /// The overlay over `opened`, and the sealed files that it has: of `entries` those that no
-    /// epoch has taken, and the records of sealed files that are due and of which there is no
-    /// entry. Files from `unsealed` on were not sealed when `entries` were taken: their records
-    /// come as they are inserted.
-    fn overlay_of(
-        &self,
-        opened: &Opened,
-        entries: &[Arc<Entry>],
-        unsealed: u64,
-    ) -> Result<(Overlay, BTreeSet<u64>)> {
-        let mut overlay = empty(self.job())?;
-        let Some((folder, _)) = &self.inbox else { return Ok((overlay, BTreeSet::new())) };
-        let due = replay::due(self.job(), opened, folder)?;
-        let mut all: Vec<Arc<Entry>> = Vec::new();
-        let known: BTreeSet<u64> = entries.iter().map(|entry| entry.file).collect();
-        let is_missing = |file: u64| file < unsealed && !known.contains(&file);
-        let missing: Vec<_> = due.iter().filter(|(file, _)| is_missing(**file)).collect();
-        if !missing.is_empty() {
-            tracing::info!(files = missing.len(), "reading back what no epoch has taken");
-        }
-        for (file, path) in missing {
-            all.extend(self.replayed(*file, path)?);
-        }
-        let stays = |entry: &&Arc<Entry>| entry.file >= unsealed || due.contains_key(&entry.file);
-        all.extend(entries.iter().filter(stays).cloned());
-        all.sort_by_key(|entry| entry.key());
-        all.into_iter().try_for_each(|entry| replay::put(&opened.index, &mut overlay, entry))?;
-        Ok((overlay, due.into_keys().collect()))
-    }
-
-    fn replayed(&self, file: u64, path: &Path) -> Result<Vec<Arc<Entry>>> {
-        replay::entries(self.heads.texts(), &self.rows, file, path)
-    }
 }
 
 impl State {
@@ -627,8 +394,4 @@ fn undated_or_past(record: &Record) -> std::result::Result<(), Item> {
         Some(_) => Err(Item::reject("future_date", "its date is more than a day in the future")),
         None => Ok(()),
     }
-}
-
-fn empty(job: &Job) -> Result<Overlay> {
-    Ok(Overlay::new(job.bands()?, job.verdicts()?, job.clusters.clone()))
 }

@@ -1,0 +1,62 @@
+//! What is asked of a server, and what it decides.
+
+use crate::ask::index::Answer;
+use crate::error::Error;
+use crate::read::record::{Body, Item, Record};
+
+/// What is asked about.
+pub enum Asked {
+    /// A record.
+    Record(Record),
+    /// A text or a page without a URL.
+    Nameless(Body),
+}
+
+/// What was decided about a record.
+pub struct Decision {
+    /// The answer.
+    pub answer: Answer,
+    /// Whether the record was inserted.
+    pub inserted: bool,
+    /// The answer holds when so many of the appended records are durable.
+    pub after: u64,
+}
+
+/// What becomes of a removal.
+pub struct Removal {
+    /// The URL.
+    pub url: String,
+    /// Whether it removes a page: there is one, of no later date.
+    pub removed: bool,
+    /// Why the next epoch may see it otherwise, in the words of [`because`](crate::ask::index::because).
+    pub because: Vec<&'static str>,
+    /// Whether it was inserted.
+    pub inserted: bool,
+    /// The answer holds when so many of the appended records are durable.
+    pub after: u64,
+}
+
+/// Why a record was not taken.
+#[derive(Debug)]
+pub enum Refused {
+    /// A run would not read it.
+    Row(Item),
+    /// The overlay has no room before an epoch takes some of it.
+    Full,
+    /// The job has no inbox, or this server does not write it.
+    NoInbox,
+    /// The store cannot be read.
+    Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Refused {
+        Refused::Failed(error)
+    }
+}
+
+impl From<Item> for Refused {
+    fn from(item: Item) -> Refused {
+        Refused::Row(item)
+    }
+}

@@ -1,0 +1,83 @@
+//! Makes durable what was inserted: the lines that wait become a batch of the [`inbox`].
+//!
+//! [`inbox`]: crate::online::inbox
+
+use crate::error::Result;
+use crate::locks::lock;
+use crate::online::Online;
+use crate::online::inbox::{Batch, Inbox};
+
+/// What the thread that writes the inbox has.
+pub(super) struct Writing {
+    pub(super) inbox: Inbox,
+    /// The batch for which the disk had no room, and the records that were appended with it.
+    pub(super) waiting: Option<(Batch, u64)>,
+    /// The records that are durable.
+    pub(super) durable: u64,
+}
+
+/// What is written of the inbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// How many of the appended records are durable.
+    pub durable: u64,
+    /// Whether the disk has no room for more.
+    pub is_full: bool,
+}
+
+impl Online {
+    /// Makes durable what was appended, and seals the file of the inbox if it is due, or if it
+    /// `ends`. One thread calls this. What the disk has no room for is kept, and written by a later
+    /// call before anything else: answers may have been made over it.
+    ///
+    /// # Errors
+    ///
+    /// No record is acknowledged any more, and the process must end.
+    pub fn commit(&self, ends: bool) -> Result<Written> {
+        let Some((_, writing)) = &self.inbox else {
+            return Ok(Written { durable: 0, is_full: false });
+        };
+        let mut writing = lock(writing);
+        let was_full = writing.waiting.is_some();
+        loop {
+            let (waited, (batch, appended)) = match writing.waiting.take() {
+                Some(waiting) => (true, waiting),
+                None => (false, self.next_batch(&writing.inbox, ends)?),
+            };
+            if let Some(error) = writing.inbox.write(&batch)? {
+                if ends {
+                    return Err(error);
+                }
+                if !was_full {
+                    tracing::error!(%error, "nothing can be inserted until the disk has room");
+                }
+                writing.waiting = Some((batch, appended));
+                return Ok(Written { durable: writing.durable, is_full: true });
+            }
+            writing.durable = appended;
+            if batch.seals {
+                let mut state = self.write()?;
+                state.unsealed = state.file;
+                state.sealed.insert(batch.file);
+            }
+            if !waited {
+                break;
+            }
+        }
+        if was_full {
+            tracing::info!("the disk of the inbox has room again");
+        }
+        Ok(Written { durable: writing.durable, is_full: false })
+    }
+
+    /// The lines that no batch has taken yet, and how many records were appended with them.
+    fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, u64)> {
+        let mut state = self.write()?;
+        let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
+        let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
+        if seals {
+            state.file += 1;
+        }
+        Ok((batch, state.appended))
+    }
+}
