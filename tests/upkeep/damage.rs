@@ -1,0 +1,128 @@
+//! Damaged files of earlier epochs: `verify` names them, and they stop only what needs them.
+
+use super::{bench, pages};
+use crate::workbench::failure;
+use std::path::Path;
+
+/// `rollback` refuses to return to damaged bytes and names `verify --full`, which said that nothing
+/// was wrong, as it read the files of the head alone.
+#[test]
+fn verify_reads_what_a_rollback_needs() {
+    let bench = bench("");
+    for epoch in 0..6 {
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), pages(epoch * 5, 5))
+            .expect("written");
+        bench.run_well(&[]);
+    }
+    let head = bench.head().manifest;
+    let table = &head.tables["pages"];
+    let of_head: Vec<_> =
+        table.segments().map(|segment| format!("{}.arrow", segment.digest)).collect();
+    let files = std::fs::read_dir(bench.at("store/data/pages")).expect("listed");
+    let earlier = files
+        .map(|file| file.expect("listed"))
+        .find(|file| !of_head.contains(&file.file_name().to_string_lossy().into_owned()));
+    let earlier = earlier.expect("runs were merged").path();
+    let mut bytes = std::fs::read(&earlier).expect("readable");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&earlier, bytes).expect("written");
+    assert!(bench.pagefold("verify", &[]).status.success());
+    let output = bench.pagefold("verify", &["--full"]);
+    assert_eq!(output.status.code(), Some(74), "{output:?}");
+    let name = earlier.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(String::from_utf8_lossy(&output.stdout).contains(&name), "{output:?}");
+}
+
+/// One flipped byte in a manifest of the past stopped every rollback and every `gc`, and `verify`
+/// called all manifests before a missing one sound. A damaged manifest stops only what needs it.
+#[test]
+fn a_damaged_old_manifest_stops_nothing_else() {
+    let bench = bench("");
+    for epoch in 0..4 {
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), pages(epoch * 5, 5))
+            .expect("written");
+        bench.run_well(&[]);
+    }
+    let manifest = |version: u64| workers::store::manifest::path(&bench.at("store"), version);
+    let flip = |path: &Path| {
+        let mut bytes = std::fs::read(path).expect("readable");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(path, bytes).expect("written");
+    };
+    let told = |name: &str, more: &[&str]| {
+        let output = bench.pagefold(name, more);
+        let out = String::from_utf8(output.stdout).expect("UTF-8");
+        (output.status.code(), out, failure(&output.stderr))
+    };
+    flip(&manifest(1));
+    assert_eq!(told("rollback", &["3"]).0, Some(0));
+    let (code, _, err) = told("rollback", &["1"]);
+    assert!(code == Some(74) && err.contains("there are 2, 3, 4, 5"), "{err}");
+    assert_eq!(told("gc", &[]).0, Some(0));
+    assert!(manifest(1).exists(), "without --delete nothing is deleted");
+    // What `verify` finds: a missing manifest, and the damage before it.
+    let third = std::fs::read(manifest(3)).expect("readable");
+    std::fs::remove_file(manifest(3)).expect("removed");
+    let (code, out, _) = told("verify", &[]);
+    let name = |version| manifest(version).file_name().expect("a name").display().to_string();
+    assert_eq!(code, Some(74), "{out}");
+    assert!(out.contains(&name(3)) && out.contains(&name(1)) && !out.contains(&name(2)), "{out}");
+    std::fs::write(manifest(3), third).expect("written");
+    assert_eq!(told("gc", &["--delete"]).0, Some(0));
+    assert!(!manifest(1).exists() && manifest(2).exists());
+    assert_eq!(told("verify", &[]).0, Some(0));
+    // One in the range that is kept stops it.
+    flip(&manifest(3));
+    let (code, _, err) = told("gc", &["--delete"]);
+    assert!(code == Some(74) && err.contains("nothing is deleted"), "{err}");
+}
+
+/// Who rolled back because the head was damaged could export nothing: `changes` read the damaged
+/// epoch, and the message advised to roll back.
+#[test]
+fn a_damaged_epoch_that_was_undone_ends_no_export() {
+    let bench = bench("");
+    for epoch in 0..2 {
+        let lines = pages(epoch * 5, 5);
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), lines).expect("written");
+        bench.run_well(&[]);
+    }
+    let table = &bench.head().manifest.tables["pages"];
+    let newest = table.runs.last().expect("a run").segments[0].clone();
+    let path = newest.path(&bench.at("store/data/pages"));
+    let sound = std::fs::read(&path).expect("readable");
+    let damaged: Vec<u8> = sound.iter().map(|byte| byte ^ 1).collect();
+    std::fs::write(&path, damaged).expect("written");
+    let output = bench.pagefold("rollback", &["1"]);
+    assert!(output.status.success(), "{output:?}");
+    let output = bench.pagefold("export", &[]);
+    let err = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(output.status.success() && err.contains("take all of `members` once"), "{err}");
+    assert_eq!((bench.lines("members").len(), bench.lines("changes").len()), (5, 0));
+    // With sound bytes it tells what went.
+    std::fs::write(&path, sound).expect("written");
+    assert!(bench.pagefold("export", &[]).status.success());
+    assert_eq!(bench.lines("changes").len(), 5);
+}
+
+/// `verify --full` did not read the list of rejected records of an earlier epoch, for which a
+/// rollback refused. It names the list, and the rollback does without it.
+#[test]
+fn a_damaged_list_of_rejects_stops_no_rollback() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5) + "no record\n").expect("written");
+    bench.run_well(&["--set", "read.rejects_max=1.0"]);
+    std::fs::write(bench.at("in/2.jsonl"), pages(5, 5)).expect("written");
+    bench.run_well(&[]);
+    let mut lists = std::fs::read_dir(bench.at("store/data/rejects")).expect("listed");
+    let list = lists.next().expect("one list").expect("listed").path();
+    std::fs::write(&list, "{}").expect("written");
+    let output = bench.pagefold("verify", &["--full"]);
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    let name = list.file_name().expect("a name").display().to_string();
+    assert!(output.status.code() == Some(74) && out.contains(&name), "{out}");
+    assert!(bench.pagefold("rollback", &["1"]).status.success());
+    assert_eq!(bench.head().manifest.rejects, None);
+}

@@ -1,0 +1,80 @@
+//! What makes an epoch due: pages that expire, and a plan that was not finished.
+
+use super::{DAY, NOW, bench, pages, run};
+
+/// Without input an epoch is due on the day on which pages expire and not before; a clock that is
+/// set back expires nothing.
+#[test]
+fn expiry_makes_an_epoch_due() {
+    let bench = bench("[pages]\nretain_days = 10\n");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    std::fs::write(bench.at("in/2.jsonl"), pages(3, 5)).expect("written");
+    assert_eq!(run(&bench, NOW + 5 * DAY, &[]).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 8);
+    for (now, epoch, left) in [
+        (NOW + 10 * DAY, 2, 8),
+        (NOW + 10 * DAY + 1, 3, 5),
+        (NOW, 3, 5),
+        (NOW + 15 * DAY, 3, 5),
+        (NOW + 99 * DAY, 4, 0),
+    ] {
+        assert_eq!(run(&bench, now, &[]).0, Some(0));
+        assert_eq!(
+            (bench.head().manifest.epoch, bench.lines("members").len()),
+            (epoch, left),
+            "at {now}"
+        );
+    }
+    assert_eq!(bench.summary()["counters"]["pages_expired"], 5);
+}
+
+/// An epoch whose inputs were all useless counted as one that read, so that pages expired of which
+/// nothing newer was known.
+#[test]
+fn an_epoch_that_read_nothing_expires_nothing() {
+    let bench = bench("[pages]\nretain_epochs = 1\n");
+    let reads = ["--set", "read.rejects_max=1.0"];
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    assert_eq!(run(&bench, NOW, &reads).0, Some(0));
+    std::fs::write(bench.at("in/2.jsonl"), "garbage\n").expect("written");
+    assert_eq!(run(&bench, NOW, &reads).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 5);
+    std::fs::write(bench.at("in/3.jsonl"), pages(5, 2)).expect("written");
+    let (code, _, err) = run(&bench, NOW, &[&reads[..], &["--allow", "expired"]].concat());
+    assert_eq!((code, bench.lines("members").len()), (Some(0), 2), "{err}");
+}
+
+/// An unfinished plan is finished first, as it was planned; newer inputs are the next epoch of the
+/// same run.
+#[test]
+fn the_unfinished_comes_first() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 10)).expect("written");
+    let job: workers::job::Job = serde_json::from_value(serde_json::json!({
+        "store": bench.at("store"), "read": { "inputs": [bench.at("in")] }, "output": { "dir": bench.at("out") },
+    }))
+    .expect("a job");
+    let store =
+        workers::store::Store::open_or_create(&job.store, &job.identity().expect("an identity"))
+            .expect("made");
+    let plan =
+        workers::plan::plan(&job, &store, None, NOW).expect("planned").expect("something new");
+    let plan = plan.freeze(&job.store, 1).expect("frozen");
+    std::fs::write(bench.at("in/2.jsonl"), pages(5, 10)).expect("written");
+    let (code, out, err) = run(&bench, NOW + DAY, &["--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let epochs: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
+    assert_eq!(told, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
+    // A plan that cannot be carried out any more is given up.
+    let other =
+        workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };
+    other.freeze(&job.store, 1).expect("frozen");
+    assert!(run(&bench, NOW + DAY, &[]).1.contains("nothing due"));
+    assert!(
+        std::fs::read_dir(bench.at("store/attempt"))
+            .is_ok_and(|mut attempts| attempts.next().is_none())
+    );
+}
