@@ -46,7 +46,7 @@
 // a file that is no crawl                               files::unfit_files, named_files
 // Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows,
 //                                                       files::a_table_that_does_not_fit,
-//                                                       read/parquet/tests.rs::no_footer,
+//                                                       read/parquet/tests/damage.rs::no_footer,
 //                                                       absurd_groups, damaged_group
 // control characters, over-long URLs                    lines, archives,
 //                                                       read/record.rs::urls_become_one_line
