@@ -30,7 +30,6 @@
 //! measure that weighs more: see [`texts`].
 
 pub mod alignment;
-pub mod credits;
 pub mod details;
 pub mod differences;
 pub mod edits;

@@ -5,13 +5,14 @@
 //! bracket that a byline opens, the first clause of a text, or its last words.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::furniture::{Kind, Labels, is_free_before, is_spaced, starts_own_word};
+use crate::confirm::furniture::frames::is_free_before;
+use crate::confirm::furniture::labels::{Kind, Labels, is_spaced, starts_own_word};
 use crate::confirm::numbers::is_digit;
 use crate::text::characters::is_han;
 
 /// The most tokens of a name in a credit, and the most words of one in Latin letters.
 const NAME_TOKENS_MAX: usize = 12;
-pub(super) const NAME_WORDS_MAX: usize = 4;
+pub const NAME_WORDS_MAX: usize = 4;
 /// The most tokens of the label of a credit.
 const LABEL_TOKENS_MAX: usize = 4;
 /// The characters of a Chinese name.

@@ -1,0 +1,99 @@
+//! Counters of pages: the units of their numbers, and lines that only counters make.
+
+use crate::confirm::furniture::frames::{CHAIN_MAX, is_of_number};
+use crate::confirm::furniture::labels::{Kind, Labels, ends_own_word, is_spaced, label_after};
+use crate::confirm::words::holds_together;
+
+/// What stands between a counter and its label, or behind its number.
+const UNITS: [&str; 11] = ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "times"];
+
+/// What pages alone count. In front of a text it is a line of its own, though no mark ends it:
+/// `views 1234 the council met`.
+const PAGE_COUNTS: [&str; 10] = [
+    "views",
+    "viewed",
+    "reads",
+    "likes",
+    "claps",
+    "comments",
+    "replies",
+    "hits",
+    "downloads",
+    "min read",
+];
+
+/// Those of them that are no verbs: `the index hits 4000` is a headline.
+const PAGE_NOUNS: [&str; 4] = ["views", "comments", "replies", "downloads"];
+
+/// Words with which the sentence of a count goes on: `comments 3 to 5 were struck`.
+const GOES_ON: [&str; 30] = [
+    "was", "were", "is", "are", "be", "been", "has", "have", "had", "will", "would", "can",
+    "could", "may", "might", "must", "shall", "should", "do", "does", "did", "of", "for", "from",
+    "to", "by", "per", "than", "or", "and",
+];
+
+/// Whether a count of [`PAGE_COUNTS`] with its number is the first line of a text, or, if the label
+/// stands in front of the number, the last one: `he counted 12 hits` is a sentence.
+pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: bool) -> bool {
+    let has_words = |text: &str| text.contains(char::is_alphanumeric);
+    if !PAGE_COUNTS.iter().any(|count| label.ends_with(count)) {
+        return false;
+    }
+    if !has_words(before) {
+        let next = behind.trim_start().split(|c: char| !is_spaced(c)).next();
+        return behind.starts_with(char::is_whitespace)
+            && next.is_some_and(|next| !next.is_empty() && !GOES_ON.contains(&next));
+    }
+    let last = before.trim_end().rsplit(|c: char| !is_spaced(c)).next();
+    label_first
+        && PAGE_NOUNS.iter().any(|count| label.ends_with(count))
+        && !has_words(behind)
+        && before.ends_with(char::is_whitespace)
+        && last.is_some_and(|last| !last.is_empty() && !holds_together(last))
+}
+
+/// Whether nothing but counters, one or more, stands from the begin of the text to `before`.
+pub fn is_behind_counters(before: &str) -> bool {
+    let (mut rest, mut counters) = (before, 0);
+    loop {
+        rest = rest.trim_end_matches(|c: char| c.is_whitespace() || ",|·.".contains(c));
+        if rest.is_empty() || counters == CHAIN_MAX {
+            return rest.is_empty() && counters > 0;
+        }
+        let count = Labels::ending(rest).iter().filter(|(_, kind)| *kind == Kind::Count);
+        let found = count.filter_map(|(label, _)| {
+            let number = rest.strip_suffix(label)?.trim_end();
+            let before = number.trim_end_matches(is_of_number);
+            (before.len() < number.len()).then_some(before)
+        });
+        let Some(before) = found.min_by_key(|before| before.len()) else { return false };
+        (rest, counters) = (before, counters + 1);
+    }
+}
+
+/// Whether nothing but one more counter or more stands up to the end of the text.
+pub fn is_last_of_counters(behind: &str) -> bool {
+    let (mut rest, mut counters) = (behind, 0);
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || ",|·.".contains(c));
+        if rest.is_empty() || counters == CHAIN_MAX {
+            return rest.is_empty() && counters > 0;
+        }
+        let number = rest.trim_start_matches(is_of_number);
+        let label = (number.len() < rest.len()).then(|| label_after(without_units(number)));
+        let Some(Some((Kind::Count, behind))) = label else { return false };
+        (rest, counters) = (behind, counters + 1);
+    }
+}
+
+/// `after` without the units of a counter at its begin.
+pub fn without_units(after: &str) -> &str {
+    let mut rest = after;
+    while let Some(found) = UNITS.iter().find_map(|unit| {
+        let text = if unit.is_ascii() { rest.trim_start() } else { rest };
+        text.strip_prefix(unit).filter(|rest| ends_own_word(rest, unit))
+    }) {
+        rest = found;
+    }
+    rest
+}

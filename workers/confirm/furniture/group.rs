@@ -1,0 +1,179 @@
+//! The numbers that belong together, such as the five of a date with its clock: whether they are
+//! furniture, by the labels, units and marks around them.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::furniture::counters::{
+    is_behind_counters, is_last_of_counters, is_line_of_page, without_units,
+};
+use crate::confirm::furniture::frames::{is_free_after, is_free_before};
+use crate::confirm::furniture::labels::{Kind, Labels, label_after, starts_own_word};
+use crate::confirm::furniture::{Furniture, date_lines};
+use crate::confirm::times::{self, after_relative_time, glued, is_number, is_years};
+use crate::confirm::words::is_month;
+use crate::text::characters::is_han;
+use std::ops::Range;
+
+/// What may open the clause of a counter.
+const OPENERS: [&str; 3] = ["已有", "共有", "已被"];
+
+/// Marks between the pieces of a line around an article.
+const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
+
+/// What may stand between a label and its number.
+const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
+
+/// Numbers that belong together, such as the five of a date with a clock, and what is around them.
+pub struct Group<'t> {
+    text: &'t str,
+    bytes: Range<usize>,
+    /// Years, months and days.
+    pub date: bool,
+    /// Hours and minutes.
+    clock: bool,
+}
+
+impl<'t> Group<'t> {
+    /// The group of the digit at `at`.
+    pub fn around(tokens: &'t Tokens<'_>, at: usize) -> Group<'t> {
+        let (mut from, mut to) = (at, at + 1);
+        while from > 0 && glued(tokens, from) {
+            from -= 1;
+        }
+        while to < tokens.len() && glued(tokens, to) {
+            to += 1;
+        }
+        // A unit of time without its number is part of a word.
+        while from < at && !is_number(tokens.token(from)) {
+            from += 1;
+        }
+        let bytes = tokens.places[from].start as usize..tokens.places[to - 1].end as usize;
+        let group = &tokens.text[bytes.clone()];
+        let named = |word: &str| (from..to).any(|at| tokens.token(at) == word);
+        let month = named("月") || (from..to).any(|at| is_month(tokens.token(at)));
+        let date = month || named("年") || times::has_day(group);
+        let clock = times::has_clock(group);
+        Group { text: &tokens.text, bytes, date, clock }
+    }
+
+    fn group(&self) -> &'t str {
+        &self.text[self.bytes.clone()]
+    }
+
+    fn before(&self) -> &'t str {
+        &self.text[..self.bytes.start]
+    }
+
+    fn after(&self) -> &'t str {
+        &self.text[self.bytes.end..]
+    }
+
+    /// What it is, and the bytes of it with its label and its unit.
+    pub fn furniture(&self) -> Option<(Furniture, Range<usize>)> {
+        let time = if self.date { Furniture::DateLine } else { Furniture::Clock };
+        let (before, after) = (self.before(), self.after());
+        let ago = after_relative_time(after);
+        let rest = ago.unwrap_or_else(|| without_units(after));
+        let end = self.text.len() - rest.len();
+        let is_time = self.date || self.clock || ago.is_some();
+        let of_label = |kind| match kind {
+            Kind::Date | Kind::Credit if is_time => time,
+            _ => Furniture::Counter,
+        };
+        if let Some(label) = label_before(before) {
+            let kind = label.kind;
+            let bytes = label.start..end;
+            if kind == Kind::Record || kind == Kind::Right && is_years(self.group()) {
+                return Some((Furniture::Copyright, bytes));
+            }
+            let fits = kind == Kind::Count || kind == Kind::Date && is_time;
+            let lenient = label.colon || is_time || label.is_han;
+            let name = before[label.start..].trim_end_matches(BETWEEN);
+            if fits && label.is_free && is_free_after(rest, lenient)
+                || kind == Kind::Count && is_line_of_page(&before[..label.start], name, rest, true)
+            {
+                return Some((of_label(kind), bytes));
+            }
+        }
+        let spaced = || label_after(without_units(after.trim_start()));
+        if let Some((kind, behind)) = label_after(rest).or_else(spaced) {
+            let fits = kind == Kind::Count || is_time && matches!(kind, Kind::Date | Kind::Credit);
+            let opened = OPENERS.iter().any(|word| {
+                let rest = before.trim_end().strip_suffix(word);
+                rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+            });
+            let free = (opened || is_free_before(before, false)) && is_free_after(behind, false);
+            let credit = kind == Kind::Credit && is_free_before(before, false);
+            let counter =
+                kind == Kind::Count && (is_last_of_counters(behind) || is_behind_counters(before));
+            let name = &after[..after.len() - behind.len()];
+            let page = kind == Kind::Count && is_line_of_page(before, name, behind, false);
+            if fits && (free || credit || counter || page) {
+                return Some((of_label(kind), self.bytes.start..self.text.len() - behind.len()));
+            }
+        }
+        let stands_alone =
+            is_time && (self.stands_at_edge(rest) || self.stands_between_marks(rest));
+        if stands_alone {
+            return Some((time, self.bytes.start..end));
+        }
+        let start = self.date.then(|| date_lines::start(before, self.group(), after))?;
+        start.map(|start| (time, start..end))
+    }
+
+    /// Whether a date or a clock is the first or the last line of the text.
+    fn stands_at_edge(&self, rest: &str) -> bool {
+        let before = self.before().trim_end();
+        let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
+        if before.chars().all(|c| !c.is_alphanumeric()) {
+            return space(rest.chars().next()) || rest.starts_with(SEPARATORS);
+        }
+        let is_last = rest.chars().all(|c| !c.is_alphanumeric());
+        let parted = before.len() < self.bytes.start && before.ends_with(is_han);
+        is_last && (parted || before.ends_with(|c: char| !c.is_alphanumeric() && !":,".contains(c)))
+    }
+
+    /// Whether it stands between marks that part the pieces of a line.
+    fn stands_between_marks(&self, rest: &str) -> bool {
+        self.before().trim_end().ends_with(SEPARATORS) && rest.trim_start().starts_with(SEPARATORS)
+    }
+}
+
+/// A label in front of a number.
+struct Label {
+    kind: Kind,
+    /// Its first byte.
+    start: usize,
+    /// There is a colon between both.
+    colon: bool,
+    /// It is in Chinese characters.
+    is_han: bool,
+    /// Its far side is no part of its sentence.
+    is_free: bool,
+}
+
+/// The longest label that ends `before`, white space and a colon left out.
+fn label_before(before: &str) -> Option<Label> {
+    let trimmed = before.trim_end_matches(BETWEEN);
+    let colon = before[trimmed.len()..].contains(':');
+    let found = Labels::ending(trimmed).iter().filter_map(|(label, kind)| {
+        let rest = trimmed.strip_suffix(label)?;
+        let kind = *kind;
+        let whole = starts_own_word(rest, label);
+        let is_free =
+            whole && (is_other_script(rest, label) || is_free_before(rest, kind == Kind::Count));
+        let counts = match kind {
+            Kind::Right | Kind::Record => whole,
+            Kind::Count | Kind::Date => true,
+            Kind::Credit | Kind::CreditBy | Kind::Byline => false,
+        };
+        let is_han = label.starts_with(is_han);
+        counts.then_some(Label { kind, start: rest.len(), colon, is_han, is_free })
+    });
+    found.max_by_key(|label| (label.is_free, std::cmp::Reverse(label.start)))
+}
+
+/// Whether a label in Chinese characters stands behind white space: no Latin sentence goes on in
+/// it.
+fn is_other_script(rest: &str, label: &str) -> bool {
+    label.starts_with(is_han) && rest.ends_with(char::is_whitespace)
+}
