@@ -10,7 +10,7 @@ use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size};
-use crate::terminal::report::undivided;
+use crate::terminal::report::inputs::undivided;
 use serde_json::json;
 use std::fmt::Write as _;
 use workers::commit::guards::check_space;

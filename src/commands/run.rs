@@ -19,7 +19,8 @@ use crate::terminal::bar::{Bar, ObservedProcess};
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
 use crate::terminal::ran::{Attempt, ProcessSummary};
-use crate::terminal::report::{self, Outcome};
+use crate::terminal::report::inputs::warn_of_barren;
+use crate::terminal::report::{self, Outcome, idle};
 use crate::terminal::trace;
 use crate::topology::{Topology, cores};
 use crate::unattended::queue;
@@ -99,7 +100,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         When::OnDemand => ours::check_beside(&job.output.dir)?,
     }
     let Some(lock) = queue::lock(&job.store, unattended)? else {
-        return report::skipped(&job, arguments);
+        return idle::skipped(&job, arguments);
     };
     export::check_writable(&job)?;
     watch.begin(&job);
@@ -200,7 +201,7 @@ pub fn epoch(
         (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
     let history = History::read(job, store, Some(&head))?;
     let barren = history.barren();
-    report::warn_of_barren(job, plan, &barren);
+    warn_of_barren(job, plan, &barren);
     let outcome = Outcome {
         barren,
         read_otherwise: history.read_otherwise(job)?,
@@ -277,14 +278,14 @@ pub fn topology(arguments: &cli::Run, ranks: Option<&Ranks>) -> Result<Topology>
 /// Exports the head if a crash came between its commit and its export.
 fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
     let Some(head) = head else {
-        return report::nothing_yet(arguments);
+        return idle::nothing_yet(arguments);
     };
     if job.output.export == When::Always && !export::is_current(job, store, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
         of_committed(job, store, head)?;
     }
     let history = History::read(job, store, Some(head))?;
-    report::nothing_due(job, head, &history.barren(), history.read_otherwise(job)?, arguments)
+    idle::nothing_due(job, head, &history.barren(), history.read_otherwise(job)?, arguments)
 }
 
 /// Does the work in threads of this process.

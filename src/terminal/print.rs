@@ -49,6 +49,12 @@ pub fn show(text: &str) -> Result<()> {
 mod tests {
     use super::*;
 
+    /// Commas separate the thousands.
+    #[test]
+    fn thousands() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
     /// JSON lets C1, DEL and marks of direction stand raw in a string, and so they reached the
     /// terminal. Escaped it is the same JSON.
     #[test]

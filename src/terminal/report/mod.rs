@@ -1,30 +1,32 @@
 //! The report at the end of a run: the summary for people, and `run.json` with the figures that
 //! differ from run to run.
 
+pub mod findings;
+pub mod idle;
+pub mod inputs;
+
 use crate::forecast::Forecast;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::ran::{Attempt, ProcessSummary};
+use crate::terminal::report::findings::{little, unexamined, warn_of_large_clusters};
+use crate::terminal::report::inputs::{barren, otherwise, undivided};
 use crate::terminal::trace;
 use crate::{advice, cli};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
-use workers::export::{Exported, LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
-use workers::fold::ingest;
+use workers::export::Exported;
 use workers::fold::receipt::Receipt;
 use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::plan::Plan;
-use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::examine;
-use workers::plan::inputs::{self, Input};
+use workers::plan::inputs::Input;
 use workers::read::PageKey;
 use workers::store::durable;
-use workers::store::manifest::Head;
 
 /// The rows that all workers looked up in each table.
 pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {
@@ -326,307 +328,4 @@ fn by_stem<'a>(names: impl Iterator<Item = &'a str>) -> String {
         _ => format!("{stem}.{{{}}}", endings.join(",")),
     };
     stems.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-
-/// Large clusters that are named on stderr; `summary.json` lists more.
-const WARNED_MAX: usize = 3;
-
-/// Warns of large clusters on stderr: a line for each, and one with the number of the others.
-fn warn_of_large_clusters(large: &LargeClusters) {
-    large
-        .clusters
-        .iter()
-        .take(WARNED_MAX)
-        .for_each(|cluster| tracing::warn!("{}", warning(cluster)));
-    let more = large.found.saturating_sub(WARNED_MAX as u64);
-    if more > 0 {
-        let pages = grouped(large.pages_warn.into());
-        tracing::warn!(
-            "{} more clusters of more than {pages} pages: see summary.json",
-            grouped(more)
-        );
-    }
-}
-
-/// The warning about a large cluster.
-fn warning(cluster: &LargeCluster) -> String {
-    let LargeCluster { representative, pages, contents, diameter, chars, .. } = cluster;
-    let (pages, texts) = (counted((*pages).into(), "page"), counted((*contents).into(), "text"));
-    let mut text = format!("a cluster of {pages}, {texts}, ");
-    match &cluster.host {
-        Some(host) => text.push_str(&format!("all of {}", plain(host))),
-        None => text.push_str(&counted(cluster.hosts.into(), "host")),
-    }
-    text.push_str(&format!(
-        ", {} to {} characters",
-        grouped(chars.least.into()),
-        grouped(chars.greatest.into())
-    ));
-    if let Some(similarity) = cluster.similarity {
-        let share = |n: u32| f64::from(n) / 10_000.0;
-        let list = |shares: &[PairCount]| -> String {
-            let each =
-                shares.iter().map(|share| format!("{} {}", share.name, grouped(share.pairs)));
-            each.collect::<Vec<String>>().join(", ")
-        };
-        text.push_str(&format!(
-            ", similarity {:.2} and more, {:.2} in the middle ({}; by {}), diameter {diameter}",
-            share(similarity.least),
-            share(similarity.median),
-            list(&cluster.reasons),
-            list(&cluster.signatures)
-        ));
-    }
-    text.push_str(&format!(": {}", plain(representative)));
-    if let Some(advice) = &cluster.advice {
-        text.push_str(&format!("; a chain: {advice} would part it"));
-    }
-    text
-}
-
-/// Texts that say too little that are named; `summary.json` lists more.
-const LITTLE_NAMED_MAX: usize = 3;
-
-/// The texts of several pages that say too little to fold them: a line for all, and one for each of
-/// the largest.
-fn little(little: &LittleTexts) -> Vec<String> {
-    if little.texts == 0 {
-        return Vec::new();
-    }
-    let texts = if little.texts == 1 { "text that says" } else { "texts that say" };
-    let (pages, all) = (counted(little.pages, "page"), grouped(little.texts));
-    let first = format!("{pages} of {all} {texts} too little stay apart, the largest:");
-    let line = |text: &LittleText| {
-        let what =
-            if text.notice { "a notice".into() } else { counted(text.letters.into(), "letter") };
-        format!("{}, {what}  {}", counted(text.pages, "page"), plain(&text.url))
-    };
-    std::iter::once(first).chain(little.largest.iter().take(LITTLE_NAMED_MAX).map(line)).collect()
-}
-
-/// What the pivot rule leaves unexamined, one line for each signature.
-pub fn unexamined(left: &BySignature) -> Vec<String> {
-    let text = left.iter().map(|(name, left)| {
-        let buckets = counted(left.buckets, "bucket");
-        let (has, are) = (if left.buckets == 1 { "has" } else { "have" }, if left.pairs == 1 { "is" } else { "are" });
-        let pairs = counted(left.pairs, "pair");
-        if name == pivots::name(pivots::NEAR) {
-            let (fingerprints, more) = (counted(left.buckets, "fingerprint"), PIVOTS - 1);
-            return format!(
-                "simhash: {fingerprints} {has} more than {more} others within k bits; {pairs} {are} not examined"
-            );
-        }
-        format!("{name}: {buckets} {has} more than {PIVOTS} texts; {pairs} of them {are} not examined")
-    });
-    text.collect()
-}
-
-/// Inputs that gave no record and are named; the others are counted.
-const BARREN_NAMED_MAX: usize = 3;
-
-/// The inputs of which nothing was accepted, as a person reads it: how many, and of the first ones
-/// what is wrong with them. No line if there are none.
-pub fn barren(job: &Job, inputs: &[Input]) -> Vec<String> {
-    if inputs.is_empty() {
-        return Vec::new();
-    }
-    let (are, they) = if inputs.len() == 1 { ("is", "it") } else { ("are", "they") };
-    let first = format!(
-        "{} gave no record and {are} not consumed, until {they} or [read] change",
-        counted(inputs.len() as u64, "input")
-    );
-    let mut lines = vec![first];
-    lines.extend(inputs.iter().take(BARREN_NAMED_MAX).map(|input| {
-        let why = ingest::complaint(job, input).map_or(String::new(), |why| format!(": {why}"));
-        plain(&format!("{}{why}", input.shown()))
-    }));
-    let more = inputs.len().saturating_sub(BARREN_NAMED_MAX);
-    lines.extend((more > 0).then(|| format!("and {} more", grouped(more as u64))));
-    lines
-}
-
-/// Warns on stderr of the inputs of this epoch of which nothing was accepted: a run that a timer
-/// starts prints no report.
-pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
-    let read: BTreeSet<&str> = plan.inputs.iter().map(|input| input.path.as_str()).collect();
-    let now: Vec<&Input> =
-        inputs.iter().filter(|input| read.contains(input.path.as_str())).collect();
-    for input in now.iter().take(BARREN_NAMED_MAX) {
-        let why = plain(&ingest::complaint(job, input).unwrap_or_default());
-        tracing::warn!(input = %plain(&input.shown()), %why, "nothing was read of this input");
-    }
-    if now.len() > BARREN_NAMED_MAX {
-        tracing::warn!(more = now.len() - BARREN_NAMED_MAX, "nothing was read of other inputs");
-    }
-}
-
-/// That the job reads the consumed input at `path` otherwise, as a person reads it.
-fn otherwise(path: &str) -> String {
-    format!(
-        "{} was read with other [read.fields] or [read.limits] and stays as it was; `pagefold rebuild JOB` \
-         reads all inputs again, each in its turn",
-        plain(path)
-    )
-}
-
-/// Which input keeps one worker busy while others have nothing to read: a compressed file is one
-/// stream, whatever its size. `reads` is the verb.
-pub fn undivided(
-    inputs: &[Input],
-    splits: &[PlannedSplit],
-    workers: usize,
-    reads: &str,
-) -> Option<String> {
-    let largest = uncut(splits, workers)?;
-    let input = &inputs[largest.parts.first()?.input];
-    let megabytes = largest.bytes() as f64 / 1e6;
-    Some(format!(
-        "{} ({megabytes:.1} MB) cannot be divided: one of {workers} workers {reads} it",
-        plain(&input.shown())
-    ))
-}
-
-/// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
-pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
-    idle(arguments, 0, &[], None, || {
-        "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
-         and at its end or next start"
-            .to_owned()
-    })
-}
-
-/// Reports that nothing is due. `not_consumed` are the inputs that gave no record;
-/// `read_otherwise` is one that the job reads otherwise than it was read.
-pub fn nothing_due(
-    job: &Job,
-    head: &Head,
-    not_consumed: &[Input],
-    read_otherwise: Option<String>,
-    arguments: &cli::Run,
-) -> Result<()> {
-    let read_otherwise = read_otherwise.as_deref();
-    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
-        let mut barren = barren(job, not_consumed).into_iter();
-        let mut inputs = match barren.next() {
-            None if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
-                "no file is where [read] inputs names them".to_owned()
-            }
-            None => "every input is consumed".to_owned(),
-            Some(first) => first,
-        };
-        inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
-        let alone = job
-            .single_signature()
-            .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
-        let named: String = barren.map(|line| format!("\n{:<11}{line}", "")).collect();
-        format!("{inputs}; the store is at epoch {}{alone}{named}", head.manifest.epoch)
-    })
-}
-
-/// Says that nothing is due and `why`, in the form that the arguments ask for.
-fn idle(
-    arguments: &cli::Run,
-    epoch: u64,
-    not_consumed: &[Input],
-    read_otherwise: Option<&str>,
-    why: impl FnOnce() -> String,
-) -> Result<()> {
-    if arguments.json {
-        return print_json(&json!({
-            "epoch": epoch,
-            "due": false,
-            "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
-            "input_read_otherwise": read_otherwise,
-        }));
-    }
-    if arguments.quiet {
-        return Ok(());
-    }
-    let named = advice::Job::new(&arguments.job, &arguments.sets);
-    show(&named.with_commands(&format!("nothing due: {}\n", why())))
-}
-
-/// Reports that another run holds the store and this one does nothing.
-pub fn skipped(job: &Job, arguments: &cli::Run) -> Result<()> {
-    if arguments.json {
-        return print_json(&json!({ "skipped": true }));
-    }
-    if arguments.quiet {
-        return Ok(());
-    }
-    show(&format!("skipped: another run is at work on {}\n", job.store.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use workers::candidates::pivots::Unexamined;
-    use workers::export::Spread;
-
-    /// A large cluster takes one line, with what its texts have in common and, if it is a chain,
-    /// what would split it.
-    #[test]
-    fn what_large_clusters_share() {
-        let share = |name: &str, pairs| PairCount { name: name.into(), pairs };
-        let chain = LargeCluster {
-            cluster: "00".into(),
-            representative: "http://a.example/1".into(),
-            pages: 12_000,
-            contents: 1932,
-            hosts: 1,
-            host: Some("a.example".into()),
-            diameter: 14,
-            chars: Spread { least: 90, median: 800, greatest: 9000 },
-            pairs: 4500,
-            similarity: Some(Spread { least: 8000, median: 8251, greatest: 9990 }),
-            reasons: vec![share("shingles", 4000), share("sketch", 500)],
-            signatures: vec![share("minhash", 4400)],
-            advice: Some("[clusters] radius = 1".into()),
-        };
-        assert_eq!(
-            warning(&chain),
-            "a cluster of 12,000 pages, 1,932 texts, all of a.example, 90 to 9,000 characters, similarity 0.80 and more, 0.83 in the \
-             middle (shingles 4,000, sketch 500; by minhash 4,400), diameter 14: http://a.example/1; a chain: [clusters] radius = 1 \
-             would part it"
-        );
-        let copies = LargeCluster {
-            contents: 1,
-            hosts: 7,
-            host: None,
-            similarity: None,
-            advice: None,
-            ..chain
-        };
-        assert_eq!(
-            warning(&copies),
-            "a cluster of 12,000 pages, 1 text, 7 hosts, 90 to 9,000 characters: http://a.example/1"
-        );
-    }
-
-    /// Each signature that leaves pairs unexamined has its line.
-    #[test]
-    fn what_is_unexamined() {
-        let left = [("minhash", 2, 1234), ("simhash", 1, 1), ("simhash_near", 3, 4000)];
-        let left =
-            left.map(|(name, buckets, pairs)| (name.to_owned(), Unexamined { buckets, pairs }));
-        let lines = unexamined(&left.into_iter().collect());
-        assert_eq!(
-            lines[0],
-            "minhash: 2 buckets have more than 64 texts; 1,234 pairs of them are not examined"
-        );
-        assert_eq!(
-            lines[1],
-            "simhash: 1 bucket has more than 64 texts; 1 pair of them is not examined"
-        );
-        assert_eq!(
-            lines[2],
-            "simhash: 3 fingerprints have more than 63 others within k bits; 4,000 pairs are not examined"
-        );
-    }
-
-    /// Commas separate the thousands.
-    #[test]
-    fn thousands() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 }

@@ -1,0 +1,81 @@
+//! Runs that did nothing: nothing was due, or another run holds the store.
+
+use crate::terminal::print::{print_json, show};
+use crate::terminal::report::inputs::{barren, otherwise};
+use crate::{advice, cli};
+use serde_json::json;
+use workers::error::Result;
+use workers::job::Job;
+use workers::plan::inputs::{self, Input};
+use workers::store::manifest::Head;
+
+/// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
+pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
+    idle(arguments, 0, &[], None, || {
+        "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
+         and at its end or next start"
+            .to_owned()
+    })
+}
+
+/// Reports that nothing is due. `not_consumed` are the inputs that gave no record;
+/// `read_otherwise` is one that the job reads otherwise than it was read.
+pub fn nothing_due(
+    job: &Job,
+    head: &Head,
+    not_consumed: &[Input],
+    read_otherwise: Option<String>,
+    arguments: &cli::Run,
+) -> Result<()> {
+    let read_otherwise = read_otherwise.as_deref();
+    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
+        let mut barren = barren(job, not_consumed).into_iter();
+        let mut inputs = match barren.next() {
+            None if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
+                "no file is where [read] inputs names them".to_owned()
+            }
+            None => "every input is consumed".to_owned(),
+            Some(first) => first,
+        };
+        inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
+        let alone = job
+            .single_signature()
+            .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
+        let named: String = barren.map(|line| format!("\n{:<11}{line}", "")).collect();
+        format!("{inputs}; the store is at epoch {}{alone}{named}", head.manifest.epoch)
+    })
+}
+
+/// Says that nothing is due and `why`, in the form that the arguments ask for.
+fn idle(
+    arguments: &cli::Run,
+    epoch: u64,
+    not_consumed: &[Input],
+    read_otherwise: Option<&str>,
+    why: impl FnOnce() -> String,
+) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({
+            "epoch": epoch,
+            "due": false,
+            "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
+            "input_read_otherwise": read_otherwise,
+        }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    let named = advice::Job::new(&arguments.job, &arguments.sets);
+    show(&named.with_commands(&format!("nothing due: {}\n", why())))
+}
+
+/// Reports that another run holds the store and this one does nothing.
+pub fn skipped(job: &Job, arguments: &cli::Run) -> Result<()> {
+    if arguments.json {
+        return print_json(&json!({ "skipped": true }));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    show(&format!("skipped: another run is at work on {}\n", job.store.display()))
+}

@@ -1,0 +1,76 @@
+//! Inputs that gave no record, that are read otherwise than the job says, or that keep one worker
+//! busy alone.
+
+use crate::terminal::paint::plain;
+use crate::terminal::print::{counted, grouped};
+use std::collections::BTreeSet;
+use workers::fold::ingest;
+use workers::job::Job;
+use workers::plan::Plan;
+use workers::plan::division::{PlannedSplit, uncut};
+use workers::plan::inputs::Input;
+
+/// Inputs that gave no record and are named; the others are counted.
+const BARREN_NAMED_MAX: usize = 3;
+
+/// The inputs of which nothing was accepted, as a person reads it: how many, and of the first ones
+/// what is wrong with them. No line if there are none.
+pub fn barren(job: &Job, inputs: &[Input]) -> Vec<String> {
+    if inputs.is_empty() {
+        return Vec::new();
+    }
+    let (are, they) = if inputs.len() == 1 { ("is", "it") } else { ("are", "they") };
+    let first = format!(
+        "{} gave no record and {are} not consumed, until {they} or [read] change",
+        counted(inputs.len() as u64, "input")
+    );
+    let mut lines = vec![first];
+    lines.extend(inputs.iter().take(BARREN_NAMED_MAX).map(|input| {
+        let why = ingest::complaint(job, input).map_or(String::new(), |why| format!(": {why}"));
+        plain(&format!("{}{why}", input.shown()))
+    }));
+    let more = inputs.len().saturating_sub(BARREN_NAMED_MAX);
+    lines.extend((more > 0).then(|| format!("and {} more", grouped(more as u64))));
+    lines
+}
+
+/// Warns on stderr of the inputs of this epoch of which nothing was accepted: a run that a timer
+/// starts prints no report.
+pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
+    let read: BTreeSet<&str> = plan.inputs.iter().map(|input| input.path.as_str()).collect();
+    let now: Vec<&Input> =
+        inputs.iter().filter(|input| read.contains(input.path.as_str())).collect();
+    for input in now.iter().take(BARREN_NAMED_MAX) {
+        let why = plain(&ingest::complaint(job, input).unwrap_or_default());
+        tracing::warn!(input = %plain(&input.shown()), %why, "nothing was read of this input");
+    }
+    if now.len() > BARREN_NAMED_MAX {
+        tracing::warn!(more = now.len() - BARREN_NAMED_MAX, "nothing was read of other inputs");
+    }
+}
+
+/// That the job reads the consumed input at `path` otherwise, as a person reads it.
+pub fn otherwise(path: &str) -> String {
+    format!(
+        "{} was read with other [read.fields] or [read.limits] and stays as it was; `pagefold rebuild JOB` \
+         reads all inputs again, each in its turn",
+        plain(path)
+    )
+}
+
+/// Which input keeps one worker busy while others have nothing to read: a compressed file is one
+/// stream, whatever its size. `reads` is the verb.
+pub fn undivided(
+    inputs: &[Input],
+    splits: &[PlannedSplit],
+    workers: usize,
+    reads: &str,
+) -> Option<String> {
+    let largest = uncut(splits, workers)?;
+    let input = &inputs[largest.parts.first()?.input];
+    let megabytes = largest.bytes() as f64 / 1e6;
+    Some(format!(
+        "{} ({megabytes:.1} MB) cannot be divided: one of {workers} workers {reads} it",
+        plain(&input.shown())
+    ))
+}
