@@ -22,7 +22,7 @@
 // revisit, 304, 5xx, 301, 404, 410, deleted rows        visits::what_a_visit_does,
 //                                                       read/http.rs::statuses,
 //                                                       pages.rs::seen_keeps
-// long line, NaN, depth, surrogate, twice a field       lines, read/json.rs::bad_lines,
+// long line, NaN, depth, surrogate, twice a field       lines, read/json/tests.rs::bad_lines,
 //                                                       read/jsonl.rs::long_lines
 // invalid UTF-8, NUL, byte order mark                   lines, odd_bytes, read/jsonl.rs::line_ends
 // wrong charset, GBK ... Shift-JIS                      odd_bytes, visits::flags_have_no_history,

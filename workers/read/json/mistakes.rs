@@ -1,0 +1,89 @@
+//! Says in plain words what a line is that is no record.
+
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+
+/// The reasons for which a line may be rejected that is an object of JSON.
+pub const OF_OBJECTS: [&str; 8] = [
+    "no_url",
+    "no_key",
+    "long_url",
+    "no_text",
+    "bad_field",
+    "duplicate_field",
+    "bad_escape",
+    "too_deep",
+];
+
+/// What a line is that has another charset, and what writes it again.
+pub const UTF_16: &str = "UTF-16, not UTF-8 (iconv -f utf-16 -t utf-8)";
+/// What a line is that begins an array, and what makes lines of it.
+pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
+/// What a line is that begins an array of something else: values without names make no rows.
+const VALUES: &str = "a JSON array of values; one object with names a line is wanted";
+
+/// What a line is that begins with `[`.
+pub fn array(line: &[u8]) -> &'static str {
+    match line[1..].trim_ascii_start().first() {
+        None | Some(b'{') => ARRAY,
+        Some(_) => VALUES,
+    }
+}
+
+/// What a line is that begins an object of several lines, and what makes a line of it.
+pub const PRINTED: &str = "an object over several lines; one object a line is wanted (jq -c .)";
+
+/// What a line is that goes on behind its object.
+pub const SEVERAL: &str = "more behind the first object; one object a line is wanted";
+
+/// The number at a byte of `line`, counted from 1, that Python's `json` writes and JSON does not
+/// have.
+pub fn python_number(line: &[u8], byte: usize) -> Option<&'static str> {
+    let rest = line.get(byte.checked_sub(1)?..)?;
+    let rest = rest.strip_prefix(b"-").unwrap_or(rest);
+    ["NaN", "Infinity"].into_iter().find(|number| rest.starts_with(number.as_bytes()))
+}
+
+/// What is wrong, in words that need no knowledge of the parser, and at which byte of the line.
+pub fn words(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&place).unwrap_or(&message);
+    let what = match message {
+        "trailing characters" => return SEVERAL.into(),
+        _ if error.is_eof() => return "the line ends within its object".into(),
+        _ if message.starts_with("invalid type") => return "no JSON object".into(),
+        _ if error.is_data() => return message.into(),
+        "recursion limit exceeded" => "more than 128 levels in one another",
+        "key must be a string" => "a name without quotes",
+        "trailing comma" => "a comma with nothing behind it",
+        "invalid escape" => "no such escape",
+        "invalid number" => "no number",
+        _ if message.starts_with("control character") => "a control character in a text",
+        _ if message.contains("hex escape") => "half of a surrogate pair, or no hexadecimal digit",
+        _ => match message.strip_prefix("expected ").filter(|what| what.starts_with('`')) {
+            Some(wanted) => return format!("{wanted} is wanted at byte {}", error.column()),
+            None => "no JSON",
+        },
+    };
+    format!("{what} at byte {}", error.column())
+}
+
+/// The names of the fields that a line has: one of them may be what the job means.
+pub fn fields_of(text: &str) -> String {
+    let object: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).unwrap_or_default();
+    let names: Vec<&str> = object.keys().map(String::as_str).collect();
+    format!("it has {}", if names.is_empty() { "nothing".into() } else { names.join(", ") })
+}
+
+/// The reason for a parser's error, by its message, since the parser has no codes for it.
+pub fn word(error: &serde_json::Error) -> &'static str {
+    let message = error.to_string();
+    if message.starts_with("recursion limit") {
+        "too_deep"
+    } else if message.contains("hex escape") {
+        "bad_escape"
+    } else {
+        "bad_json"
+    }
+}

@@ -1,0 +1,90 @@
+//! Parses one JSON line and keeps the values of the configured fields.
+//!
+//! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
+//! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
+//! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
+//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. The
+//! parser bounds the depth to 128.
+
+mod mistakes;
+mod numbers;
+mod object;
+
+pub use mistakes::{ARRAY, OF_OBJECTS, PRINTED, SEVERAL, UTF_16, array};
+
+use crate::read::fields::Wanted;
+use crate::read::record::{DETAIL_BYTES_MAX, Item};
+use crate::read::row::FieldRow;
+use mistakes::{fields_of, python_number, word, words};
+use numbers::{is_vast, without_vast_numbers};
+use object::{Failed, values};
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
+/// `too_deep`, `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
+/// with a word for each name that is not the job's.
+pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static str)) -> Item {
+    let reject = |reason, why: &dyn fmt::Display| {
+        let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
+        Item::reject(reason, format!("{why}: {head}"))
+    };
+    if memchr::memchr(0, line).is_some() {
+        // In UTF-16 every second byte of most texts is zero.
+        let is_utf_16 = line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff") || {
+            let zeros = line.iter().filter(|byte| **byte == 0).count();
+            zeros * 5 >= line.len() * 2
+        };
+        // Its letters would stand apart, with no character between them.
+        return if is_utf_16 { Item::reject("nul", UTF_16) } else { reject("nul", &"a zero byte") };
+    }
+    // The fast check does not say where it fails.
+    let text = match simdutf8::basic::from_utf8(line).or_else(|_| std::str::from_utf8(line)) {
+        Ok(text) => text,
+        Err(error) => {
+            return reject("bad_utf8", &format_args!("no UTF-8 at byte {}", error.valid_up_to()));
+        }
+    };
+    let without;
+    let mut read = values(text, wanted);
+    if read.as_ref().is_err_and(|failed| is_vast(&failed.error)) {
+        without = without_vast_numbers(text);
+        read = values(&without, wanted);
+    }
+    match read {
+        Ok(values) => match FieldRow::new(values, wanted).item(place, note) {
+            Item::Reject {
+                reason: reason @ ("no_url" | "no_key" | "no_text"),
+                detail,
+                url,
+                ..
+            } => {
+                let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
+                url.iter().fold(rejected, |rejected, url| rejected.about(url))
+            }
+            item => item,
+        },
+        Err(_) if line.starts_with(b"[") => reject("bad_json", &array(line)),
+        Err(_) if line == b"{" => reject("bad_json", &PRINTED),
+        Err(Failed { error, duplicate: true }) => reject("duplicate_field", &words(&error)),
+        Err(Failed { error, .. }) => match python_number(line, error.column()) {
+            Some(number) => reject(
+                "bad_json",
+                &format_args!("{number} is no JSON, at byte {}; write null", error.column()),
+            ),
+            None => reject(word(&error), &words(&error)),
+        },
+    }
+}
+
+/// Whether `line` is an object of JSON, and whether it has a field of one of these `names`, if so
+/// which.
+pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
+    let fields: BTreeMap<String, IgnoredAny> =
+        serde_json::from_str(std::str::from_utf8(line).ok()?).ok()?;
+    Some(names.iter().find(|name| fields.contains_key(**name)).copied())
+}
+
+#[cfg(test)]
+mod tests;
