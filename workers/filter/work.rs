@@ -1,0 +1,318 @@
+//! Filters one file: reads its records, has them judged, and writes what is kept, what is removed
+//! and the table of its records.
+
+use crate::document::{Id, own_key};
+use crate::error::{Error, Kind, Result};
+use crate::filter::copy::{self, Copier, Parts, Spot};
+use crate::filter::inputs::Original;
+use crate::filter::labels::Labels;
+use crate::filter::note::{self, Manner, Note};
+use crate::filter::order::Fate;
+use crate::filter::part::{self, Part};
+use crate::filter::portions::Portions;
+use crate::filter::revisit::{Target, revisit};
+use crate::filter::totals::Totals;
+use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record, Verdict};
+use crate::filter::{Options, annotate, parquet, rows};
+use crate::fold::ingest;
+use crate::job::Job;
+use crate::plan::inputs::Input;
+use crate::read::codec::Codec;
+use crate::read::source::BOMB;
+use crate::read::{self, BAD_FILE, Format, Split};
+use crate::store::Lock;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// A file that is finished.
+pub struct Finished {
+    /// What was done.
+    pub note: Note,
+    /// Whether an earlier run finished it.
+    pub was_there: bool,
+}
+
+/// What all threads share.
+pub struct Work<'a> {
+    pub job: &'a Job,
+    pub judge: Judge,
+    pub options: &'a Options,
+    pub manner: Manner,
+    /// The records that revisits refer to, by their pages.
+    pub targets: HashMap<Id, Target>,
+}
+
+impl Work<'_> {
+    /// The records of an archive that represent clusters of several pages.
+    pub fn targets_in(&self, original: &Original) -> Result<Vec<(Id, Target)>> {
+        let (path, size) = (original.input.file(), original.input.bytes);
+        let shape = read::shape(&path, size)?;
+        let mut targets = Vec::new();
+        if !matches!(shape, Some((Format::Warc, _))) || original.is_copy {
+            return Ok(targets);
+        }
+        let mut reader =
+            ingest::open(self.job, &Split { path, start: 0, end: size }, &original.input)?;
+        reader.keep_heads();
+        let mut file = Portions::new(&mut *reader, shape, size);
+        while let Some((mut portion, _)) = file.next()? {
+            self.judge.judge(original, &mut portion);
+            let shown = portion.iter().filter(|record| {
+                record.verdict == Verdict::Kept
+                    && record.membership.as_ref().is_some_and(|of| of.size > 1)
+            });
+            targets.extend(
+                shown.filter_map(|record| Some((record.doc?, Target::of(record.head.as_ref()?)?))),
+            );
+        }
+        Ok(targets)
+    }
+
+    /// The revisit that stands for `record`, if it folds into a record of an archive.
+    fn revisit(&self, record: &Record) -> Option<Vec<u8>> {
+        let of = record.membership.as_ref().filter(|_| record.verdict == Verdict::Folded)?;
+        let target = self.targets.get(&own_key(&of.representative).doc)?;
+        Some(revisit(record.head.as_ref()?, target))
+    }
+
+    /// Filters one file, unless it is finished. None if another process is at work on it; a patient
+    /// caller waits for that one.
+    pub fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
+        let notes = self.options.notes();
+        let path = note::path(&notes, &original.name);
+        let lock = Lock::take(&path.with_extension("lock"), is_patient)
+            .map_err(|e| e.with_kind(Kind::Output))?;
+        let Some(_claim) = lock else { return Ok(None) };
+        let (before, has_note) = (Note::read(&path)?, path.exists());
+        if before.as_ref().is_some_and(|note| note.manner.is_later_than(&self.manner)) {
+            // Of one epoch each text is kept once; of two it may be kept in none of the files.
+            let why =
+                "a later epoch is being filtered to this folder; run again, or name another folder";
+            return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
+        }
+        if let Some(note) =
+            before.as_ref().filter(|note| note.is_of(&self.manner, original, self.options))
+        {
+            self.options.progress.bytes.fetch_add(original.input.bytes, Ordering::Relaxed);
+            return Ok(Some(Finished { note: note.clone(), was_there: true }));
+        }
+        let places = self.options.places(&original.name);
+        self.check_places(original, &places, has_note, before.as_ref())?;
+        if has_note && !before.as_ref().is_some_and(Note::is_finished) {
+            // Only a process that was killed leaves parts.
+            let order = path.with_extension("order");
+            places.iter().flatten().chain([&order]).try_for_each(|path| part::sweep(path))?;
+        }
+        Note::begin(&self.manner, original, self.options, before.as_ref(), &path)?;
+        let mut note = match self.copy(original, false) {
+            // A damaged file is told as such in the sidecar; none of its bytes is lost.
+            Err(error) if error.kind() == Kind::Data => {
+                tracing::warn!(%error, "copied whole, with what folds");
+                let path = format!("{}: ", original.input.shown());
+                let why = error.to_string();
+                let whole_because = why.strip_prefix(&path).map_or(why.clone(), str::to_owned);
+                Note { whole_because, ..self.copy(original, true)? }
+            }
+            copied => copied?,
+        };
+        if note.is_whole && note.whole_because.is_empty() {
+            note.whole_because = self.complaint(original);
+        }
+        // A table of an earlier filter stays ours.
+        note.records = note.records.or(before.and_then(|before| before.records));
+        note.write(&path)?;
+        Ok(Some(Finished { note, was_there: false }))
+    }
+
+    /// Fails if a file would be replaced that no filter has written.
+    fn check_places(
+        &self,
+        original: &Original,
+        places: &[Option<PathBuf>; 3],
+        has_note: bool,
+        note: Option<&Note>,
+    ) -> Result<()> {
+        // A later state of the same input is filtered anew, by a rebuilt store, too.
+        let is_other = |note: &&Note| {
+            note.is_finished()
+                && note.manner.store != self.manner.store
+                && note.digest != original.input.digest
+        };
+        if note.filter(is_other).is_some() {
+            let line = format!(
+                "{}: the folder has what was filtered of another store; name another folder, or move \
+                 this one away",
+                original.name.display()
+            );
+            return Err(Error::new(Kind::Output, line));
+        }
+        let foreign = match note {
+            Some(note) => note.foreign(self.options, places),
+            None => places.iter().flatten().find(|path| !has_note && path.exists()),
+        };
+        match foreign {
+            Some(path) => {
+                let why = "is there and was not written by this filter; move it away, or name another folder";
+                Err(Error::new(Kind::Output, format!("{} {why}", path.display())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What the reader says of `original`, which it refuses.
+    fn complaint(&self, original: &Original) -> String {
+        let found = ingest::complaint(self.job, &original.input);
+        found.unwrap_or_else(|| "its reader refuses it".into())
+    }
+
+    /// Reads `original` and writes its files. A whole copy keeps everything.
+    fn copy(&self, original: &Original, is_whole: bool) -> Result<Note> {
+        let Original { input, name, .. } = original;
+        let (path, size) = (input.file(), input.bytes);
+        let shape = read::shape(&path, size)?;
+        let mut reader =
+            ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
+        let is_whole = is_whole || shape.is_none();
+        if self.options.revisits && matches!(shape, Some((Format::Warc, _))) {
+            reader.keep_heads();
+        }
+        let mut copier = match &self.options.to {
+            Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
+            None => None,
+        };
+        let [.., table] = self.options.places(name);
+        let mut records = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
+        let (mut totals, mut measured) = (Totals::new(&original.source), 0u64);
+        let mut file = Portions::new(&mut *reader, shape, size);
+        let mut told = 0;
+        while let Some((mut portion, ranges)) = file.next()? {
+            let consumed = file.reader.consumed_bytes().max(told);
+            self.options.progress.bytes.fetch_add(consumed - told, Ordering::Relaxed);
+            self.options.progress.records.fetch_add(portion.len() as u64, Ordering::Relaxed);
+            told = consumed;
+            self.judge.judge(original, &mut portion);
+            for (record, range) in portion.iter().zip(ranges) {
+                if !is_whole && record.reason == Some(BAD_FILE) {
+                    let why = self.complaint(original);
+                    return Err(Error::new(Kind::Data, format!("{}: {why}", input.shown())));
+                }
+                let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
+                totals.count(record, stays, range.bytes);
+                measured += range.bytes;
+                if let Some(rows) = &mut records {
+                    rows.push(record, range.alone)?;
+                }
+                if let Some(copier) = &mut copier {
+                    let fate = if stays { Fate::Kept } else { Fate::Removed };
+                    let labels =
+                        record.membership.as_ref().filter(|_| self.options.annotate.is_some());
+                    let labels = labels.map(|of| Labels {
+                        cluster: of.cluster.to_string(),
+                        size: of.size,
+                        representative: of.representative.clone(),
+                    });
+                    let Record { position, member, .. } = *record;
+                    let is_bomb = record.reason == Some(BOMB);
+                    let instead = self.revisit(record).filter(|_| !stays);
+                    totals.revisits += u64::from(instead.is_some());
+                    copier.push(Spot {
+                        position,
+                        member,
+                        fate,
+                        instead,
+                        labels,
+                        is_row: record.may_be_object(),
+                        is_bomb,
+                    })?;
+                }
+            }
+        }
+        if !is_whole && totals.rejected() > original.rejected {
+            let line = format!(
+                "{}: {} records are rejected now and {} were when the store read it; put [read.limits] \
+                 back as they were then",
+                input.shown(),
+                totals.rejected(),
+                original.rejected
+            );
+            return Err(Error::new(Kind::NoInput, line));
+        }
+        let copied = copier.map(Copier::finish).transpose()?;
+        if !Input::stat(&path)?.looks_like(input) && input.has_changed()? {
+            let line = format!("{}: changed while it was read; run again", input.shown());
+            return Err(Error::new(Kind::TryAgain, line));
+        }
+        totals.bytes_in = size;
+        // Decoded records have more bytes than the file. What is copied as it lies there has no
+        // more than that.
+        if matches!(shape, Some((Format::Parquet, _))) || measured > size {
+            totals.scale(size, measured);
+        }
+        let mut note = Note::new(&self.manner, original, shape, totals, is_whole);
+        note.records = records.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
+        if let Some(copied) = copied {
+            note.is_recoded = copied.is_recoded;
+            note.decoded = copied.decoded;
+            note.groups = copied.groups;
+            note.removed_head = copied.removed_head;
+            note.digests = [copied.kept.digest(), copied.removed.as_ref().and_then(Part::digest)];
+            note.totals.bytes_kept = copied.kept.place()?;
+            note.kept = Some(note.totals.bytes_kept);
+            let removed = copied.removed.map(Part::place).transpose()?;
+            note.totals.bytes_removed = removed.unwrap_or(0);
+            note.removed = removed;
+            if let (None, Some(dir)) = (removed, &self.options.removed) {
+                // What an earlier epoch removed is in the filtered file now.
+                part::remove(&dir.join(name))?;
+            }
+            copied.order.map(Part::place).transpose()?;
+        }
+        Ok(note)
+    }
+
+    fn copier(
+        &self,
+        original: &Original,
+        shape: Option<(Format, Codec)>,
+        to: &Path,
+    ) -> Result<Box<dyn Copier>> {
+        let Original { input, name, .. } = original;
+        let order = note::path(&self.options.notes(), name).with_extension("order");
+        let removed = self.options.removed.as_ref().map(|dir| dir.join(name));
+        let parts = Parts::create(to, removed.as_deref().map(|removed| (removed, &*order)))?;
+        let (path, size) = (input.file(), input.bytes);
+        Ok(match shape {
+            None => Box::new(copy::Whole::open(&path, size, parts)?),
+            Some((Format::Wacz, _)) => return Err(Error::internal("a WACZ cannot be written")),
+            Some((Format::Parquet, _)) => match self.options.annotate {
+                Some(names) => Box::new(annotate::Labelled::open(&path, names, parts)?),
+                None => Box::new(parquet::Rows::open(&path, parts)?),
+            },
+            Some((Format::Jsonl, codec))
+                if codec != Codec::Plain || self.options.annotate.is_some() =>
+            {
+                Box::new(copy::Lines::open(&path, size, self.options.annotate, parts)?)
+            }
+            Some((Format::Jsonl, _) | (_, Codec::Plain)) => {
+                Box::new(copy::Plain::open(&path, size, parts)?)
+            }
+            Some((Format::Warc | Format::Arc, codec)) => {
+                Box::new(copy::Members::open(&path, size, codec, parts)?)
+            }
+        })
+    }
+}
+
+/// Whether a record is in the filtered file. Pages that fold or are superseded are left out.
+/// Revisits and removals stay in archives, where replay needs them, and are left out of tables.
+fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
+    let is_archive = matches!(shape, Some((Format::Warc | Format::Wacz | Format::Arc, _)));
+    match record.verdict {
+        Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,
+        Verdict::Folded => record.reason == Some(REVISIT),
+        Verdict::Superseded => false,
+        Verdict::Seen => is_archive,
+        Verdict::Removed => is_archive && record.reason == Some(REMOVAL),
+    }
+}
