@@ -4,6 +4,8 @@
 //! It reads look-ups by key only, and writes nothing. [`index::Index`] is opened once over a head
 //! and may be asked by many threads at once; [`page`] and [`pair`] explain what is stored.
 
+pub mod answer;
+pub mod best_pages;
 pub mod candidates;
 pub mod chain;
 pub mod expiry;

@@ -1,0 +1,223 @@
+//! What is answered about a text, and why the next epoch may say otherwise.
+
+use crate::ask::tables::Cluster;
+use crate::document::Id;
+use crate::job::clusters;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What becomes of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// It folds with no stored page.
+    New,
+    /// A stored page has the same text.
+    Identical,
+    /// Stored pages have a similar text.
+    Near,
+}
+
+impl Found {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Found::New => "new",
+            Found::Identical => "identical",
+            Found::Near => "near",
+        }
+    }
+}
+
+/// A stored text that was compared.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Match {
+    /// The content.
+    pub content: String,
+    /// The same as a number.
+    #[serde(skip)]
+    pub id: Id,
+    /// A page that has it.
+    pub url: String,
+    /// The number of its pages.
+    pub pages: u64,
+    /// The signatures that propose the pair, joined by `+`.
+    pub signature: String,
+    /// The number of bits in which the fingerprints differ.
+    pub distance: u32,
+    /// The similarity by the rule that decided.
+    pub similarity: f64,
+    /// Whether the pair is accepted.
+    pub accepted: bool,
+    /// The rule that decided.
+    pub reason: &'static str,
+    /// The cluster of its pages.
+    pub cluster: String,
+    /// The pages of that cluster.
+    pub cluster_pages: u32,
+    /// The URL of the page that represents it.
+    pub representative: String,
+    /// The DocId of that page.
+    #[serde(skip)]
+    pub representative_doc: Id,
+}
+
+/// What an index says about a text.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The URL that the text came with, if any, as the store has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What becomes of the text.
+    pub verdict: Found,
+    /// The URL of the page that represents the cluster that it belongs to.
+    pub representative: Option<String>,
+    /// That cluster.
+    pub cluster: Option<String>,
+    /// The pages of that cluster.
+    pub cluster_pages: Option<u32>,
+    /// The similarity with the most similar text; 1 if identical.
+    pub similarity: Option<f64>,
+    /// The rule that accepted that pair.
+    pub reason: Option<&'static str>,
+    /// Whether the next epoch may see it otherwise.
+    pub provisional: bool,
+    /// Why: see [`because`].
+    pub because: Vec<&'static str>,
+    /// The content: the digest of the normalised text; none if it is empty.
+    pub content: Option<String>,
+    /// The characters of the normalised text.
+    pub chars: u32,
+    /// What is odd about the text, such as `too_short`.
+    pub notes: Vec<String>,
+    /// The number of stored pages with the identical text.
+    pub pages: u64,
+    /// The first of them by DocId.
+    pub urls: Vec<String>,
+    /// The stored texts with which it is accepted, the most similar first.
+    pub matches: Vec<Match>,
+    /// Those with which it is refused, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Match>,
+    /// The stored fingerprints that are near it.
+    #[serde(skip)]
+    pub near: BTreeSet<u64>,
+    /// Contents whose ranks it moves, by which they are compared or are not.
+    #[serde(skip)]
+    pub moved: BTreeSet<Id>,
+    /// Whether the next epoch removes all pages that it is identical to or near, unless it sees
+    /// them.
+    #[serde(skip)]
+    pub outlives: bool,
+}
+
+/// Why an answer is provisional.
+pub mod because {
+    /// It moves ranks in large groups, so other contents are compared than now.
+    pub const PIVOTS: &str = "pivots";
+    /// It would be compared with more contents of a bucket than were read.
+    pub const LIMIT: &str = "limit";
+    /// It joins several clusters.
+    pub const JOINS: &str = "joins";
+    /// With a radius clusters are made anew.
+    pub const RADIUS: &str = "radius";
+    /// The page that it came from would represent the cluster, by the keep rule.
+    pub const REPRESENTS: &str = "represents";
+    /// The page that it came from would name the cluster.
+    pub const NAMES: &str = "names";
+    /// Its URL has another text now, which would go.
+    pub const REPLACES: &str = "replaces";
+    /// A record of its URL that is known has a later date, and holds.
+    pub const OUTDATED: &str = "outdated";
+    /// Pages expire with the next epoch, unless it sees them, on which the answer depends, see
+    /// [`crate::ask::expiry`].
+    pub const EXPIRES: &str = "expires";
+    /// The text was gathered from whole pages so far and was not compared, and now it will be; or
+    /// it was compared and will not be, as no page has it as its main text any more.
+    pub const GATHERED: &str = "gathered";
+    /// Records that were inserted since the last epoch are like it, or change its cluster.
+    pub const INBOX: &str = "inbox";
+    /// There is a newer epoch, which cannot be asked.
+    pub const BEHIND: &str = "behind";
+}
+
+impl Answer {
+    pub(super) fn new(url: Option<String>, content: Id, chars: u32) -> Answer {
+        Answer {
+            url,
+            verdict: Found::New,
+            representative: None,
+            cluster: None,
+            cluster_pages: None,
+            similarity: None,
+            reason: None,
+            provisional: false,
+            because: Vec::new(),
+            content: (!content.is_none()).then(|| content.to_string()),
+            chars,
+            notes: Vec::new(),
+            pages: 0,
+            urls: Vec::new(),
+            matches: Vec::new(),
+            refused: Vec::new(),
+            near: BTreeSet::new(),
+            moved: BTreeSet::new(),
+            outlives: false,
+        }
+    }
+
+    /// Whether a stored page has its text, or one near it, and stays.
+    pub fn is_known(&self) -> bool {
+        self.verdict != Found::New && !self.outlives
+    }
+
+    /// Says of a text that no page has what its matches make of it.
+    pub fn settle(&mut self, clusters: &clusters::Options) {
+        self.sort();
+        let first = self.matches.first().cloned();
+        self.verdict = if first.is_some() { Found::Near } else { Found::New };
+        self.similarity = first.as_ref().map(|first| first.similarity);
+        self.reason = first.as_ref().map(|first| first.reason);
+        self.cluster = first.as_ref().map(|first| first.cluster.clone());
+        self.cluster_pages = first.as_ref().map(|first| first.cluster_pages);
+        self.representative = first.map(|first| first.representative);
+        self.because.retain(|why| ![because::JOINS, because::RADIUS].contains(why));
+        let joined: BTreeSet<&str> = self.matches.iter().map(|one| one.cluster.as_str()).collect();
+        let joins = joined.len() > 1;
+        self.because.extend(joins.then_some(because::JOINS));
+        self.because.extend(
+            (clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS),
+        );
+    }
+
+    /// Adds a reason for which the next epoch may see it otherwise, once.
+    pub fn add(&mut self, why: &'static str) {
+        if !self.because.contains(&why) {
+            self.because.push(why);
+        }
+        self.provisional = true;
+    }
+
+    /// The pages of its text fold with none, so it is in no cluster of theirs.
+    pub fn stays_apart(&mut self) {
+        (self.cluster, self.cluster_pages, self.representative) = (None, None, None);
+    }
+
+    pub(super) fn belongs_to(&mut self, cluster: &Cluster) {
+        self.cluster = Some(cluster.id.clone());
+        self.cluster_pages = Some(cluster.pages);
+        self.representative = Some(cluster.representative.clone());
+    }
+
+    pub(super) fn push(&mut self, found: Match) {
+        if found.accepted { &mut self.matches } else { &mut self.refused }.push(found);
+    }
+
+    pub(super) fn sort(&mut self) {
+        for list in [&mut self.matches, &mut self.refused] {
+            list.sort_by(|a, b| {
+                b.similarity.total_cmp(&a.similarity).then_with(|| a.content.cmp(&b.content))
+            });
+        }
+    }
+}
