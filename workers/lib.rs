@@ -14,6 +14,7 @@ pub mod figures;
 pub(crate) mod gallop;
 pub mod locks;
 pub mod panics;
+pub mod progress;
 
 pub mod extract;
 pub mod graph;

@@ -36,10 +36,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::fold::failure::Failure;
-use workers::fold::progress::Progress;
 use workers::job::Job;
 use workers::mesh::{self, ControlChannel, Key, Refused};
 use workers::plan::{self, Plan};
+use workers::progress::Progress;
 use workers::store::{durable, random_hex};
 
 /// Limit for making the data links; all ranks are known to be alive by then.

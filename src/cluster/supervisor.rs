@@ -306,7 +306,7 @@ impl<'a> Supervisor<'a> {
                     observed.progress.bytes.store(bytes, Ordering::Relaxed);
                     observed.progress.records.store(records, Ordering::Relaxed);
                     observed.progress.stage.store(stage, Ordering::Relaxed);
-                    observed.progress.busy_turns.store(busy_turns, Ordering::Relaxed);
+                    observed.busy_turns.store(busy_turns, Ordering::Relaxed);
                     observed.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
                 }
                 for (worker, turns) in turns {
@@ -393,7 +393,7 @@ impl<'a> Supervisor<'a> {
         let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
         let work = |observed: &Arc<ObservedProcess>| {
             let progress = &observed.progress;
-            load(&progress.records) + load(&progress.bytes) + load(&progress.busy_turns)
+            load(&progress.records) + load(&progress.bytes) + load(&observed.busy_turns)
         };
         let work: u64 = self.observed.iter().map(work).fold(0, u64::wrapping_add);
         if work != last_change.0 || !is_meshed {

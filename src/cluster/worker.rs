@@ -19,12 +19,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
 use workers::fold::failure::Failure;
-use workers::fold::progress::Progress;
 use workers::fold::{self, ProcessTask};
 use workers::job::Job;
 use workers::locks::lock;
 use workers::mesh::{self, Mesh, Refused};
 use workers::plan::Plan;
+use workers::progress::Progress;
 use workers::store::manifest::TableState;
 use workers::store::{Store, digest_of, durable};
 

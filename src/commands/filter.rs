@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Verdict};
-use workers::fold::progress::Progress;
+use workers::progress::Progress;
 
 /// Hosts that the report names.
 const HOSTS_SHOWN: usize = 10;

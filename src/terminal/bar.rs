@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use workers::fold::operators::STAGES;
-use workers::fold::progress::Progress;
 use workers::locks::lock;
+use workers::progress::Progress;
 
 /// How often the bar is drawn, how often total progress is logged if there is no terminal, and how
 /// often that of each process with -v.
@@ -31,6 +31,8 @@ pub struct ObservedProcess {
     pub name: String,
     /// Its progress.
     pub progress: Arc<Progress>,
+    /// The turns in which a worker of it had work: [`Progress::busy_turns`] of that process.
+    pub busy_turns: AtomicU64,
     /// Its greatest resident memory.
     pub memory_bytes: AtomicU64,
     /// Connections that it refused while it started, by reason; known once it has finished.
@@ -40,8 +42,13 @@ pub struct ObservedProcess {
 impl ObservedProcess {
     /// A process that has not started yet.
     pub fn new(name: &str) -> ObservedProcess {
-        let (memory_bytes, refused) = (AtomicU64::new(0), Mutex::default());
-        ObservedProcess { name: name.to_owned(), progress: Arc::default(), memory_bytes, refused }
+        ObservedProcess {
+            name: name.to_owned(),
+            progress: Arc::default(),
+            busy_turns: AtomicU64::new(0),
+            memory_bytes: AtomicU64::new(0),
+            refused: Mutex::default(),
+        }
     }
 
     /// Records the figures that it tells at its end.

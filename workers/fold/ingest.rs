@@ -7,7 +7,6 @@
 use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
-use crate::fold::progress::Progress;
 use crate::fold::spans::Volume;
 use crate::fold::split_writer::SplitWriter;
 use crate::fold::splits;
@@ -17,6 +16,7 @@ use crate::locks::lock;
 use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
+use crate::progress::Progress;
 use crate::read::record::{Item, Mirror};
 use crate::read::{self, Reader, Split, first_records};
 use crate::tables::Visit;

@@ -1,7 +1,7 @@
 //! Decides and stores the pairs of contents that signatures propose.
 //!
 //! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up
-//! which signatures propose the pair ([`confirm`]) and decides it once ([`crate::fold::judge`]). A
+//! which signatures propose the pair ([`confirm`]) and decides it once ([`crate::tables::judge`]). A
 //! pair is kept while some signature proposes it, and is deleted with either content. It is stored
 //! under both contents, so that the owner of each can read its pairs ([`pairs`]).
 
@@ -12,11 +12,11 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::judge::Judge;
 use crate::fold::resolve::{Candidate, decided_at};
 use crate::store::segment::SegmentRef;
 use crate::store::table::replacement;
 use crate::tables::PairRow;
+use crate::tables::judge::Judge;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

@@ -41,6 +41,7 @@
 
 pub mod dispatch;
 pub mod evidence;
+pub mod judge;
 pub mod mapped;
 pub mod pages;
 pub mod pairs;

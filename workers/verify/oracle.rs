@@ -15,7 +15,7 @@ use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::failure::Failure;
 use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
-use crate::fold::progress::Progress;
+use crate::progress::Progress;
 use crate::fold::receipt::{Receipt, counters};
 use crate::fold::splits::{Counts, SharedSplits, SplitDone};
 use crate::fold::{fold, join};

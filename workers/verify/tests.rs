@@ -6,7 +6,7 @@ use crate::commit::commit;
 use crate::document::{Id, NO_SCORE, host_key};
 use crate::fold::failure::Failure;
 use crate::fold::operators::OPERATORS;
-use crate::fold::progress::Progress;
+use crate::progress::Progress;
 use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;

@@ -13,10 +13,10 @@ use crate::eval::places::archive;
 use crate::eval::scene::{Joined, Scale};
 use crate::eval::score::{Measure, same, share, true_text_pairs};
 use crate::eval::world::World;
-use crate::fold::judge::Judge;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
+use crate::tables::judge::Judge;
 use serde::Serialize;
 use signatures::Verdicts;
 

@@ -8,9 +8,9 @@ use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
 use crate::eval::places::{Places, known, undamaged};
 use crate::eval::sweep::{Frame, Knob};
 use crate::eval::world::World;
-use crate::fold::judge::Judge;
 use crate::job::Job;
 use crate::tables::evidence::Archive;
+use crate::tables::judge::Judge;
 use crate::text::signatures::{self, Shinglings, Text, minhash};
 use std::collections::BTreeMap;
 

@@ -18,24 +18,20 @@ pub struct Progress {
     pub splits_done: AtomicU64,
     /// Splits that an earlier attempt or run had finished.
     pub splits_resumed: AtomicU64,
-    /// The position in [`crate::fold::operators::STAGES`] of the latest stage that some worker has
-    /// reached.
+    /// The position among the stages of an epoch of the latest one that some worker has reached.
     pub stage: AtomicU64,
     /// The turns of each worker, by index. The count of a worker that is stuck does not change.
     turns: Mutex<BTreeMap<usize, Arc<Turns>>>,
-    /// Turns in which some worker had work. The count does not change while all workers wait for
-    /// each other. The launcher's copy; a worker's process sums [`Progress::busy_turns`].
-    pub busy_turns: AtomicU64,
 }
 
 /// The turns of one worker.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub struct Turns {
     /// Returns from the operators without work.
-    pub(super) idle: AtomicU64,
+    pub idle: AtomicU64,
     /// Returns with work, and portions of work within an operator: an operator works on all rows of
     /// a stage in one call, which may last hours.
-    pub(super) busy: Arc<AtomicU64>,
+    pub busy: Arc<AtomicU64>,
 }
 
 impl Progress {
@@ -46,13 +42,14 @@ impl Progress {
         lock(&self.turns).iter().map(|(worker, turns)| (*worker, all(turns))).collect()
     }
 
-    /// The turns so far in which a worker had work.
+    /// The turns so far in which a worker had work. The sum does not change while all workers wait
+    /// for each other.
     pub fn busy_turns(&self) -> u64 {
         lock(&self.turns).values().map(|turns| turns.busy.load(Ordering::Relaxed)).sum()
     }
 
     /// Begins to count the turns of `worker`.
-    pub(super) fn begin(&self, worker: usize) -> Arc<Turns> {
+    pub fn begin(&self, worker: usize) -> Arc<Turns> {
         let turns: Arc<Turns> = Arc::default();
         lock(&self.turns).insert(worker, turns.clone());
         turns
