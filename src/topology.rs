@@ -66,8 +66,6 @@ pub struct Topology {
     pub plaintext: bool,
 }
 
-/// The number of processes of a job.
-pub const PROCESSES_MAX: usize = 256;
 /// Worker threads of a process.
 pub const WORKERS_MAX: u64 = 1024;
 /// The longest timeout.

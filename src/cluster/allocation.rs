@@ -4,13 +4,14 @@
 //! this user can read, because every process of the user can see the environment.
 
 use crate::secret_file;
-use crate::topology::{PROCESSES_MAX, SECONDS_MAX, WORKERS_MAX};
+use crate::topology::{SECONDS_MAX, WORKERS_MAX};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use workers::error::{Error, Kind, Result};
 use workers::mesh::Key;
+use workers::mesh::PROCESSES_MAX;
 
 /// The rank of this process, from 0; Slurm and Kubernetes have variables of their own.
 const RANK: [&str; 3] = ["PAGEFOLD_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];

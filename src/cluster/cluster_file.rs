@@ -9,7 +9,7 @@ use crate::config;
 use crate::config::takes::{Key, Takes};
 use crate::config::written::Lines;
 use crate::jobs::text_of;
-use crate::topology::{Host, Launch, PROCESSES_MAX, SECONDS_MAX, Topology, WORKERS_MAX};
+use crate::topology::{Host, Launch, SECONDS_MAX, Topology, WORKERS_MAX};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
 use workers::error::{Error, Kind, Result};
+use workers::mesh::PROCESSES_MAX;
 
 const ATTEMPTS_MAX: u64 = 10;
 /// The longest name, path or word of a command.

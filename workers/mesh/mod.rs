@@ -68,6 +68,9 @@ impl Refused {
     }
 }
 
+/// The number of processes of a job. Each has about eight threads per peer.
+pub const PROCESSES_MAX: usize = 256;
+
 /// How a process connects to its peers, authenticates and watches them.
 pub struct Mesh {
     /// The index of this process, from 0.
@@ -101,18 +104,15 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Each process has about eight threads per peer, so a larger number would be a mistake.
-    const PROCESSES_MAX: usize = 1024;
     const SILENCE_MIN: Duration = Duration::from_millis(50);
 
     fn check(&self) -> Result<()> {
         let wrong = |line: String| Err(Error::new(Kind::Config, line));
         let processes = self.addresses.len();
-        if self.index >= processes || processes > Mesh::PROCESSES_MAX {
+        if self.index >= processes || processes > PROCESSES_MAX {
             return wrong(format!(
                 "process {} of {processes}, at most {}",
-                self.index,
-                Mesh::PROCESSES_MAX
+                self.index, PROCESSES_MAX
             ));
         }
         if self.handshake_timeout.is_zero()
