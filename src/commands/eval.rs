@@ -13,7 +13,6 @@ use workers::eval::score::{self, Levels, Measure, Score};
 use workers::eval::sweep::{SettingScore, Sweep};
 use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
 use workers::export::ours;
-use workers::read::PageKey;
 use workers::store::durable;
 
 /// `pagefold eval`.
@@ -29,7 +28,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     if let Some(path) = &arguments.plot {
         ours::check_named("--plot", path, plot::MARK, &job)?;
     }
-    let labels = labels::read(&arguments.labels, job.read.key != PageKey::Url)?;
+    let labels = labels::read(&arguments.labels, job.read.key.is_own())?;
     let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {

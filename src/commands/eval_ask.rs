@@ -18,7 +18,6 @@ use workers::error::{Error, Kind, Result};
 use workers::eval::labels;
 use workers::eval::survey::estimate::Interval;
 use workers::eval::survey::{Findings, Known, Question, Survey};
-use workers::read::PageKey;
 
 /// What a person says of a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +49,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     // Only what is there is read; the first answer makes the file.
     let is_there = path.metadata().is_ok_and(|file| file.len() > 0);
     let known = match is_there {
-        true => Some(Known::new(labels::read(path, job.read.key != PageKey::Url)?)),
+        true => Some(Known::new(labels::read(path, job.read.key.is_own())?)),
         false => None,
     };
     let mut survey = Survey::new(&store, &head, arguments.seed, answers)?;
