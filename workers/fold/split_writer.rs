@@ -166,8 +166,8 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Makes the split durable. Its JSON file is written last, so a split that has one is complete.
-    /// The inputs `left` changed, and nothing of them is in the split.
+    /// Makes the split durable. Its own file is written last, so a split that has one is complete. The
+    /// inputs `left` changed, and nothing of them is in the split.
     pub fn finish(mut self, epoch: &Epoch, left: BTreeSet<usize>) -> Result<()> {
         self.flush_visits(epoch)?;
         self.flush_evidence(epoch)?;
@@ -182,9 +182,7 @@ impl SplitWriter {
             rejects_digest: self.rejects.finish(&split_path(attempt, self.id, "rejects.jsonl"))?,
             left,
         };
-        let text = serde_json::to_vec(&done)
-            .map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
-        durable::write(&split_path(attempt, self.id, "json"), &text)
+        done.write(attempt, self.id)
     }
 }
 

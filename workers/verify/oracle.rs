@@ -15,13 +15,13 @@ use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::failure::Failure;
 use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
-use crate::progress::Progress;
 use crate::fold::receipt::{Receipt, counters};
 use crate::fold::splits::{Counts, SharedSplits, SplitDone};
 use crate::fold::{fold, join};
 use crate::graph::unionfind;
 use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
+use crate::progress::Progress;
 use crate::random::Random;
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::open::OpenSegments;
@@ -95,8 +95,7 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
         left: BTreeSet::new(),
     };
     durable::create_folder(&attempt.join("split")).expect("made");
-    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON"))
-        .expect("written");
+    done.write(&attempt, 0).expect("written");
     attempt
 }
 

@@ -6,11 +6,11 @@ use crate::commit::commit;
 use crate::document::{Id, NO_SCORE, host_key};
 use crate::fold::failure::Failure;
 use crate::fold::operators::OPERATORS;
-use crate::progress::Progress;
 use crate::fold::splits::{Counts, SplitDone};
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;
 use crate::plan::{self, consumed::Taken};
+use crate::progress::Progress;
 use crate::random::Random;
 use crate::store::manifest::{self, Head};
 use crate::store::runs::Table;
@@ -192,8 +192,7 @@ fn epoch(
     };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");
-    durable::write(&attempt.join("split/000000.json"), &serde_json::to_vec(&done).expect("JSON"))
-        .expect("written");
+    done.write(&attempt, 0).expect("written");
     let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
     let (job_too, plan_too) = (job.clone(), plan.clone());
     let task = ProcessTask {
