@@ -153,5 +153,5 @@ fn take_again(
     // The store holds what these guards let pass then.
     let mut arguments = arguments.clone();
     arguments.allow.extend([Guard::Missing, Guard::Expired]);
-    run::epoch(&arguments, None, &job, (new, head), &plan, forecast, Instant::now())
+    run::epoch(&arguments, (None, &topology), &job, (new, head), &plan, forecast, Instant::now())
 }

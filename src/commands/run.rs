@@ -85,9 +85,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let inputs_max = unattended.inputs_max(&job)?;
     clock(arguments)?;
     trace::check_place(arguments, &job)?;
-    if let Some(path) = &arguments.cluster {
-        cluster_file::read(path)?;
-    }
+    let topology = topology(arguments, ranks)?;
+    let on = (ranks, &topology);
     let identity = job.identity()?;
     // Errors of the job's files come before anything is written.
     let listing = inputs::list(&job.read.inputs)?;
@@ -111,9 +110,9 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let mut head = store.head()?;
     let mut again = false;
     if let Some(plan) = plan::attempts::unfinished(&job, &store, head.as_ref())? {
-        let forecast = forecast::of_large(&job, &plan, &topology(arguments, ranks)?);
-        let on = (&store, head.as_ref());
-        head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);
+        let forecast = forecast::of_large(&job, &plan, &topology);
+        let upon = (&store, head.as_ref());
+        head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
         began = Instant::now();
         // The epoch that was taken up has its report.
         again = true;
@@ -122,14 +121,13 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         match plan::plan_at_most(&job, &store, head.as_ref(), clock(arguments)?, inputs_max)? {
             Some(plan) => {
                 check_absent(&plan, &arguments.allow)?;
-                let topology = topology(arguments, ranks)?;
                 let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
                 let needed = forecast::disk_bytes(forecast.as_ref(), plan.bytes());
                 guards::check_space(&job.store, needed, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
-                let on = (&store, head.as_ref());
-                head = Some(epoch(arguments, ranks, &job, on, &plan, forecast, began)?);
+                let upon = (&store, head.as_ref());
+                head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
                 again = inputs_max == usize::MAX
@@ -149,21 +147,20 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
 /// Returns the new head. The report compares it with the `forecast`.
 pub fn epoch(
     arguments: &cli::Run,
-    ranks: Option<&Ranks>,
+    (ranks, topology): (Option<&Ranks>, &Topology),
     job: &Job,
     (store, head): (&Store, Option<&Head>),
     plan: &Plan,
     forecast: Option<Forecast>,
     began: Instant,
 ) -> Result<Head> {
-    let topology = topology(arguments, ranks)?;
     let mut times = Times::start(began);
     let exports = job.output.export == When::Always;
     let bar = Bar::start(plan.bytes(), exports, arguments.quiet, arguments.verbose);
     let work = match (ranks, &arguments.cluster) {
         (Some(ranks), _) => ranks.work(job, plan, &bar),
-        (None, Some(_)) => attempts::work(job, plan, &topology, &bar),
-        (None, None) => threads(job, plan, head, &topology, &bar),
+        (None, Some(_)) => attempts::work(job, plan, topology, &bar),
+        (None, None) => threads(job, plan, head, topology, &bar),
     };
     // A file that the job names cannot be read. The next run plans again, as the job may name
     // others then.
