@@ -95,6 +95,12 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     settled
 }
 
+/// The settled spans in which two texts differ, for tests.
+#[cfg(test)]
+pub fn settled(a: &Tokens<'_>, b: &Tokens<'_>) -> Vec<Span> {
+    settle(a, b, &crate::confirm::alignment::spans(a, b, 1000).expect("near"))
+}
+
 /// A span on one side alone, moved so that it does not cut a number.
 ///
 /// `12日。13日。` without `12日。` may be written as without `2日。1`, which cuts both numbers.
@@ -368,7 +374,6 @@ fn is_han_token(tokens: &Tokens<'_>, at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::spans;
     use crate::text::normalize;
 
     fn differences(a: &str, b: &str) -> Vec<Difference> {
@@ -377,12 +382,11 @@ mod tests {
 
     fn differences_by(a: &str, b: &str, dictionary: Option<&UserDictionary>) -> Vec<Difference> {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-        let found = settle(&x, &y, &spans(&x, &y, 1000).expect("near"));
         let of = |span: &Span| match of_numbers(&x, &y, span, true) {
             Difference::Edit => of_words(&x, &y, span, (true, true), dictionary),
             difference => difference,
         };
-        found.iter().map(of).collect()
+        settled(&x, &y).iter().map(of).collect()
     }
 
     /// A text that breaks off within a number has no other number; one that ends with a number has.

@@ -132,14 +132,12 @@ const SLIP_LETTERS_MAX: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::spans;
-    use crate::confirm::differences::settle;
+    use crate::confirm::differences::settled;
 
     fn is_denied(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            let found = settle(&x, &y, &spans(&x, &y, 100).expect("near"));
-            found.iter().any(|span| deny((&x, &span.a), (&y, &span.b)))
+            settled(&x, &y).iter().any(|span| deny((&x, &span.a), (&y, &span.b)))
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

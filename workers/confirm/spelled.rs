@@ -133,14 +133,12 @@ fn without_equal_ends<'p>(p: &'p [char], q: &'p [char]) -> (&'p [char], &'p [cha
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::spans;
-    use crate::confirm::differences::settle;
+    use crate::confirm::differences::settled;
 
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            let found = settle(&x, &y, &spans(&x, &y, 100).expect("near"));
-            found.iter().any(|span| are_other((&x, &span.a), (&y, &span.b)))
+            settled(&x, &y).iter().any(|span| are_other((&x, &span.a), (&y, &span.b)))
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

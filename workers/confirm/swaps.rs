@@ -124,14 +124,12 @@ fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::spans;
-    use crate::confirm::differences::settle;
+    use crate::confirm::differences::settled;
 
     fn found(a: &str, b: &str) -> Vec<Option<Swap>> {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            let spans = settle(&x, &y, &spans(&x, &y, 100).expect("near"));
-            of(&x, &y, &spans.iter().collect::<Vec<_>>())
+            of(&x, &y, &settled(&x, &y).iter().collect::<Vec<_>>())
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

@@ -72,14 +72,12 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::spans;
-    use crate::confirm::differences::settle;
+    use crate::confirm::differences::settled;
 
     fn count(a: &str, b: &str) -> usize {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            let found = settle(&x, &y, &spans(&x, &y, 1000).expect("near"));
-            slots(&x, &y, &found.iter().collect::<Vec<_>>()).len()
+            slots(&x, &y, &settled(&x, &y).iter().collect::<Vec<_>>()).len()
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

@@ -106,6 +106,11 @@ fn name_end(tokens: &Tokens<'_>, from: usize, kind: Kind) -> usize {
     if end - from > max || is_open { from } else { end }
 }
 
+/// Whether Chinese text names a news agency, a site or a paper.
+pub fn names_an_agency(text: &str) -> bool {
+    text.contains(['社', '网', '报'])
+}
+
 /// The end of the lead of an agency, in bytes: `新华社北京5月6日电`, `光明网讯`, `央视网消息:`,
 /// `据新华社报道,`.
 fn lead(text: &str) -> Option<usize> {
@@ -116,7 +121,7 @@ fn lead(text: &str) -> Option<usize> {
         let chars_before = || before.chars().count();
         let ends_with_day =
             || before.ends_with('日') && before.contains(|c: char| c.is_ascii_digit());
-        let is_agency = || before.contains(['社', '网', '报']);
+        let is_agency = || names_an_agency(before);
         let found = match c {
             // `5月6日电话通知` is a sentence.
             '电' => ends_with_day() && (is_agency() || is_mark(next('电'.len_utf8()))),

@@ -1,6 +1,6 @@
 //! Date lines in front of the first sentence of a text, as news agencies and papers write them.
 
-use crate::confirm::furniture::credits::NAME_WORDS_MAX;
+use crate::confirm::furniture::credits::{NAME_WORDS_MAX, names_an_agency};
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::words::holds_together;
 use crate::text::characters::is_han;
@@ -68,7 +68,7 @@ fn is_dispatch(before: &str, after: &str) -> bool {
     let Some(behind) = after.strip_prefix(['电', '讯']) else { return false };
     let place = before.rsplit(|c: char| !is_han(c)).next().unwrap_or_default();
     let front = &before[..before.len() - place.len()];
-    let is_agency = place.contains(['社', '网', '报']) || front.is_empty();
+    let is_agency = names_an_agency(place) || front.is_empty();
     let ends = behind.chars().next().is_none_or(|c| !c.is_alphanumeric());
     ends && !place.is_empty()
         && is_agency
