@@ -105,12 +105,11 @@ fn state(
     let Some(page) = row::<PageRow>(&snapshot, open, doc)? else { return Ok(None) };
     let mut representative = doc;
     if !page.content.is_none() {
-        let component = row::<ComponentRow>(&snapshot, open, page.content)?
-            .map_or(page.content, |row| row.component);
-        let leader =
-            row::<LeaderRow>(&snapshot, open, page.content)?.map_or(component, |row| row.leader);
-        let clusters = rows::<ClusterRow>(&snapshot, open, component)?;
-        let own = clusters.into_iter().find(|row| row.leader == leader);
+        let component = row::<ComponentRow>(&snapshot, open, page.content)?;
+        let leader = row::<LeaderRow>(&snapshot, open, page.content)?;
+        let place = ClusterRow::place_of(page.content, component.as_ref(), leader.as_ref());
+        let clusters = rows::<ClusterRow>(&snapshot, open, place.0)?;
+        let own = clusters.into_iter().find(|row| row.place() == place);
         representative = own.map_or(doc, |row| row.representative);
     }
     let url = row::<UrlRow>(&snapshot, open, representative)?

@@ -128,9 +128,11 @@ impl Tables {
 
     /// The row of the cluster of a content; none if that is a page alone.
     pub(super) fn cluster_row(&self, content: Id) -> Option<ClusterRow> {
-        let component = self.component(content).unwrap_or(content);
-        let leader = self.leader(content).unwrap_or(component);
-        self.mapped.clusters.matching(&[component]).into_iter().find(|row| row.leader == leader)
+        let component = one(&self.mapped.components, content);
+        let leader = one(&self.mapped.leaders, content);
+        let place = ClusterRow::place_of(content, component.as_ref(), leader.as_ref());
+        let rows = self.mapped.clusters.matching(&[place.0]);
+        rows.into_iter().find(|row| row.place() == place)
     }
 
     /// The cluster of the page `doc`, which has `content`.

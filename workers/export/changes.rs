@@ -20,7 +20,7 @@ use crate::export::sink::{Files, Sink};
 use crate::export::tables::{
     ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, sorted,
 };
-use crate::export::transitions::{Event, PageCluster, Shared, heirs, key, transitions};
+use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions};
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -42,7 +42,9 @@ struct Traffic {
 impl Traffic {
     /// Counts a page that was in `from` and is in `to`.
     fn count(&mut self, from: PageCluster<'_>, to: PageCluster<'_>) {
-        let Some(to) = to.filter(|to| from.map(key) != Some(key(to))) else { return };
+        let Some(to) = to.filter(|to| from.map(ClusterRow::place) != Some(to.place())) else {
+            return;
+        };
         *self.arrived.entry(to.cluster).or_default() += 1;
         if let Some(from) = from {
             *self.between.entry((from.cluster, to.cluster)).or_default() += 1;
@@ -114,7 +116,9 @@ impl Difference {
         for rows in self.pages.portions(PORTION_ROWS) {
             self.count_pages(&rows, &mut traffic);
         }
-        let elsewhere = |from: PageCluster<'_>, to: PageCluster<'_>| from.map(key) != to.map(key);
+        let elsewhere = |from: PageCluster<'_>, to: PageCluster<'_>| {
+            from.map(ClusterRow::place) != to.map(ClusterRow::place)
+        };
         for contents in self.reassigned() {
             self.unchanged(&contents, elsewhere, |from, to, _| traffic.count(from, to));
         }
@@ -139,7 +143,7 @@ impl Difference {
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
             // A new page in a new cluster takes nothing from other clusters.
-            if from.is_some() || to.is_some_and(|to| find_cluster(&known, key(to)).is_some()) {
+            if from.is_some() || to.is_some_and(|to| find_cluster(&known, to.place()).is_some()) {
                 traffic.count(from, to);
             }
         }
@@ -161,7 +165,7 @@ impl Difference {
             contents
         });
         let alone = self.clusters.portions(PORTION_ROWS).map(|rows| {
-            let rows = rows.chunk_by(|a, b| key(a) == key(b)).filter(|rows| rows.len() == 1);
+            let rows = rows.chunk_by(|a, b| a.place() == b.place()).filter(|rows| rows.len() == 1);
             // The state without this cluster has another leader for its other contents, so
             // they are found above.
             let mut contents = sorted(rows.map(|rows| rows[0].leader));
@@ -201,7 +205,7 @@ impl Difference {
         for rows in self.clusters.portions(PORTION_ROWS) {
             let (mut before, mut after, mut shared) = (Vec::new(), Vec::new(), Vec::new());
             let quiet = |rows: &&[ClusterRow]| !traffic.busy.contains(&rows[0].component);
-            for rows in rows.chunk_by(|a, b| key(a) == key(b)).filter(quiet) {
+            for rows in rows.chunk_by(|a, b| a.place() == b.place()).filter(quiet) {
                 let (old, new) = sides(rows);
                 shared.extend(old.zip(new).and_then(|(old, new)| traffic.stayed(old, new)));
                 before.extend(old.cloned());
@@ -217,7 +221,7 @@ impl Difference {
             .iter()
             .map(|(&(before, after), &pages)| Shared { before, after, pages })
             .collect();
-        let namesake = |old| find_cluster(&after, key(old));
+        let namesake = |old: &ClusterRow| find_cluster(&after, old.place());
         let kept = || before.iter().filter_map(|old| Some((old, namesake(old)?)));
         shared.extend(kept().filter_map(|(old, new)| traffic.stayed(old, new)));
         transitions(&before, &after, &shared, &mut events);

@@ -7,7 +7,6 @@ use crate::export::large::{LargeClusters, LargestClusters};
 use crate::export::rows::Cluster;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{Tables, by_url_bytes, find, find_cluster, sorted};
-use crate::export::transitions;
 use crate::tables::ClusterRow;
 
 /// The number of largest clusters that are returned for display.
@@ -27,7 +26,7 @@ pub(super) fn write(
     let mut large = LargestClusters::new(pages_warn);
     for rows in tables.clusters.portions(PORTION_ROWS) {
         rows.iter().for_each(|row| large.add(row));
-        order.extend(rows.iter().map(|row| (row.cluster, transitions::key(row))));
+        order.extend(rows.iter().map(|row| (row.cluster, row.place())));
     }
     order.sort_unstable();
     let mut sink = Sink::<Cluster>::create(place)?;

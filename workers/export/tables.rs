@@ -2,7 +2,7 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::export::{PORTION_ROWS, transitions};
+use crate::export::PORTION_ROWS;
 use crate::gallop::gallop;
 use crate::store::Store;
 use crate::store::manifest::TableState;
@@ -58,18 +58,16 @@ impl Tables {
         let leaders = self.leaders.matching(contents);
         let (mut component_at, mut leader_at) = (0, 0);
         let key = |content: &Id| {
-            let component = find_after(&components, &mut component_at, *content)
-                .map_or(*content, |row| row.component);
-            let leader =
-                find_after(&leaders, &mut leader_at, *content).map_or(component, |row| row.leader);
-            (component, leader)
+            let component = find_after(&components, &mut component_at, *content);
+            let leader = find_after(&leaders, &mut leader_at, *content);
+            ClusterRow::place_of(*content, component, leader)
         };
         let keys: Vec<(Id, Id)> = contents.iter().map(key).collect();
         let clusters =
             self.clusters.matching(&sorted(keys.iter().map(|(component, _)| *component)));
         let found = |(content, key): (&Id, &(Id, Id))| {
             let at = clusters
-                .binary_search_by_key(key, transitions::key)
+                .binary_search_by_key(key, ClusterRow::place)
                 .ok()
                 .filter(|_| !content.is_none())?;
             Some((*content, at))
@@ -162,7 +160,7 @@ impl ContentClusters {
 
 /// The cluster of component and leader `wanted` in `rows`, which are sorted by them.
 pub(crate) fn find_cluster(rows: &[ClusterRow], wanted: (Id, Id)) -> Option<&ClusterRow> {
-    rows.binary_search_by_key(&wanted, transitions::key).ok().map(|at| &rows[at])
+    rows.binary_search_by_key(&wanted, ClusterRow::place).ok().map(|at| &rows[at])
 }
 
 /// The row of `key` in `rows`, which are sorted by key and have each key once.

@@ -33,12 +33,6 @@ pub(super) struct Event {
 /// The cluster of a page, if it is in one.
 pub(super) type PageCluster<'a> = Option<&'a ClusterRow>;
 
-/// The key of a cluster. It stays the same between two states unless the component or the leader
-/// changes.
-pub(super) fn key(row: &ClusterRow) -> (Id, Id) {
-    (row.component, row.leader)
-}
-
 /// The pairs of clusters that share most pages with each other. Of equal shares the least ClusterId
 /// wins.
 pub(super) fn heirs(shared: &[Shared]) -> BTreeSet<(Id, Id)> {

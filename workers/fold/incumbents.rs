@@ -14,7 +14,6 @@ use crate::error::Result;
 use crate::fold::clusters::{Incumbent, TOUCHED_ROWS, TouchedPage, keep_rule};
 use crate::fold::epoch::Epoch;
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
-use std::collections::BTreeMap;
 
 /// A page of a touched component that lived before the epoch, sent to the owner of the content that
 /// it had.
@@ -66,14 +65,16 @@ pub fn members(
     let mut contents: Vec<Id> = pages.iter().map(|page| page.content).collect();
     contents.dedup();
     let components = epoch.before::<ComponentRow>()?.matching(&contents);
-    let components: BTreeMap<Id, Id> =
-        components.into_iter().map(|row| (row.content, row.component)).collect();
     let leaders = epoch.before::<LeaderRow>()?.matching(&contents);
-    let leaders: BTreeMap<Id, Id> =
-        leaders.into_iter().map(|row| (row.content, row.leader)).collect();
     for &EarlierPage { content, doc } in pages {
-        let own = |of: &BTreeMap<Id, Id>| of.get(&content).copied().unwrap_or(content);
-        emit(EarlierMember { component: own(&components), leader: own(&leaders), doc });
+        let component = components.binary_search_by_key(&content, |row| row.content).ok();
+        let leader = leaders.binary_search_by_key(&content, |row| row.content).ok();
+        let (component, leader) = ClusterRow::place_of(
+            content,
+            component.map(|at| &components[at]),
+            leader.map(|at| &leaders[at]),
+        );
+        emit(EarlierMember { component, leader, doc });
     }
     Ok(())
 }
@@ -89,7 +90,7 @@ pub fn incumbents(
     let rows = epoch.before::<ClusterRow>()?.matching(&components);
     for &EarlierMember { component, leader, doc } in members {
         // A row sorts by component and leader.
-        match rows.binary_search_by_key(&(component, leader), |row| (row.component, row.leader)) {
+        match rows.binary_search_by_key(&(component, leader), ClusterRow::place) {
             Ok(at) if rows[at].representative == doc => {
                 emit(Incumbent { doc, pages: rows[at].pages.into() })
             }
