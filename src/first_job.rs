@@ -73,7 +73,8 @@ struct Found {
 /// The text of a job that reads `inputs`, with store and results beside its file. Each of `sets`
 /// is a line of it, in place of what was found.
 pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
-    let found = find(inputs, sets)?;
+    let given: Vec<Given> = sets.iter().filter_map(|line| Given::of(line)).collect();
+    let found = find(inputs, &given)?;
     let mut text = String::from(
         "# Written by pagefold; `jobs/snapshot.toml` of its source has every key at its default.\n",
     );
@@ -86,7 +87,6 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
             Some(line) => *line = (key.to_owned(), value, why.to_owned()),
             None => lines.push((key.to_owned(), value, why.to_owned())),
         };
-    let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
     set("store", quoted("store"), "what is remembered; a folder beside this file");
     let paths: Vec<String> = inputs
         .iter()
@@ -109,36 +109,29 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
             }
         }
     }
-    let value_of = |key: &str| {
-        sets.iter().filter_map(|line| line.split_once('=')).rfind(|line| line.0.trim() == key)
-    };
-    let is_row = match value_of("read.key") {
-        Some((_, value)) => value.trim().trim_matches(['"', '\'']) == PageKey::Row.to_string(),
-        None => found.key == PageKey::Row,
-    };
+    let is_given = |key: &str| given.iter().any(|given| given.key == key);
+    let is_row = found.key == PageKey::Row;
     // With an archive among the files not all pages are rows, and a server inserts pages that no
     // file has.
-    if found.rows > 0 && found.rows == found.records && is_row && value_of("serve.inbox").is_none()
-    {
+    if found.rows > 0 && found.rows == found.records && is_row && !is_given("serve.inbox") {
         let why = "a changed file has other rows: those that no file has any more go; false, if files are removed once they are read";
         set("read.complete", "true".into(), why);
     }
     set("output.dir", quoted("result"), "the tables, written again by each run");
-    for line in sets {
-        let wrong = || {
-            Error::new(Kind::Usage, format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`"))
-        };
-        let (key, value) = line.split_once('=').ok_or_else(wrong)?;
-        let is_toml = toml::from_str::<toml::Table>(&format!("value = {value}"))
-            .is_ok_and(|table| table.len() == 1);
-        set(key.trim(), if is_toml { value.trim().to_owned() } else { quoted(value) }, "");
+    if let Some(line) = sets.iter().find(|line| !line.contains('=')) {
+        let wrong = format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`");
+        return Err(Error::new(Kind::Usage, wrong));
+    }
+    for given in &given {
+        set(&given.key, given.written.clone(), "");
     }
     let rejected: u64 = found.rejected.values().map(|(n, _)| n).sum();
     if rejected > 0
         && found.rows > 0
         && found.rows + rejected == found.records
         && is_row
-        && value_of("serve.inbox").or(value_of("read.complete")).is_none()
+        && !is_given("serve.inbox")
+        && !is_given("read.complete")
     {
         let why = format!(
             "left out, as {} of {} {} rejected: of a changed file, rows that it lacks stay",
@@ -149,7 +142,7 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         writeln!(text, "# read.complete = true  # {why}").expect("a string");
     }
     let has_corpus = found.key.is_own() && found.rows > 0;
-    if has_corpus && value_of("clusters.letters_min").is_none() {
+    if has_corpus && !is_given("clusters.letters_min") {
         let why = "folds equal texts of fewer than 10 letters, too";
         writeln!(text, "# clusters.letters_min = 0  # {why}").expect("a string");
     }
@@ -170,32 +163,41 @@ fn spelled(path: &Path) -> Result<String> {
     })
 }
 
-/// The fields and the key that `--set` gives, with those of `fields` that it leaves.
-fn given(sets: &[String], fields: &Fields) -> (Fields, Option<PageKey>) {
-    let (mut fields, mut key) = (fields.clone(), None);
-    for (name, value) in sets.iter().filter_map(|line| line.split_once('=')) {
-        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"));
-        let toml = parsed.ok().and_then(|mut table| table.remove("value"));
-        let texts: Vec<String> = match toml {
+/// A key that `--set` gives.
+struct Given {
+    key: String,
+    /// Its value as a job has it. A value that is not TOML is a text.
+    written: String,
+    /// The texts of its value: those of a list, or the one.
+    texts: Vec<String>,
+}
+
+impl Given {
+    /// The key and the value of `KEY=VALUE`.
+    fn of(line: &str) -> Option<Given> {
+        let (key, value) = line.split_once('=')?;
+        let table = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
+        let toml = table.filter(|table| table.len() == 1).and_then(|mut of| of.remove("value"));
+        let written = if toml.is_some() { value.trim().to_owned() } else { quoted(value) };
+        let texts = match toml {
             Some(toml::Value::Array(list)) => {
                 list.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()
             }
             Some(toml::Value::String(text)) => vec![text],
             _ => vec![value.trim().to_owned()],
         };
-        let first = texts.first().cloned().unwrap_or_default();
-        match name.trim() {
-            "read.key" => key = Some(PageKey::from(first)),
-            "read.fields.url" => fields.url = texts,
-            "read.fields.text" => fields.text = first,
-            "read.fields.html" => fields.html = first,
-            "read.fields.date" => fields.date = first,
-            "read.fields.deleted" => fields.deleted = first,
-            "read.fields.op" => fields.op = first,
-            _ => {}
-        }
+        Some(Given { key: key.trim().to_owned(), written, texts })
     }
-    (fields, key)
+
+    /// Its only text, or the first one.
+    fn text(&self) -> &str {
+        self.texts.first().map_or("", String::as_str)
+    }
+}
+
+/// `text` as a job has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
 }
 
 impl Found {
@@ -277,8 +279,8 @@ impl Found {
     }
 }
 
-/// Looks into `inputs`. What `sets` names is not guessed.
-fn find(inputs: &[PathBuf], sets: &[String]) -> Result<Found> {
+/// Looks into `inputs`. What is `given` is not guessed.
+fn find(inputs: &[PathBuf], given: &[Given]) -> Result<Found> {
     let files = listing::find(inputs)?;
     let mut found = Found {
         looked_into: 0,
@@ -333,8 +335,19 @@ fn find(inputs: &[PathBuf], sets: &[String]) -> Result<Found> {
         fields.extend(more.into_iter().filter(|name| !fields.contains(name)).collect::<Vec<_>>());
     }
     found.name_fields(&fields);
-    let (named, key) = given(sets, &found.fields);
-    found.fields = named;
+    let mut key = None;
+    for given in given {
+        match given.key.as_str() {
+            "read.key" => key = Some(PageKey::from(given.text().to_owned())),
+            "read.fields.url" => found.fields.url = given.texts.clone(),
+            "read.fields.text" => found.fields.text = given.text().to_owned(),
+            "read.fields.html" => found.fields.html = given.text().to_owned(),
+            "read.fields.date" => found.fields.date = given.text().to_owned(),
+            "read.fields.deleted" => found.fields.deleted = given.text().to_owned(),
+            "read.fields.op" => found.fields.op = given.text().to_owned(),
+            _ => {}
+        }
+    }
     found.choose_key(&sample, &fields, key)?;
     let remedy = found.count(inputs, &sample, &fields)?;
     if found.rows == 0
