@@ -201,7 +201,12 @@ impl Source {
             self.moved_bytes += left as u64;
         }
         let length = (self.filled + CHUNK_BYTES).max(self.window.len());
-        self.window.resize(length, 0);
+        if self.window.is_empty() {
+            // The system gives new memory zeroed.
+            self.window = vec![0; length];
+        } else {
+            self.window.resize(length, 0);
+        }
     }
 
     /// Drops the first `bytes` of the window.

@@ -178,13 +178,18 @@ fn is_same(c: char, folded: Fold) -> bool {
 /// assert_eq!(normal, "台湾");
 /// ```
 pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
-    let is_cut = text.len() > TEXT_USED_BYTES_MAX;
-    let text = &text[..text.floor_char_boundary(TEXT_USED_BYTES_MAX)];
+    normalize_within(TEXT_USED_BYTES_MAX, text, options, out)
+}
+
+/// The same, cut at `bytes_max`.
+fn normalize_within(bytes_max: usize, text: &str, options: &Options, out: &mut String) -> bool {
+    let is_cut = text.len() > bytes_max;
+    let text = &text[..text.floor_char_boundary(bytes_max)];
     let table = table(options.simplified);
     let fold = |c: char| table.get(c as usize).copied().unwrap_or(Fold::SLOW);
     out.clear();
     out.reserve(text.len());
-    let mut sink = Sink { out, space: false };
+    let mut sink = Sink { out, bytes_max, space: false };
     // The last character of the fast path is held back: the next one may compose with it.
     let mut held: Option<(usize, Fold)> = None;
     let mut at = 0;
@@ -220,7 +225,7 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
     if let Some((_, last)) = held {
         sink.fold(last);
     }
-    cut(out) || is_cut
+    cut(out, bytes_max) || is_cut
 }
 
 /// The characters of `text` that are not dropped, with a `^` between a digit and a superscript:
@@ -237,17 +242,17 @@ fn with_powers(text: &str) -> impl Iterator<Item = char> {
 }
 
 /// Cuts a normal form that is too long. Returns whether it was.
-fn cut(normal: &mut String) -> bool {
-    let is_cut = normal.len() > TEXT_USED_BYTES_MAX;
-    normal.truncate(normal.floor_char_boundary(TEXT_USED_BYTES_MAX));
+fn cut(normal: &mut String, bytes_max: usize) -> bool {
+    let is_cut = normal.len() > bytes_max;
+    normal.truncate(normal.floor_char_boundary(bytes_max));
     normal.truncate(normal.trim_end_matches(' ').len());
     is_cut
 }
 
 /// The normal form by its definition: the oracle of [`normalize`].
 #[cfg(test)]
-fn normalize_plainly(text: &str, options: &Options) -> String {
-    let text = &text[..text.floor_char_boundary(TEXT_USED_BYTES_MAX)];
+fn normalize_plainly(bytes_max: usize, text: &str, options: &Options) -> String {
+    let text = &text[..text.floor_char_boundary(bytes_max)];
     let mut out = String::new();
     for c in with_powers(text).nfkc().flat_map(char::to_lowercase) {
         let c = if c.is_whitespace() { ' ' } else { c };
@@ -257,20 +262,21 @@ fn normalize_plainly(text: &str, options: &Options) -> String {
             out.push(unify(c, options.simplified));
         }
     }
-    out.truncate(out.floor_char_boundary(TEXT_USED_BYTES_MAX));
+    out.truncate(out.floor_char_boundary(bytes_max));
     out.trim_end_matches(' ').to_owned()
 }
 
 /// Appends normal characters. A space is written only when a character follows it.
 struct Sink<'a> {
     out: &'a mut String,
+    bytes_max: usize,
     space: bool,
 }
 
 impl Sink<'_> {
     /// Whether the form is too long already: what follows is cut off.
     fn is_full(&self) -> bool {
-        self.out.len() > TEXT_USED_BYTES_MAX
+        self.out.len() > self.bytes_max
     }
 
     #[inline]
@@ -337,14 +343,14 @@ mod tests {
                 let options = Options { simplified };
                 let mut out = String::new();
                 normalize(&text, &options, &mut out);
-                prop_assert_eq!(out, normalize_plainly(&text, &options));
+                prop_assert_eq!(out, normalize_plainly(TEXT_USED_BYTES_MAX, &text, &options));
             }
         }
 
         /// The fast path equals the definition on any text.
         #[test]
         fn fast_is_plain_anywhere(text in "\\PC{0,40}") {
-            prop_assert_eq!(normal(&text), normalize_plainly(&text, &Options::default()));
+            prop_assert_eq!(normal(&text), normalize_plainly(TEXT_USED_BYTES_MAX, &text, &Options::default()));
         }
     }
 
@@ -402,22 +408,24 @@ mod tests {
     /// after, since one character may become many; the fast and the slow path cut alike.
     #[test]
     fn long_texts_are_cut() {
-        let mut out = String::new();
+        let (options, mut out) = (Options::default(), String::new());
         for unit in ["a", "漢 ", "\u{fdfa}", "ab\u{301} ", "x\u{fdfa}", " "] {
-            for bytes in
-                [TEXT_USED_BYTES_MAX, TEXT_USED_BYTES_MAX + 1, TEXT_USED_BYTES_MAX + 70_000]
-            {
-                let text = unit.repeat(bytes.div_ceil(unit.len()));
-                let is_cut = normalize(&text, &Options::default(), &mut out);
-                assert!(out == normalize_plainly(&text, &Options::default()), "{unit:?} {bytes}");
-                assert!(out.len() <= TEXT_USED_BYTES_MAX && !out.ends_with(' '));
-                assert_eq!(
-                    is_cut,
-                    text.len() > TEXT_USED_BYTES_MAX || unit.contains('\u{fdfa}'),
-                    "{unit:?} {bytes}"
-                );
+            for bytes_max in 4096..4096usize + 24 {
+                for bytes in [bytes_max, bytes_max + 1, bytes_max + 3000] {
+                    let text = unit.repeat(bytes.div_ceil(unit.len()));
+                    let is_cut = normalize_within(bytes_max, &text, &options, &mut out);
+                    assert!(
+                        out == normalize_plainly(bytes_max, &text, &options),
+                        "{unit:?} {bytes}"
+                    );
+                    assert!(out.len() <= bytes_max && !out.ends_with(' '));
+                    let must_cut = text.len() > bytes_max || unit.contains('\u{fdfa}');
+                    assert_eq!(is_cut, must_cut, "{unit:?} {bytes}");
+                }
             }
         }
+        let long = "漢 ".repeat(TEXT_USED_BYTES_MAX / 4 + 1);
+        assert!(normalize(&long, &options, &mut out) && out.len() <= TEXT_USED_BYTES_MAX);
     }
 
     /// Without the mapping of scripts traditional characters stay.

@@ -222,27 +222,21 @@ impl Dictionary {
         han.chain(others)
             .filter(|(_, code)| *code >= KNOWN)
             .for_each(|(c, code)| chars[usize::from(code)] = c);
-        let known = || (KNOWN..END).filter(|code| chars[usize::from(*code)] != '\0');
-        let mut word = String::new();
-        for first in known() {
-            word.clear();
-            word.push(chars[usize::from(first)]);
-            let single = self.single(first);
-            if single > f64::NEG_INFINITY {
-                found(&word, single);
+        for code in (KNOWN..END).filter(|code| self.single(*code) > f64::NEG_INFINITY) {
+            found(&chars[usize::from(code)].to_string(), self.single(code));
+        }
+        for (place, pair) in self.pairs.iter().map(|pair| Pair(*pair)).enumerate() {
+            if pair.0 == 0 {
+                continue;
             }
-            for second in known() {
-                let pair = self.pair(first, second);
-                if pair.0 != 0 {
-                    word.push(chars[usize::from(second)]);
-                    if self.score(pair) > f64::NEG_INFINITY {
-                        found(&word, self.score(pair));
-                    }
-                    if pair.items() > 0 {
-                        self.each_item(pair.items(), &chars, &mut word, &mut found);
-                    }
-                    word.pop();
-                }
+            let column = place - WordRow(self.rows[pair.row()]).start();
+            let (first, second) = characters_of(pair.row(), column);
+            let mut word = String::from_iter([first, second].map(|code| chars[usize::from(code)]));
+            if self.score(pair) > f64::NEG_INFINITY {
+                found(&word, self.score(pair));
+            }
+            if pair.items() > 0 {
+                self.each_item(pair.items(), &chars, &mut word, &mut found);
             }
         }
     }

@@ -38,6 +38,8 @@ pub const SCORES: usize = 1 << 13;
 const PLACES: usize = 1 << 20;
 
 const COLUMN_BITS: u32 = 13;
+/// An odd number that mixes pairs.
+const MIXER: u32 = 0x09e3_779b;
 /// The number of rows.
 pub const ROWS: usize = 1 << (2 * CODE_BITS - COLUMN_BITS);
 
@@ -46,8 +48,19 @@ pub const ROWS: usize = 1 << (2 * CODE_BITS - COLUMN_BITS);
 pub fn row_and_column(first: Code, second: Code) -> (usize, usize) {
     let pair = u32::from(first) << CODE_BITS | u32::from(second);
     // Multiplying by an odd number moves each pair to a place of its own.
-    let mixed = pair.wrapping_mul(0x09e3_779b) & ((1 << (2 * CODE_BITS)) - 1);
+    let mixed = pair.wrapping_mul(MIXER) & ((1 << (2 * CODE_BITS)) - 1);
     ((mixed >> COLUMN_BITS) as usize, (mixed & ((1 << COLUMN_BITS) - 1)) as usize)
+}
+
+/// The pair of characters of a row and a column.
+#[cfg(test)]
+pub fn characters_of(row: usize, column: usize) -> (Code, Code) {
+    // Newton's iteration doubles the bits of the inverse that are right, three at first.
+    let inverse =
+        (0..4).fold(MIXER, |x, _| x.wrapping_mul(2u32.wrapping_sub(MIXER.wrapping_mul(x))));
+    let mixed = ((row as u32) << COLUMN_BITS) | column as u32;
+    let pair = mixed.wrapping_mul(inverse) & ((1 << (2 * CODE_BITS)) - 1);
+    ((pair >> CODE_BITS) as Code, (pair & ((1 << CODE_BITS) - 1)) as Code)
 }
 
 /// A row: the place where it begins (20 bits), and a filter of its columns (44 bits).
@@ -71,6 +84,12 @@ impl WordRow {
         let passes = (self.0 >> WordRow::bit(column) & 1) as usize;
         // No branch: a processor cannot foretell whether a pair begins a word.
         ((self.0 >> WordRow::FILTER_BITS) as usize + column) & passes.wrapping_neg()
+    }
+
+    /// The place where it begins.
+    #[cfg(test)]
+    pub fn start(self) -> usize {
+        (self.0 >> WordRow::FILTER_BITS) as usize
     }
 
     #[inline(always)]
@@ -100,6 +119,12 @@ impl Pair {
     #[inline(always)]
     pub fn of_row(self, row: usize) -> Pair {
         Pair(self.0 & u64::from(self.0 >> 49 == row as u64).wrapping_neg())
+    }
+
+    /// Its row.
+    #[cfg(test)]
+    pub fn row(self) -> usize {
+        (self.0 >> 49) as usize
     }
 
     /// The number of its score.
