@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
-use workers::filter::{self, Names, Options, Outcome, Saved, Verdict};
+use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
 use workers::fold::progress::Progress;
 
 /// Hosts that the report names.
@@ -83,6 +83,8 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "files_left_over": outcome.left_over.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>(),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
+        "removed": totals.removed,
+        "removers": totals.removers,
         "promoted": totals.promoted,
         "revisits": totals.revisits,
         "bytes_in": totals.bytes_in,
@@ -93,6 +95,27 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "other_hosts": totals.other_hosts,
         "pages_elsewhere": outcome.pages_elsewhere,
     })
+}
+
+/// Why records are removed: how many say so themselves, by which field, and why the pages of the
+/// others are gone.
+fn removed(totals: &Totals) -> String {
+    let by: Vec<String> =
+        totals.removers.iter().map(|(name, n)| format!("{} by `{name}`", grouped(*n))).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
+    let words = [
+        ("removal", "remove their page"),
+        ("removed", "of removed pages"),
+        ("missing", "of pages that a snapshot lacked"),
+        ("expired", "of expired pages"),
+        ("gone", "of pages that are gone"),
+    ];
+    let found = words.iter().filter_map(|(reason, what)| {
+        let n = totals.removed.get(*reason)?;
+        let by = if *reason == "removal" { by.as_str() } else { "" };
+        Some(format!("{} {what}{by}", grouped(*n)))
+    });
+    found.collect::<Vec<_>>().join(", ")
 }
 
 fn as_text(outcome: &Outcome, options: &Options) -> String {
@@ -108,8 +131,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     );
     for verdict in Verdict::ALL {
         if let n @ 1.. = totals.of(verdict) {
+            let why = if verdict == Verdict::Removed { removed(totals) } else { String::new() };
+            let line = format!("{:<10} {:<8} {why}", verdict.name(), grouped(n));
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{:<10} {}", verdict.name(), grouped(n));
+            let _ = writeln!(text, "{}", line.trim_end());
         }
     }
     if totals.promoted > 0 {

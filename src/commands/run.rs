@@ -16,6 +16,7 @@ use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::lost::Lost;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
 use crate::terminal::ran::{Attempt, ProcessSummary};
@@ -211,6 +212,7 @@ pub fn epoch(
         counts: &counts,
         superseded,
         overwritten: counted(Counter::VisitsOverwritten),
+        lost: Lost::of(&head.manifest.counters),
         gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
         left: &left,
         exported,

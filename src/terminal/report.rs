@@ -2,6 +2,7 @@
 //! differ from run to run.
 
 use crate::forecast::Forecast;
+use crate::terminal::lost::{Lost, other_notes};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
@@ -55,6 +56,8 @@ pub struct Outcome<'a> {
     pub superseded: u64,
     /// How many of them are rows of a key, a field's value, that had another text.
     pub overwritten: u64,
+    /// What became of other records that are no page of the results.
+    pub lost: Lost,
     /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
     pub gone: [u64; 3],
     /// The inputs that changed while they were read.
@@ -208,10 +211,11 @@ impl Outcome<'_> {
             let why = format!("{unreadable} bad records do not say which page they are about");
             line(&mut out, "kept", format!("{pages} that the snapshot lacks: {why}"));
         }
+        let noted = other_notes(&self.counts.noted);
         for (head, reasons) in [
             ("skipped", &self.counts.skipped),
             ("rejected", &self.counts.rejected),
-            ("noted", &self.counts.noted),
+            ("noted", &noted),
         ] {
             if !reasons.is_empty() {
                 let total = grouped(reasons.values().sum());
@@ -240,6 +244,9 @@ impl Outcome<'_> {
             let rest =
                 format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
             line(&mut out, "superseded", rest);
+        }
+        if let Some(rest) = self.lost.removals(self.job, self.counts) {
+            line(&mut out, "removals", rest);
         }
         let gone: u64 = self.gone.iter().sum();
         if gone > 0 {

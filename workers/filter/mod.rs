@@ -32,8 +32,7 @@ use crate::filter::note::{Manner, Note};
 use crate::filter::order::Fate;
 use crate::filter::part::Part;
 use crate::filter::revisit::{Target, revisit};
-use crate::filter::totals::Totals;
-pub use crate::filter::totals::{Saved, TOP_HOSTS};
+pub use crate::filter::totals::{Saved, TOP_HOSTS, Totals};
 pub use crate::filter::undo::{Undone, undo};
 pub use crate::filter::verdict::Verdict;
 use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record};
@@ -42,6 +41,7 @@ use crate::fold::progress::Progress;
 use crate::job::{Job, collide};
 use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
+use crate::read::fields::removers;
 use crate::read::record::Item;
 use crate::read::source::BOMB;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
@@ -463,6 +463,9 @@ impl Work<'_> {
             );
             return Err(Error::new(Kind::NoInput, line));
         }
+        let noted = reader.notes().iter().map(|(word, n)| (word.to_owned(), n)).collect();
+        let removers = removers(&self.job.read.fields, &noted);
+        totals.removers = removers.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
         let copied = copier.map(Copier::finish).transpose()?;
         if !Input::stat(&path)?.looks_like(input) && input.has_changed()? {
             let line = format!("{}: changed while it was read; run again", input.shown());

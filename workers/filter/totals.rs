@@ -29,6 +29,12 @@ pub struct Totals {
     /// Records that are kept in place of those that no input has.
     #[serde(default)]
     pub promoted: u64,
+    /// Removed records, by the reason.
+    #[serde(default)]
+    pub removed: BTreeMap<String, u64>,
+    /// Rows that remove their page, by the field that says so.
+    #[serde(default)]
+    pub removers: BTreeMap<String, u64>,
     /// Revisits that were written.
     pub revisits: u64,
     /// Bytes of the inputs.
@@ -67,6 +73,9 @@ impl Totals {
         self.mirrors += u64::from(is_mirror);
         let is_promoted = record.verdict == Verdict::Kept && record.reason == Some(PROMOTED);
         self.promoted += u64::from(is_promoted);
+        if let (Verdict::Removed, Some(reason)) = (record.verdict, record.reason) {
+            *self.removed.entry(reason.to_owned()).or_default() += record.records;
+        }
         if stays {
             return;
         }
@@ -97,10 +106,13 @@ impl Totals {
 
     /// Adds the sums of other files.
     pub fn add(&mut self, other: &Totals) {
-        other
-            .verdicts
-            .iter()
-            .for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
+        for (mine, others) in [
+            (&mut self.verdicts, &other.verdicts),
+            (&mut self.removed, &other.removed),
+            (&mut self.removers, &other.removers),
+        ] {
+            others.iter().for_each(|(name, n)| *mine.entry(name.clone()).or_default() += n);
+        }
         self.mirrors += other.mirrors;
         self.promoted += other.promoted;
         self.revisits += other.revisits;

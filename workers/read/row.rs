@@ -4,7 +4,7 @@
 //! come first, then the text, then the HTML.
 
 use super::date;
-use super::fields::{PageKey, Use, Wanted};
+use super::fields::{PageKey, REMOVED_BY_DELETED, REMOVED_BY_OP, Use, Wanted};
 use super::record::{Body, Item, Record, key, url};
 use super::score;
 use super::value::Value;
@@ -29,8 +29,8 @@ impl<'a> FieldRow<'a> {
 
     /// The record of the row at `place`. Rejects `no_url`, `no_key`, `long_url`, `no_text`,
     /// `bad_utf8`, and `bad_field` where the type of a value does not fit its field. Calls `note`
-    /// with a word for each name that is not the job's, and with `bad_score` for a score that is no
-    /// number.
+    /// with a word for each name that is not the job's, with `bad_score` for a score that is no
+    /// number, and with the field by which the row removes its page.
     pub fn item(mut self, place: u64, mut note: impl FnMut(&'static str)) -> Item {
         let taken = self.wanted.names.iter().zip(&self.values).filter(|(_, value)| value.is_some());
         taken.filter_map(|(name, _)| name.note).for_each(&mut note);
@@ -81,7 +81,7 @@ impl<'a> FieldRow<'a> {
             None
         });
         let texts = [Use::Text, Use::Html].map(|is_for| (self.place(is_for), self.has(is_for)));
-        match self.body() {
+        match self.body(&mut note) {
             Ok(Some(body)) => {
                 Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
             }
@@ -106,7 +106,7 @@ impl<'a> FieldRow<'a> {
     }
 
     /// What the row says about its page; none if nothing.
-    fn body(&mut self) -> Result<Option<Body>, Item> {
+    fn body(&mut self, note: &mut impl FnMut(&'static str)) -> Result<Option<Body>, Item> {
         let deleted = match self.take(Use::Deleted) {
             (Value::Null | Value::Bool(false) | Value::Integer(0), _) => false,
             (Value::Bool(true) | Value::Integer(1), _) => true,
@@ -118,6 +118,7 @@ impl<'a> FieldRow<'a> {
             (value, name) => return Err(unfit(&value, name)),
         };
         if deleted || removed {
+            note(if deleted { REMOVED_BY_DELETED } else { REMOVED_BY_OP });
             return Ok(Some(Body::Removed));
         }
         match self.take(Use::Text) {
