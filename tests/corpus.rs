@@ -1,5 +1,5 @@
 use crate::texts::text;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, failure};
 use serde_json::json;
 use std::path::Path;
 
@@ -52,4 +52,53 @@ fn rows_that_remove_pages_are_told() {
     let said = filtered(&bench);
     let line = "removed    12       11 remove their page (1 by `deleted`, 10 by `op`), 1 of pages that are gone";
     assert!(said.contains(line), "{said}");
+}
+
+/// Three files whose ids begin at 0, and a column of dates that no job names.
+fn shards(bench: &Bench, shards: impl IntoIterator<Item = u64>) {
+    for shard in shards {
+        let row = |id: u64| json!({ "id": id, "date": format!("2024-01-0{}", 1 + shard), "text": text(shard * 1000 + id, 0) });
+        put(bench, &format!("s{shard}.jsonl"), (0..40).map(row));
+    }
+}
+
+/// A column of dates made the ids of each file versions of those of the others, and two thirds of a
+/// corpus were lost in silence. The run stops and names a remedy that keeps all; rows of URLs, and
+/// a job that says that they are versions, pass.
+#[test]
+fn ids_that_begin_anew_with_dates() {
+    let corpus = bench("key = \"id\"");
+    shards(&corpus, 0..3);
+    let refused = corpus.run(&[]);
+    let said = failure(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(65), "{said}");
+    for part in ["80 of 120 rows would be lost", "the same `id`", "a later date", "key = \"row\""] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let said = corpus.run_well(&["--set", "guards.overwritten_max=0.7"]);
+    let line = "superseded 80       by another record of the same `id`, 80 with another text\n";
+    assert!(said.contains(line), "{said}");
+    let rows = bench("key = \"row\"");
+    shards(&rows, 0..3);
+    assert!(rows.run_well(&[]).contains("pages      120"));
+    let crawl = bench("fields.url = [\"id\"]");
+    shards(&crawl, 0..3);
+    assert!(crawl.run_well(&[]).contains("same URL, 80 with another text\n"));
+}
+
+/// A new file took the pages of an older one that was still there, run after run, and no report
+/// said so. Where the older file is gone the rows are versions.
+#[test]
+fn ids_that_begin_anew_in_each_run() {
+    let corpus = bench("key = \"id\"");
+    shards(&corpus, [0]);
+    assert!(!corpus.run_well(&[]).contains("changed"));
+    shards(&corpus, [1]);
+    let said = corpus.run_well(&[]);
+    let line = "changed    40       pages have another text now; the former rows of 40 are in inputs that are still there";
+    assert!(said.contains(line) && said.contains("key = \"row\""), "{said}");
+    std::fs::remove_file(corpus.at("in/s1.jsonl")).expect("removed");
+    shards(&corpus, [2]);
+    let said = corpus.run_well(&[]);
+    assert!(said.contains("changed    40       pages have another text now\n"), "{said}");
 }

@@ -174,7 +174,7 @@ pub fn epoch(
     times.lap("work");
     bar.after(After::Commit);
     let (spans, rows_read) = (profile::spans(&receipts), report::rows_read(&receipts));
-    let Committed { mut head, counts, left } =
+    let Committed { mut head, counts, left, changed_here } =
         commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
     tracing::info!(epoch = head.manifest.epoch, "committed");
@@ -211,8 +211,7 @@ pub fn epoch(
         plan,
         counts: &counts,
         superseded,
-        overwritten: counted(Counter::VisitsOverwritten),
-        lost: Lost::of(&head.manifest.counters),
+        lost: Lost::of(&head.manifest.counters, changed_here),
         gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
         left: &left,
         exported,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use workers::fold::counters::Counter;
 use workers::fold::splits::Counts;
 use workers::job::Job;
+use workers::read::PageKey;
 use workers::read::fields::{REMOVED_BY_DELETED, REMOVED_BY_OP, removers};
 
 /// What an epoch counted of such records.
@@ -12,13 +13,55 @@ use workers::read::fields::{REMOVED_BY_DELETED, REMOVED_BY_OP, removers};
 pub struct Lost {
     /// URLs or keys that the inputs remove or only see, and that the store did not have.
     unknown: u64,
+    /// Records that lost to one of the epoch with another text.
+    replaced: u64,
+    /// Pages with another text than before.
+    changed: u64,
+    /// Those of them whose former record is in another input that is still there.
+    changed_here: u64,
 }
 
 impl Lost {
     /// By the counters of a manifest.
-    pub fn of(counters: &BTreeMap<String, u64>) -> Lost {
+    pub fn of(counters: &BTreeMap<String, u64>, changed_here: u64) -> Lost {
         let counted = |counter: Counter| counters.get(counter.name()).copied().unwrap_or(0);
-        Lost { unknown: counted(Counter::PagesUnknown) }
+        Lost {
+            unknown: counted(Counter::PagesUnknown),
+            replaced: counted(Counter::VisitsOverwritten) + counted(Counter::VisitsReplaced),
+            changed: counted(Counter::PagesChanged),
+            changed_here,
+        }
+    }
+
+    /// How many of the superseded records had another text.
+    pub fn with_another_text(self) -> String {
+        match self.replaced {
+            0 => String::new(),
+            records => format!(", {} with another text", grouped(records)),
+        }
+    }
+
+    /// The pages that have another text now. Of a corpus it says how many rows that are still there
+    /// lost their pages: ids that begin anew in each file look so, and so do newer versions.
+    pub fn changed(self, job: &Job) -> Option<String> {
+        let PageKey::Field(key) = &job.read.key else {
+            return (self.changed > 0).then(|| self.changed_pages());
+        };
+        match self.changed_here {
+            _ if self.changed == 0 => None,
+            0 => Some(self.changed_pages()),
+            here => Some(format!(
+                "{}; the former rows of {} are in inputs that are still there: if `{key}` is not one \
+                 document's alone, [read] key = \"row\" keeps all",
+                self.changed_pages(),
+                grouped(here)
+            )),
+        }
+    }
+
+    fn changed_pages(self) -> String {
+        let have = if self.changed == 1 { "page has" } else { "pages have" };
+        format!("{:<8} {have} another text now", grouped(self.changed))
     }
 
     /// The rows that remove pages, and which field says so: a corpus may have such a field as data.

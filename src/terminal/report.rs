@@ -54,8 +54,6 @@ pub struct Outcome<'a> {
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
-    /// How many of them are rows of a key, a field's value, that had another text.
-    pub overwritten: u64,
     /// What became of other records that are no page of the results.
     pub lost: Lost,
     /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
@@ -236,14 +234,14 @@ impl Outcome<'_> {
                 Some(repeated) => format!(", beside {} repeated", grouped(*repeated)),
                 None => String::new(),
             };
-            let others = match self.overwritten {
-                0 => String::new(),
-                rows => format!(", {} with another text", grouped(rows)),
-            };
             let superseded = grouped(self.superseded);
+            let others = self.lost.with_another_text();
             let rest =
                 format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
             line(&mut out, "superseded", rest);
+        }
+        if let Some(rest) = self.lost.changed(self.job) {
+            line(&mut out, "changed", rest);
         }
         if let Some(rest) = self.lost.removals(self.job, self.counts) {
             line(&mut out, "removals", rest);
