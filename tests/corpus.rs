@@ -102,3 +102,27 @@ fn ids_that_begin_anew_in_each_run() {
     let said = corpus.run_well(&[]);
     assert!(said.contains("changed    40       pages have another text now\n"), "{said}");
 }
+
+/// Python writes `NaN` where pandas has nothing, and a corpus with such scores could not be read. It
+/// is, also with labels beside its fields, and its lines stay as they are.
+#[test]
+fn rows_with_numbers_of_python() {
+    let corpus = bench("key = \"id\"");
+    let line = |n: u64| {
+        let scores = ["NaN", "-Infinity", "0.5"][n as usize % 3];
+        format!("{{\"id\":{n},\"score\": {scores} ,\"text\":\"{}\"}}\n", text(n, 0))
+    };
+    let lines: String = (0..30).map(line).collect();
+    std::fs::write(corpus.at("in/a.jsonl"), &lines).expect("written");
+    let said = corpus.run_well(&[]);
+    assert!(said.contains("noted      20       nan 20") && !said.contains("rejected"), "{said}");
+    filtered(&corpus);
+    assert_eq!(std::fs::read_to_string(corpus.at("kept/a.jsonl")).expect("kept"), lines);
+    let output = corpus.pagefold("filter", &["--to", "labelled", "--annotate"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let labelled = std::fs::read_to_string(corpus.at("labelled/a.jsonl")).expect("written");
+    for (labelled, line) in labelled.lines().zip(lines.lines()) {
+        let own = line.strip_suffix('}').expect("an object");
+        assert!(labelled.starts_with(own) && labelled.contains("\"cluster\":"), "{labelled}");
+    }
+}

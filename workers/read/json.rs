@@ -3,8 +3,9 @@
 //! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
 //! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
 //! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
-//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. The
-//! parser bounds the depth to 128.
+//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. `NaN`
+//! and `Infinity`, which JSON does not have and Python writes, are read over in a field that is not
+//! used. The parser bounds the depth to 128.
 
 use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
@@ -12,13 +13,15 @@ use super::row::FieldRow;
 use super::value::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
 /// `too_deep`, `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
-/// with a word for each name that is not the job's.
-pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static str)) -> Item {
+/// with a word for each name that is not the job's, and with `nan` for a line with a number that JSON
+/// does not have.
+pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'static str)) -> Item {
     let reject = |reason, why: &dyn fmt::Display| {
         let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
         Item::reject(reason, format!("{why}: {head}"))
@@ -39,14 +42,20 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
             return reject("bad_utf8", &format_args!("no UTF-8 at byte {}", error.valid_up_to()));
         }
     };
-    let without;
+    let (without, mut has_python_number) = (OnceCell::new(), false);
     let mut read = values(text, wanted);
-    if read.as_ref().is_err_and(|failed| is_vast(&failed.error)) {
-        without = without_vast_numbers(text);
-        read = values(&without, wanted);
+    if read.as_ref().is_err_and(|failed| is_vast(&failed.error) || is_of_python(line, failed)) {
+        let (readable, has) = readable(text);
+        has_python_number = has;
+        read = values(without.get_or_init(|| readable), wanted);
     }
+    let text = without.get().map_or(text, String::as_str);
     match read {
-        Ok(values) => match FieldRow::new(values, wanted).item(place, note) {
+        Ok(values) => match FieldRow::new(values, wanted).item(place, &mut note) {
+            item @ Item::Record(_) if has_python_number => {
+                note(PYTHON_NUMBER);
+                item
+            }
             Item::Reject {
                 reason: reason @ ("no_url" | "no_key" | "no_text"),
                 detail,
@@ -61,13 +70,7 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         Err(_) if line.starts_with(b"[") => reject("bad_json", &array(line)),
         Err(_) if line == b"{" => reject("bad_json", &PRINTED),
         Err(Failed { error, duplicate: true }) => reject("duplicate_field", &words(&error)),
-        Err(Failed { error, .. }) => match python_number(line, error.column()) {
-            Some(number) => reject(
-                "bad_json",
-                &format_args!("{number} is no JSON, at byte {}; write null", error.column()),
-            ),
-            None => reject(word(&error), &words(&error)),
-        },
+        Err(Failed { error, .. }) => reject(word(&error), &words(&error)),
     }
 }
 
@@ -93,29 +96,56 @@ fn is_vast(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("number out of range")
 }
 
+/// The note of a line with a number that JSON does not have.
+const PYTHON_NUMBER: &str = "nan";
+/// Numbers that JSON does not have and that Python's `json` writes by default, as pandas does for
+/// what is missing.
+const PYTHON_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// Whether the parser failed at such a number of `line`. It tells the byte behind the first wrong
+/// one, which is in the number or its first.
+fn is_of_python(line: &[u8], failed: &Failed) -> bool {
+    let at = failed.error.column().saturating_sub(1);
+    let rest = |from: usize| line.get(from..).unwrap_or_default();
+    let begins =
+        |from| PYTHON_NUMBERS.iter().any(|number| rest(from).starts_with(number.as_bytes()));
+    begins(at) || begins(at.saturating_sub(1))
+}
+
 /// `text` with a list, which no field can use, in the place of each number that the parser cannot
-/// hold. JSON has numbers of any size, and most fields of a row are not looked at.
-fn without_vast_numbers(text: &str) -> String {
+/// read, and whether one of them is no JSON. JSON has numbers of any size, and most fields of a row
+/// are not looked at.
+fn readable(text: &str) -> (String, bool) {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '-' | '0'..='9')) {
+    let mut has_python_number = false;
+    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '-' | '0'..='9' | 'N' | 'I')) {
         let (before, from) = rest.split_at(at);
         let is_of_number = |c: char| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
+        let is_of_word = |c: char| c == '-' || c.is_ascii_alphanumeric();
+        let first = |is_in: fn(char) -> bool| from.find(|c| !is_in(c)).unwrap_or(from.len());
+        let word = &from[..first(is_of_word)];
+        let is_python_number = PYTHON_NUMBERS.contains(&word);
         let length = match from.starts_with('"') {
             true => text_bytes(from),
-            false => from.find(|c| !is_of_number(c)).unwrap_or(from.len()),
+            false if is_python_number => word.len(),
+            // A letter is passed by.
+            false => first(is_of_number).max(1),
         };
         let (token, after) = from.split_at(length);
-        let is_vast = token.parse().is_ok_and(f64::is_infinite)
-            && serde_json::from_str::<IgnoredAny>(token).is_ok();
+        let is_vast = || {
+            token.parse().is_ok_and(f64::is_infinite)
+                && serde_json::from_str::<IgnoredAny>(token).is_ok()
+        };
         out.push_str(before);
-        match is_vast {
+        match is_python_number || is_vast() {
             // As long as the number, so that errors name the bytes of the line.
             true => out.push_str(&format!("{:length$}", "[]")),
             false => out.push_str(token),
         }
+        has_python_number |= is_python_number;
         rest = after;
     }
-    out + rest
+    (out + rest, has_python_number)
 }
 
 /// The length of the text in quotes with which `json` begins.
@@ -135,8 +165,9 @@ fn text_bytes(json: &str) -> usize {
 /// Whether `line` is an object of JSON, and whether it has a field of one of these `names`, if so
 /// which.
 pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
+    let text = std::str::from_utf8(line).ok()?;
     let fields: BTreeMap<String, IgnoredAny> =
-        serde_json::from_str(std::str::from_utf8(line).ok()?).ok()?;
+        serde_json::from_str(text).or_else(|_| serde_json::from_str(&readable(text).0)).ok()?;
     Some(names.iter().find(|name| fields.contains_key(**name)).copied())
 }
 
@@ -172,14 +203,6 @@ pub const PRINTED: &str = "an object over several lines; one object a line is wa
 
 /// What a line is that goes on behind its object.
 pub const SEVERAL: &str = "more behind the first object; one object a line is wanted";
-
-/// The number at a byte of `line`, counted from 1, that Python's `json` writes and JSON does not
-/// have.
-fn python_number(line: &[u8], byte: usize) -> Option<&'static str> {
-    let rest = line.get(byte.checked_sub(1)?..)?;
-    let rest = rest.strip_prefix(b"-").unwrap_or(rest);
-    ["NaN", "Infinity"].into_iter().find(|number| rest.starts_with(number.as_bytes()))
-}
 
 /// What is wrong, in words that need no knowledge of the parser, and at which byte of the line.
 fn words(error: &serde_json::Error) -> String {
@@ -473,11 +496,8 @@ mod tests {
             ("\"abc\"", "no JSON object"),
             ("7", "no JSON object"),
             ("none", "no JSON at byte 2"),
-            ("{\"url\":\"a\",\"x\":NaN}", "NaN is no JSON, at byte 16; write null"),
-            ("{\"url\":[1,NaN]}", "NaN is no JSON"),
-            ("{\"x\":Infinity}", "Infinity is no JSON"),
-            ("{\"x\":-Infinity}", "Infinity is no JSON"),
-            ("{\"x\":-NaN}", "NaN is no JSON"),
+            ("{\"x\":-NaN}", "no number at byte 7"),
+            ("{\"x\":NaN1}", "no JSON at byte 6"),
             ("{\"url\":\"a\"}{\"url\":\"b\"}", SEVERAL),
             ("{\"url\":\"a\",", "the line ends within its object"),
             ("{url:1}", "a name without quotes at byte 2"),
@@ -637,7 +657,7 @@ mod tests {
             ("[]", "bad_json"),
             (r#"{"url":"a","text":"t"} x"#, "bad_json"),
             (r#"{"url":"a","text":"t""#, "bad_json"),
-            (r#"{"url":"a","text":"t","x":NaN}"#, "bad_json"),
+            (r#"{"url":"a","text":"t","x":nan}"#, "bad_json"),
             (r#"{"url":"a","text":"\ud800"}"#, "bad_escape"),
             (r#"{"url":"a","text":"\udc00x"}"#, "bad_escape"),
             (r#"{"url":"a","text":"","x":"\ud800\u0020"}"#, "bad_escape"),
@@ -696,6 +716,35 @@ mod tests {
         };
         assert!(detail(r#"{"x":1e999,"url" 1}"#).starts_with("`:` is wanted at byte 18"));
         assert_eq!(detail(r#"{"x":1e999,"text":"t"}"#), "no `url`; it has text, x");
+    }
+
+    /// Python writes `NaN` for what is missing, and so each row with such a score was rejected. A
+    /// line is read over it in a field that is not used, and that is noted. Of one that is used it
+    /// is no value: no score, no date, and no text or key.
+    #[test]
+    fn numbers_of_python() {
+        for number in PYTHON_NUMBERS {
+            let mut notes = Vec::new();
+            let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
+            let line = format!(
+                r#"{{"x":[{number},{{"y": {number} }}],"z":"NaN {number}","u":1e999,"url":"a","text":"Infinity"}}"#
+            );
+            let found = super::item(line.as_bytes(), 0, &wanted, |note| notes.push(note));
+            assert_eq!((word(&found).as_str(), &notes[..]), ("a text 8", &["nan"][..]), "{line}");
+            assert_eq!(fields_among(line.as_bytes(), &["cluster", "z"]), Some(Some("z")));
+            for line in [r#"{"url":"a","text":N}"#, r#"{"url":N,"text":"t"}"#] {
+                assert_eq!(outcome(&line.replace('N', number)), "!bad_field", "{line}");
+            }
+            let dated = format!(r#"{{"url":"a","text":"t","date":{number}}}"#);
+            let Item::Record(record) = item(dated.as_bytes(), &Fields::default()) else { panic!() };
+            assert!(record.bad_date && record.date.is_none(), "{dated}");
+            let keyless = format!(r#"{{"x":{number},"text":"t"}}"#);
+            let Item::Reject { detail, .. } = item(keyless.as_bytes(), &Fields::default()) else {
+                panic!("{keyless} is taken")
+            };
+            assert_eq!(detail, "no `url`; it has text, x");
+        }
+        assert_eq!(fields_among(br#"{"x":Nan}"#, &["x"]), None);
     }
 
     proptest! {
