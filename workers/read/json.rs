@@ -473,6 +473,7 @@ mod tests {
         assert_eq!(outcome(r#"{"url":"a","html":"<p>","text":null}"#), "a html 3");
         assert_eq!(outcome(r#"{"url":"a","html":"<p>","text":"t"}"#), "a text 1");
         assert_eq!(outcome(r#"{"url":"a","text":""}"#), "a text 0");
+        assert_eq!(outcome(r#"{"url":"a","text":null,"html":null}"#), "a text 0");
         assert_eq!(outcome(r#"{"url":"a","deleted":true,"text":"t"}"#), "a removed");
         assert_eq!(outcome(r#"{"url":"a","op":"remove"}"#), "a removed");
         assert_eq!(outcome(r#"{"url":"a","op":"add","deleted":false,"text":"t"}"#), "a text 1");
@@ -667,7 +668,6 @@ mod tests {
             (r#"{"url":null,"text":"t"}"#, "no_url"),
             (r#"{"text":"t"}"#, "no_url"),
             (r#"{"url":"a"}"#, "no_text"),
-            (r#"{"url":"a","text":null,"html":null}"#, "no_text"),
             (r#"{"url":"a","text":7}"#, "bad_field"),
             (r#"{"url":["a"],"text":""}"#, "bad_field"),
             (r#"{"url":"a","text":"","deleted":"no"}"#, "bad_field"),
