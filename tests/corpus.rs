@@ -1,7 +1,14 @@
 use crate::texts::text;
 use crate::workbench::{Bench, failure};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A bench whose inputs are the folder `in`, with `read` among the keys of [read].
 fn bench(read: &str) -> Bench {
@@ -125,4 +132,56 @@ fn rows_with_numbers_of_python() {
         let own = line.strip_suffix('}').expect("an object");
         assert!(labelled.starts_with(own) && labelled.contains("\"cluster\":"), "{labelled}");
     }
+}
+
+/// The rows of a table whose ids are UUIDs, as databases write them.
+fn uuids(texts: &[String]) -> Vec<u8> {
+    let schema = "message rows {
+        required fixed_len_byte_array(16) id (UUID);
+        required binary text (STRING);
+    }";
+    let schema = Arc::new(parse_message_type(schema).expect("a schema"));
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::default()).expect("a writer");
+    let mut group = writer.next_row_group().expect("a group");
+    let id = |n: usize| (0x0123_4567_89ab_cdef_u128 << 64 | n as u128).to_be_bytes().to_vec();
+    let ids: Vec<FixedLenByteArray> =
+        (0..texts.len()).map(|n| ByteArray::from(id(n)).into()).collect();
+    let texts: Vec<ByteArray> = texts.iter().map(|text| text.as_str().into()).collect();
+    let mut column = group.next_column().expect("readable").expect("ids");
+    column.typed::<FixedLenByteArrayType>().write_batch(&ids, None, None).expect("written");
+    column.close().expect("whole");
+    let mut column = group.next_column().expect("readable").expect("texts");
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).expect("written");
+    column.close().expect("whole");
+    group.close().expect("whole");
+    writer.into_inner().expect("whole")
+}
+
+/// Ids that are UUIDs, and whole numbers that pandas writes as `7.0`, were of no type that a key has.
+#[test]
+fn ids_of_databases() {
+    let corpus = bench("key = \"id\"");
+    let texts: Vec<String> = (0..5).map(|n| text(n, 0)).collect();
+    std::fs::write(corpus.at("in/a.parquet"), uuids(&texts)).expect("written");
+    corpus.run_well(&[]);
+    let keys = |bench: &Bench| {
+        let members = bench.lines("members");
+        members
+            .iter()
+            .map(|row| row["url"].as_str().expect("a key").to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    let uuid = |n| format!("01234567-89ab-cdef-0000-00000000000{n}");
+    assert_eq!(keys(&corpus), [0, 1, 2, 3, 4].map(uuid).into());
+    let floats = bench("key = \"id\"");
+    let ids = Arc::new(Float64Array::from_iter_values((0..5).map(f64::from))) as ArrayRef;
+    let texts = Arc::new(StringArray::from_iter_values(&texts)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("id", ids), ("text", texts)]).expect("a batch");
+    let file = std::fs::File::create(floats.at("in/a.parquet")).expect("created");
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+    writer.write(&batch).expect("written");
+    writer.close().expect("whole");
+    floats.run_well(&[]);
+    assert_eq!(keys(&floats), ["0", "1", "2", "3", "4"].map(str::to_owned).into());
 }

@@ -1,6 +1,6 @@
 use super::{TOLERANT, account, add, counts, crawl, gzip, line, page, text};
 use crate::workbench::{Bench, failure};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ fn a_table_that_does_not_fit() {
     let words = text(7);
     let texts = vec![words.as_str(); 300];
     let batch = RecordBatch::try_from_iter([
-        ("id", Arc::new(Float64Array::from_iter_values((0..300).map(f64::from))) as ArrayRef),
+        ("id", Arc::new(Float32Array::from_iter_values((0..300).map(|n| n as f32))) as ArrayRef),
         ("text", Arc::new(StringArray::from(texts)) as ArrayRef),
     ]);
     let batch = batch.expect("a batch");
@@ -116,7 +116,7 @@ fn a_table_that_does_not_fit() {
     let key = ["--set", "read.key=id"];
     let names_it = |said: &str| {
         assert!(
-            ["table.parquet", "`id`", "[read] key", "Float64"]
+            ["table.parquet", "`id`", "[read] key", "Float32"]
                 .iter()
                 .all(|part| said.contains(part)),
             "{said}"

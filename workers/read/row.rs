@@ -146,6 +146,9 @@ impl<'a> FieldRow<'a> {
                 (Value::Text(text), _) if !text.trim().is_empty() => whole.push_str(&text),
                 (Value::Integer(number), _) => whole.push_str(&number.to_string()),
                 (Value::Unsigned(number), _) => whole.push_str(&number.to_string()),
+                (Value::Float(number), _) if is_whole(number) => {
+                    whole.push_str(&(number as i64).to_string())
+                }
                 (value @ (Value::Null | Value::Text(_)), name) => {
                     let why = match value {
                         Value::Text(_) => format!("`{name}` is empty"),
@@ -163,6 +166,12 @@ impl<'a> FieldRow<'a> {
         }
         if self.wanted.key.is_own() { key(whole) } else { url(whole.as_bytes()) }
     }
+}
+
+/// Whether a number stands for a whole one, and for no other.
+fn is_whole(number: f64) -> bool {
+    const EXACT_MAX: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
+    number.fract() == 0.0 && number.abs() < EXACT_MAX
 }
 
 /// The reject for a `value` that `field` cannot have.
@@ -250,5 +259,20 @@ mod tests {
     fn keys_of_64_bits() {
         assert_eq!(key_of(Value::Unsigned(u64::MAX)).as_deref(), Ok("18446744073709551615"));
         assert_eq!(key_of(Value::Integer(i64::MIN)).as_deref(), Ok("-9223372036854775808"));
+    }
+
+    /// Tools write whole numbers as others where one of them is missing: `7.0` is the id 7. What is
+    /// no whole number, or may stand for several, is none.
+    #[test]
+    fn keys_that_are_whole() {
+        assert_eq!(key_of(Value::Float(7.0)).as_deref(), Ok("7"));
+        assert_eq!(
+            key_of(Value::Float(-9_007_199_254_740_991.0)).as_deref(),
+            Ok("-9007199254740991")
+        );
+        for number in [7.5, f64::NAN, f64::INFINITY, 9_007_199_254_740_992.0] {
+            let found = key_of(Value::Float(number));
+            assert!(matches!(found, Err(Item::Reject { reason: "bad_field", .. })), "{found:?}");
+        }
     }
 }
