@@ -185,3 +185,29 @@ fn ids_of_databases() {
     floats.run_well(&[]);
     assert_eq!(keys(&floats), ["0", "1", "2", "3", "4"].map(str::to_owned).into());
 }
+
+/// A shard that was removed left its pages in the store, and a run said that nothing was due. It
+/// says how many such pages there are, and its remedy removes them; a renamed file is not gone.
+#[test]
+fn shards_that_are_gone() {
+    let corpus = bench("key = \"row\"");
+    let shard = |shard: u64| (0..30).map(move |n| json!({ "text": text(shard * 100 + n, 0) }));
+    (0..3).for_each(|n| put(&corpus, &format!("s{n}.jsonl"), shard(n)));
+    assert!(!corpus.run_well(&[]).contains("elsewhere"));
+    std::fs::rename(corpus.at("in/s0.jsonl"), corpus.at("in/s9.jsonl")).expect("renamed");
+    assert!(corpus.run_well(&[]).contains("nothing due: every input is consumed; the store"));
+    std::fs::remove_file(corpus.at("in/s1.jsonl")).expect("removed");
+    put(&corpus, "s2.jsonl", shard(2).chain([json!({ "text": text(999, 0) })]));
+    let line = "60 pages are of 2 consumed inputs that are gone or changed; [read] complete = true lets a run remove them";
+    let said = corpus.run_well(&[]);
+    assert!(said.contains(&format!("elsewhere  {line}\n")), "{said}");
+    let said = corpus.run_well(&[]);
+    assert!(said.contains(&format!("nothing due: every input is consumed; {line}; ")), "{said}");
+    let status = corpus.pagefold("status", &[]);
+    let said = String::from_utf8(status.stdout).expect("UTF-8");
+    assert!(said.contains(&format!("elsewhere  {line}\n")), "{said}");
+    let said = corpus.run_well(&["--set", "read.complete=true"]);
+    assert!(said.contains("gone       60") && !said.contains("elsewhere"), "{said}");
+    let said = corpus.run_well(&["--set", "read.complete=true"]);
+    assert!(said.contains("nothing due: every input is consumed; the store"), "{said}");
+}

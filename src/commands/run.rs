@@ -30,6 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use workers::ask::elsewhere::{Elsewhere, elsewhere};
 use workers::commit::guards::{self, Guard};
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
@@ -202,8 +203,10 @@ pub fn epoch(
     let history = History::read(job, store, Some(&head))?;
     let barren = history.barren();
     report::warn_of_barren(job, plan, &barren);
+    let elsewhere = gone_rows(job, store, &head, &history)?;
     let outcome = Outcome {
         barren,
+        elsewhere,
         read_otherwise: history.read_otherwise(job)?,
         missing_kept,
         job,
@@ -285,7 +288,26 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         of_committed(job, store, head)?;
     }
     let history = History::read(job, store, Some(head))?;
-    report::nothing_due(job, head, &history.barren(), history.read_otherwise(job)?, arguments)
+    let elsewhere = gone_rows(job, store, head, &history)?;
+    report::nothing_due(
+        job,
+        head,
+        &history.barren(),
+        history.read_otherwise(job)?,
+        elsewhere,
+        arguments,
+    )
+}
+
+/// The inputs of a corpus that are gone. Archives may be deleted once they are read; `status` counts
+/// their pages.
+fn gone_rows(
+    job: &Job,
+    store: &Store,
+    head: &Head,
+    history: &History,
+) -> Result<Option<Elsewhere>> {
+    if job.read.key.is_own() { elsewhere(job, store, head, history) } else { Ok(None) }
 }
 
 /// Does the work in threads of this process.

@@ -2,6 +2,7 @@
 
 use crate::terminal::print::{counted, grouped};
 use std::collections::BTreeMap;
+use workers::ask::elsewhere::Elsewhere;
 use workers::fold::counters::Counter;
 use workers::fold::splits::Counts;
 use workers::job::Job;
@@ -81,6 +82,26 @@ impl Lost {
         };
         Some(format!("{:<8} rows: {}{unknown}", grouped(rows), by.join(", ")))
     }
+}
+
+/// The pages of inputs that are gone, and what removes them.
+pub fn elsewhere(job: &Job, elsewhere: Elsewhere) -> String {
+    let Elsewhere { inputs, pages } = elsewhere;
+    let are = |n: u64| if n == 1 { "is" } else { "are" };
+    let remedy = if job.pages.retain_days.is_some() || job.pages.retain_epochs.is_some() {
+        "they stay until they expire"
+    } else if job.read.complete {
+        "the next snapshot removes them"
+    } else {
+        "[read] complete = true lets a run remove them"
+    };
+    format!(
+        "{} {} of {} that {} gone or changed; {remedy}",
+        counted(pages, "page"),
+        are(pages),
+        counted(inputs, "consumed input"),
+        are(inputs)
+    )
 }
 
 /// What is `noted` of records, without what has a line of its own.

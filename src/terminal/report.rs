@@ -2,7 +2,7 @@
 //! differ from run to run.
 
 use crate::forecast::Forecast;
-use crate::terminal::lost::{Lost, other_notes};
+use crate::terminal::lost::{Lost, elsewhere, other_notes};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
@@ -12,6 +12,7 @@ use crate::{advice, cli};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use workers::ask::elsewhere::Elsewhere;
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::error::{Error, Kind, Result};
 use workers::export::{Exported, LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
@@ -50,6 +51,8 @@ pub struct Outcome<'a> {
     pub barren: Vec<Input>,
     /// An input that the job reads otherwise than it was read.
     pub read_otherwise: Option<String>,
+    /// The inputs that are gone, and their pages.
+    pub elsewhere: Option<Elsewhere>,
     /// Pages that a complete snapshot lacks and that were kept.
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
@@ -96,6 +99,7 @@ impl Outcome<'_> {
             "inputs": self.plan.inputs.len(),
             "inputs_not_consumed": self.barren.iter().map(Input::shown).collect::<Vec<_>>(),
             "input_read_otherwise": self.read_otherwise,
+            "elsewhere": self.elsewhere,
             "inputs_left": self.left,
             "inputs_passed_by": self.plan.passed,
             "inputs_same_bytes": self.plan.same_bytes.len(),
@@ -202,6 +206,9 @@ impl Outcome<'_> {
         }
         if let Some(path) = &self.read_otherwise {
             line(&mut out, "otherwise", otherwise(path));
+        }
+        if let Some(of) = self.elsewhere {
+            line(&mut out, "elsewhere", elsewhere(self.job, of));
         }
         if self.missing_kept > 0 {
             let (pages, unreadable) =
@@ -493,7 +500,7 @@ pub fn undivided(
 
 /// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
 pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
-    idle(arguments, 0, &[], None, || {
+    idle(arguments, 0, &[], None, None, || {
         "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
          and at its end or next start"
             .to_owned()
@@ -501,16 +508,18 @@ pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
 }
 
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record;
-/// `read_otherwise` is one that the job reads otherwise than it was read.
+/// `read_otherwise` is one that the job reads otherwise than it was read; `gone` are inputs that
+/// are no more.
 pub fn nothing_due(
     job: &Job,
     head: &Head,
     not_consumed: &[Input],
     read_otherwise: Option<String>,
+    gone: Option<Elsewhere>,
     arguments: &cli::Run,
 ) -> Result<()> {
     let read_otherwise = read_otherwise.as_deref();
-    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
+    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, gone, || {
         let mut barren = barren(job, not_consumed).into_iter();
         let mut inputs = match barren.next() {
             None if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
@@ -519,6 +528,7 @@ pub fn nothing_due(
             None => "every input is consumed".to_owned(),
             Some(first) => first,
         };
+        inputs += &gone.map_or(String::new(), |of| format!("; {}", elsewhere(job, of)));
         inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
         let alone = job
             .single_signature()
@@ -534,6 +544,7 @@ fn idle(
     epoch: u64,
     not_consumed: &[Input],
     read_otherwise: Option<&str>,
+    gone: Option<Elsewhere>,
     why: impl FnOnce() -> String,
 ) -> Result<()> {
     if arguments.json {
@@ -542,6 +553,7 @@ fn idle(
             "due": false,
             "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
             "input_read_otherwise": read_otherwise,
+            "elsewhere": gone,
         }));
     }
     if arguments.quiet {

@@ -6,6 +6,7 @@
 
 pub mod candidates;
 pub mod chain;
+pub mod elsewhere;
 pub mod expiry;
 pub mod history;
 pub mod index;

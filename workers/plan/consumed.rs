@@ -16,7 +16,7 @@
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::inputs::{self, Input, unspelled};
+use crate::plan::inputs::{self, Input, key_of, unspelled};
 use crate::read;
 use crate::store::lists::Lists;
 use crate::store::manifest::{Consumed, Head};
@@ -278,6 +278,21 @@ impl History {
             }
         }
         Ok(None)
+    }
+
+    /// The keys of consumed inputs that are gone: whose file is not there, or has other bytes that
+    /// were consumed since. A file that `job` no longer names is there.
+    pub fn gone(&self, job: &Job) -> Result<BTreeSet<u64>> {
+        let here = self.here(job)?;
+        let is_there = |last: &ConsumedInput| Input::stat(&last.input.file()).is_ok();
+        let missing = self.by_path.values().filter(|(epoch, last)| {
+            let (key, taken) = (last.input.key(), last.taken);
+            epoch.is_some() && taken.accepted > 0 && !here.contains(&key) && !is_there(last)
+        });
+        let missing = missing.map(|(_, last)| last.input.key());
+        let replaced = self.read.iter().filter(|digest| !self.by_digest.contains_key(*digest));
+        let replaced = replaced.map(|digest| key_of(digest)).filter(|key| !here.contains(key));
+        Ok(missing.chain(replaced).collect())
     }
 
     /// The inputs that are there as they were when nothing of them was accepted.
