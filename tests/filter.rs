@@ -24,6 +24,8 @@ mod damage;
 mod mirrors;
 /// No record is left out in favour of one that no input has.
 mod promoted;
+/// What is left over of inputs that are gone is deleted, if that is asked for.
+mod pruned;
 /// What folds in an archive leaves a revisit, if that is asked for.
 mod revisits;
 /// A crawl in every format and container.

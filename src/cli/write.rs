@@ -38,6 +38,10 @@ pub struct Filter {
     /// that it can be replayed from there. The archives are read twice.
     #[arg(long, requires = "to", conflicts_with_all = ["annotate", "undo"])]
     pub revisits: bool,
+    /// Delete what earlier filters of the store wrote of inputs that are gone. It may be all there is
+    /// of them.
+    #[arg(long, conflicts_with = "undo")]
+    pub prune: bool,
     /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size
     /// and representative.
     #[arg(long, value_enum, default_value_t = LabelNames::Members, requires = "annotate")]

@@ -9,7 +9,7 @@ use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
 use crate::{signals, topology};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
@@ -29,7 +29,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
 
 fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
-    let folder = |path: &Option<std::path::PathBuf>| path.as_deref().map(absolute).transpose();
+    let folder = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
         let undone = filter::undo(to, removed, &originals)?;
@@ -58,8 +58,16 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let records = folder(&arguments.records)?;
     let progress: Arc<Progress> = Arc::default();
     let revisits = arguments.revisits;
-    let options =
-        Options { to, removed, records, annotate, revisits, threads, progress: progress.clone() };
+    let options = Options {
+        to,
+        removed,
+        records,
+        annotate,
+        revisits,
+        prune: arguments.prune,
+        threads,
+        progress: progress.clone(),
+    };
     if options.to.is_none() && options.records.is_none() {
         let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
         return Err(Error::new(Kind::Usage, line));
@@ -75,12 +83,16 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
 
 fn as_json(outcome: &Outcome) -> serde_json::Value {
     let totals = &outcome.totals;
+    let names = |all: &[PathBuf]| -> Vec<String> {
+        all.iter().map(|name| name.to_string_lossy().into_owned()).collect()
+    };
     json!({
         "epoch": outcome.epoch,
         "files": outcome.files,
         "files_before": outcome.files_before,
         "files_whole": outcome.whole.iter().map(|(path, _)| path).collect::<Vec<_>>(),
-        "files_left_over": outcome.left_over.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>(),
+        "files_left_over": names(&outcome.left_over),
+        "files_pruned": names(&outcome.pruned),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
         "removed": totals.removed,
@@ -186,13 +198,26 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             plain(why)
         );
     }
-    if let [first, ..] = &outcome.left_over[..] {
+    let named = |names: &[PathBuf]| {
+        let first = names.first().map_or("".into(), |first| first.to_string_lossy());
+        let and_others = if names.len() > 1 { " and others" } else { "" };
+        format!("{}{and_others}", plain(&first))
+    };
+    if !outcome.left_over.is_empty() {
         let files = counted(outcome.left_over.len() as u64, "file");
-        let and_others = if outcome.left_over.len() > 1 { " and others" } else { "" };
         let _ = writeln!(
             text,
-            "left over  {files} of earlier filters, whose inputs are gone: {}{and_others}",
-            plain(&first.to_string_lossy())
+            "left over  {files} of earlier filters, whose inputs are gone: {}; who reads the folder \
+             reads them, too, unless --prune deletes them",
+            named(&outcome.left_over)
+        );
+    }
+    if !outcome.pruned.is_empty() {
+        let inputs = counted(outcome.pruned.len() as u64, "input");
+        let _ = writeln!(
+            text,
+            "pruned     the files of {inputs} that are gone: {}",
+            named(&outcome.pruned)
         );
     }
     if outcome.pages_elsewhere > 0 {
