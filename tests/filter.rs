@@ -32,6 +32,8 @@ mod revisits;
 mod scene;
 /// Rows get their cluster, and tables of records are written where they are missing.
 mod tables;
+/// What a filter says, and with which exit code it ends.
+mod told;
 
 /// All files below `folder`, without what the filter notes for itself.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

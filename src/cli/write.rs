@@ -53,6 +53,9 @@ pub struct Filter {
     /// Threads [default: all cores].
     #[arg(long, value_name = "N", value_parser = values::whole::<u16>(1, 1024))]
     pub threads: Option<u16>,
+    /// Print warnings and errors alone.
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// The names of the fields that `pagefold filter --annotate` adds.

@@ -33,6 +33,9 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
         let undone = filter::undo(to, removed, &originals)?;
+        if arguments.quiet {
+            return Ok(());
+        }
         if arguments.of.json {
             return print_json(
                 &json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }),
@@ -72,9 +75,11 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
         let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
         return Err(Error::new(Kind::Usage, line));
     }
-    let begin = |bytes| Bar::of_reading("filter", bytes, progress);
+    let begin = |bytes| Bar::of_reading("filter", bytes, progress, arguments.quiet);
     let outcome = filter::filter(&job, &store, &head, &options, begin)?;
-    if arguments.of.json {
+    if arguments.quiet {
+        Ok(())
+    } else if arguments.of.json {
         print_json(&as_json(&outcome))
     } else {
         show(&as_text(&outcome, &options))

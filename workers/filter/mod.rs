@@ -379,7 +379,18 @@ impl Work<'_> {
         };
         match foreign {
             Some(path) => {
-                let why = "is there and was not written by this filter; move it away, or name another folder";
+                // The notes of one that wrote to more folders are in another one of them.
+                let why = match note {
+                    None => {
+                        "is there and was not written by this filter, or its notes are in another \
+                         folder: name all folders that were named then (--removed, --records), or \
+                         others, or move it away"
+                    }
+                    Some(_) => {
+                        "is there and was not written by this filter; move it away, or name another \
+                         folder"
+                    }
+                };
                 Err(Error::new(Kind::Output, format!("{} {why}", path.display())))
             }
             None => Ok(()),
