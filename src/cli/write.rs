@@ -42,6 +42,9 @@ pub struct Filter {
     /// of them.
     #[arg(long, conflicts_with = "undo")]
     pub prune: bool,
+    /// Succeed though a damaged file is copied whole, with records that fold.
+    #[arg(long, conflicts_with = "undo")]
+    pub allow_whole: bool,
     /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size
     /// and representative.
     #[arg(long, value_enum, default_value_t = LabelNames::Members, requires = "annotate")]

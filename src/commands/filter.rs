@@ -77,13 +77,31 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     }
     let begin = |bytes| Bar::of_reading("filter", bytes, progress, arguments.quiet);
     let outcome = filter::filter(&job, &store, &head, &options, begin)?;
-    if arguments.quiet {
-        Ok(())
-    } else if arguments.of.json {
-        print_json(&as_json(&outcome))
-    } else {
-        show(&as_text(&outcome, &options))
+    if !arguments.quiet {
+        match arguments.of.json {
+            true => print_json(&as_json(&outcome))?,
+            false => show(&as_text(&outcome, &options))?,
+        }
     }
+    if arguments.allow_whole { Ok(()) } else { check_whole(&outcome) }
+}
+
+/// Fails if what was written has records that fold: who reads it takes it for free of duplicates.
+fn check_whole(outcome: &Outcome) -> Result<()> {
+    let stay = outcome.totals.stay;
+    let Some(((first, _), others)) = outcome.whole.split_first().filter(|_| stay > 0) else {
+        return Ok(());
+    };
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {}", counted(more as u64, "other file")),
+    };
+    let line = format!(
+        "{} that should be left out stay, as {first}{more} could only be copied whole; mend or take out \
+         such inputs, or let it pass: --allow-whole",
+        counted(stay, "record")
+    );
+    Err(Error::new(Kind::Data, line))
 }
 
 fn as_json(outcome: &Outcome) -> serde_json::Value {
@@ -100,6 +118,7 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "files_pruned": names(&outcome.pruned),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
+        "records_stay": totals.stay,
         "removed": totals.removed,
         "removers": totals.removers,
         "promoted": totals.promoted,
@@ -201,6 +220,13 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             "whole      {} is copied with all that folds: {}",
             plain(path),
             plain(why)
+        );
+    }
+    if totals.stay > 0 {
+        let _ = writeln!(
+            text,
+            "stay       {} of those above that should be left out, in files copied whole",
+            grouped(totals.stay)
         );
     }
     let named = |names: &[PathBuf]| {

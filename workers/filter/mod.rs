@@ -434,7 +434,10 @@ impl Work<'_> {
                     let why = self.complaint(original);
                     return Err(Error::new(Kind::Data, format!("{}: {why}", input.shown())));
                 }
+                let keeps_all = self.options.to.is_none() || self.options.annotate.is_some();
+                let goes = !stays(record, shape) && !keeps_all;
                 let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
+                totals.stay += if is_whole && goes { record.records } else { 0 };
                 totals.count(record, stays, range.bytes);
                 measured += range.bytes;
                 if let Some(rows) = &mut records {

@@ -29,6 +29,9 @@ pub struct Totals {
     /// Records that are kept in place of those that no input has.
     #[serde(default)]
     pub promoted: u64,
+    /// Records that would be left out and stay, as their file is copied whole.
+    #[serde(default)]
+    pub stay: u64,
     /// Removed records, by the reason.
     #[serde(default)]
     pub removed: BTreeMap<String, u64>,
@@ -115,6 +118,7 @@ impl Totals {
         }
         self.mirrors += other.mirrors;
         self.promoted += other.promoted;
+        self.stay += other.stay;
         self.revisits += other.revisits;
         self.bytes_in += other.bytes_in;
         self.bytes_kept += other.bytes_kept;
