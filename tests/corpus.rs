@@ -211,3 +211,53 @@ fn shards_that_are_gone() {
     let said = corpus.run_well(&["--set", "read.complete=true"]);
     assert!(said.contains("nothing due: every input is consumed; the store"), "{said}");
 }
+
+/// The recipe for a corpus kept short texts twice, let rows expire, and chose by the order of runs.
+/// The job for corpora keeps one row of each text, however short; the columns `op` and `deleted` are
+/// data; the order of runs changes nothing, and rows of a file that is gone go.
+#[test]
+fn the_job_for_corpora() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/corpus.toml");
+    let job = std::fs::read_to_string(page).expect("the job");
+    let inputs = "inputs = [\"../tests/data/demo/*.jsonl*\"]";
+    assert!(job.contains(inputs) && !job.contains("[pages]"), "{job}");
+    let job = job
+        .replace(inputs, "inputs = [\"in\"]")
+        .replace("../out/corpus-store", "store")
+        .replace("../out/corpus", "out");
+    let corpus = || {
+        let corpus = bench("");
+        std::fs::write(corpus.at("job.toml"), &job).expect("written");
+        corpus
+    };
+    let shard = |bench: &Bench, shard: u64| {
+        let row = |n: u64| json!({ "url": "http://a.example/r", "op": "remove", "deleted": true, "text": text(n + shard * 4, 0) });
+        let short =
+            ["ok", "Page not found", "你好"].map(|text| json!({ "text": text, "shard": shard }));
+        put(bench, &format!("s{shard}.jsonl"), (0..8).map(row).chain(short));
+    };
+    let kept = |bench: &Bench| -> BTreeSet<String> {
+        let members = bench.lines("members");
+        let kept = members.iter().filter(|row| row["is_representative"] == true);
+        kept.map(|row| row["url"].as_str().expect("a key").to_owned()).collect()
+    };
+    let (once, often) = (corpus(), corpus());
+    (0..3).for_each(|n| shard(&once, n));
+    let said = once.run_well(&[]);
+    assert!(said.contains("pages      33") && said.contains("kept       19"), "{said}");
+    for n in [2, 0, 1] {
+        shard(&often, n);
+        often.run_well(&[]);
+    }
+    assert_eq!(kept(&once), kept(&often));
+    filtered(&once);
+    let lines: String = (0..3)
+        .map(|n| std::fs::read_to_string(once.at(&format!("kept/s{n}.jsonl"))).expect("kept"))
+        .collect();
+    for text in ["ok", "Page not found", "你好"] {
+        assert_eq!(lines.matches(&format!("\"text\":\"{text}\"")).count(), 1, "{lines}");
+    }
+    std::fs::remove_file(once.at("in/s1.jsonl")).expect("removed");
+    let said = once.run_well(&[]);
+    assert!(said.contains("pages      22") && said.contains("gone       11"), "{said}");
+}
