@@ -261,3 +261,42 @@ fn the_job_for_corpora() {
     let said = once.run_well(&[]);
     assert!(said.contains("pages      22") && said.contains("gone       11"), "{said}");
 }
+
+/// Messages about rows spoke of hosts and URLs: a wrong key was advice about files, a document's id
+/// was a host, a rejected row was unknown, and labels of other documents a matter of URLs.
+#[test]
+fn messages_speak_of_keys() {
+    let corpus = bench("key = \"id\"");
+    let row = |n: u64| match n {
+        0 => json!({ "id": "doc-0", "says": "nothing" }),
+        1 => json!({ "id": "doc-1", "text": "" }),
+        _ => json!({ "id": format!("doc-{n}"), "text": text(n % 2, 0) }),
+    };
+    put(&corpus, "a.jsonl", (0..12).map(row));
+    let output = corpus.run(&["--set", "clusters.pages_warn=2"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let cluster = said.lines().find(|line| line.contains("5 pages")).expect("a cluster");
+    assert!(cluster.contains("1 text  doc-") && !cluster.contains("host"), "{said}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("a cluster of 5 pages, 1 text, ") && !said.contains("host"), "{said}");
+    let explain = corpus.pagefold("explain", &["doc-0"]);
+    let said = failure(&explain.stderr);
+    assert!(
+        said.contains("epoch 1 rejected a record of it, no_text: ")
+            && said.contains("a.jsonl at 0"),
+        "{said}"
+    );
+    let label = |key: &str| format!("{{\"url\":\"{key}\",\"label\":\"x\"}}\n");
+    std::fs::write(corpus.at("others.jsonl"), label("a") + &label("b")).expect("written");
+    let said = failure(corpus.pagefold("eval", &["--labels", "others.jsonl"]).stderr);
+    assert!(said.contains("`[read] key` says what a page is"), "{said}");
+    std::fs::write(corpus.at("labels.jsonl"), ["doc-1", "doc-2", "doc-3"].map(label).concat())
+        .expect("written");
+    let output = corpus.pagefold("eval", &["--labels", "labels.jsonl"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("2 distinct texts, 1 empty page\n"), "{said}");
+    let wrong = bench("key = \"nope\"");
+    std::fs::write(wrong.at("in/a.parquet"), uuids(&[text(1, 0), text(2, 0)])).expect("written");
+    let said = failure(wrong.run(&[]).stderr);
+    assert!(said.contains("Name a column that every row has, [read] key = \"id\""), "{said}");
+}

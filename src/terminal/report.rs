@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use workers::ask::elsewhere::Elsewhere;
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
+use workers::document::host_name;
 use workers::error::{Error, Kind, Result};
 use workers::export::{Exported, LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
 use workers::fold::ingest;
@@ -288,9 +289,10 @@ impl Outcome<'_> {
             let colon = if largest.is_empty() { "" } else { ", the largest:" };
             line(&mut out, "clusters", format!("{}{colon}", grouped(summary.clusters)));
             for (pages, contents, hosts, url) in largest {
-                let counts = [(*pages, "page"), (*contents, "text"), (*hosts, "host")];
-                let counts = counts.map(|(n, one)| counted(n.into(), one));
-                line(&mut out, "", format!("{}  {}", counts.join(", "), url));
+                let mut counts = vec![(*pages, "page"), (*contents, "text")];
+                counts.extend(host_name(url).map(|_| (*hosts, "host")));
+                let counts = counts.into_iter().map(|(n, one)| counted(n.into(), one));
+                line(&mut out, "", format!("{}  {url}", counts.collect::<Vec<_>>().join(", ")));
             }
             for (at, text) in little(&summary.little).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "little" } else { "" }, text);
@@ -366,11 +368,13 @@ fn warning(cluster: &LargeCluster) -> String {
     let (pages, texts) = (counted((*pages).into(), "page"), counted((*contents).into(), "text"));
     let mut text = format!("a cluster of {pages}, {texts}, ");
     match &cluster.host {
-        Some(host) => text.push_str(&format!("all of {}", plain(host))),
-        None => text.push_str(&counted(cluster.hosts.into(), "host")),
+        Some(host) => text.push_str(&format!("all of {}, ", plain(host))),
+        // A key that is no URL has no host.
+        None if host_name(representative).is_none() => {}
+        None => text.push_str(&format!("{}, ", counted(cluster.hosts.into(), "host"))),
     }
     text.push_str(&format!(
-        ", {} to {} characters",
+        "{} to {} characters",
         grouped(chars.least.into()),
         grouped(chars.greatest.into())
     ));

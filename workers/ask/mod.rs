@@ -14,6 +14,7 @@ pub mod keep;
 pub mod nearest;
 pub mod page;
 pub mod pair;
+pub mod rejected;
 pub mod report;
 pub mod rules;
 pub mod state;
