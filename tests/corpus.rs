@@ -1,5 +1,5 @@
 use crate::texts::text;
-use crate::workbench::{Bench, failure};
+use crate::workbench::{Bench, failure, pagefold};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType};
@@ -8,6 +8,7 @@ use parquet::schema::parser::parse_message_type;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 /// A bench whose inputs are the folder `in`, with `read` among the keys of [read].
@@ -116,13 +117,17 @@ fn ids_that_begin_anew_in_each_run() {
 fn rows_with_numbers_of_python() {
     let corpus = bench("key = \"id\"");
     let line = |n: u64| {
-        let scores = ["NaN", "-Infinity", "0.5"][n as usize % 3];
-        format!("{{\"id\":{n},\"score\": {scores} ,\"text\":\"{}\"}}\n", text(n, 0))
+        let score = ["NaN", "-Infinity", "Infinity"][n as usize % 3];
+        format!("{{\"id\":{n},\"score\": {score} ,\"text\":\"{}\"}}\n", text(n, 0))
     };
     let lines: String = (0..30).map(line).collect();
     std::fs::write(corpus.at("in/a.jsonl"), &lines).expect("written");
     let said = corpus.run_well(&[]);
-    assert!(said.contains("noted      20       nan 20") && !said.contains("rejected"), "{said}");
+    assert!(said.contains("noted      30       nan 30") && !said.contains("rejected"), "{said}");
+    let mut init = Command::new(pagefold());
+    let init = init.args(["init", "in/a.jsonl"]).current_dir(corpus.at("")).output();
+    let printed = String::from_utf8(init.expect("started").stdout).expect("UTF-8");
+    assert!(printed.contains("read.key = \"id\""), "{printed}");
     filtered(&corpus);
     assert_eq!(std::fs::read_to_string(corpus.at("kept/a.jsonl")).expect("kept"), lines);
     let output = corpus.pagefold("filter", &["--to", "labelled", "--annotate"]);

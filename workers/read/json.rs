@@ -11,7 +11,10 @@ use super::fields::Wanted;
 use super::record::{DETAIL_BYTES_MAX, Item};
 use super::row::FieldRow;
 use super::value::Value;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
+};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -148,6 +151,12 @@ fn readable(text: &str) -> (String, bool) {
     (out + rest, has_python_number)
 }
 
+/// The value of a `line`; a number that the parser cannot read is a list.
+pub fn parsed<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let text = std::str::from_utf8(line).ok()?;
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&readable(text).0)).ok()
+}
+
 /// The length of the text in quotes with which `json` begins.
 fn text_bytes(json: &str) -> usize {
     let mut at = 1;
@@ -165,9 +174,7 @@ fn text_bytes(json: &str) -> usize {
 /// Whether `line` is an object of JSON, and whether it has a field of one of these `names`, if so
 /// which.
 pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
-    let text = std::str::from_utf8(line).ok()?;
-    let fields: BTreeMap<String, IgnoredAny> =
-        serde_json::from_str(text).or_else(|_| serde_json::from_str(&readable(text).0)).ok()?;
+    let fields: BTreeMap<String, IgnoredAny> = parsed(line)?;
     Some(names.iter().find(|name| fields.contains_key(**name)).copied())
 }
 
