@@ -57,6 +57,12 @@ fn rows_that_remove_pages_are_told() {
         assert!(said.contains(line), "{line:?} is not in\n{said}");
     }
     assert!(!said.contains("removed_by"), "told once:\n{said}");
+    let remedy = "if that is data: deleted = \"\" and op = \"\" under [read.fields]";
+    assert!(said.contains(remedy), "{said}");
+    let data = bench("key = \"row\"\nfields.deleted = \"\"\nfields.op = \"\"");
+    put(&data, "a.jsonl", (0..30).map(row));
+    let all = data.run_well(&[]);
+    assert!(all.contains("pages      30") && !all.contains("removals"), "{all}");
     let said = filtered(&bench);
     let line = "removed    12       11 remove their page (1 by `deleted`, 10 by `op`), 1 of pages that are gone";
     assert!(said.contains(line), "{said}");

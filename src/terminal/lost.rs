@@ -76,9 +76,12 @@ impl Lost {
             by.iter().map(|(name, n)| format!("{} by `{name}`", grouped(*n))).collect();
         let unknown = match self.unknown {
             0 => String::new(),
-            n => {
-                format!("; not known before: {} that inputs remove or only see", counted(n, "page"))
-            }
+            // Removals of what never was are rather data of that name.
+            n => format!(
+                "; not known before: {} that inputs remove or only see; if that is data: deleted = \"\" \
+                 and op = \"\" under [read.fields]",
+                counted(n, "page")
+            ),
         };
         Some(format!("{:<8} rows: {}{unknown}", grouped(rows), by.join(", ")))
     }
