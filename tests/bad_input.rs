@@ -22,7 +22,7 @@
 // revisit, 304, 5xx, 301, 404, 410, deleted rows        visits::what_a_visit_does,
 //                                                       read/http.rs::statuses,
 //                                                       pages.rs::seen_keeps
-// long line, NaN, depth, surrogate, twice a field       lines, read/json/tests.rs::bad_lines,
+// long line, nan, depth, surrogate, twice a field       lines, read/json/tests.rs::bad_lines,
 //                                                       read/jsonl.rs::long_lines
 // invalid UTF-8, NUL, byte order mark                   lines, odd_bytes, read/jsonl.rs::line_ends
 // wrong charset, GBK ... Shift-JIS                      odd_bytes, visits::flags_have_no_history,
@@ -395,7 +395,7 @@ fn lines() {
     let bad: [(Vec<u8>, &str); 14] = [
         ("x".repeat(6000).into_bytes(), "long_line"),
         (raw(&format!("\"text\":\"{}\"", "y".repeat(90_000))).into_bytes(), "long_line"),
-        (raw("\"text\":\"t\",\"x\":NaN").into_bytes(), "bad_json"),
+        (raw("\"text\":\"t\",\"x\":nan").into_bytes(), "bad_json"),
         (raw("\"text\":\"t").into_bytes(), "bad_json"),
         (b"[1, 2]".to_vec(), "bad_json"),
         (

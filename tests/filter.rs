@@ -24,12 +24,16 @@ mod damage;
 mod mirrors;
 /// No record is left out in favour of one that no input has.
 mod promoted;
+/// What is left over of inputs that are gone is deleted, if that is asked for.
+mod pruned;
 /// What folds in an archive leaves a revisit, if that is asked for.
 mod revisits;
 /// A crawl in every format and container.
 mod scene;
 /// Rows get their cluster, and tables of records are written where they are missing.
 mod tables;
+/// What a filter says, and with which exit code it ends.
+mod told;
 
 /// All files below `folder`, without what the filter notes for itself.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

@@ -360,7 +360,12 @@ fn two_sets_with_the_same_ids() {
         assert!(said.contains("superseded 40"), "{said}");
     }
     let said = bench_of_dates().run_well(&["--set", "read.key=link"]);
-    assert!(said.contains("superseded 40       by another record of the same `link`\n"), "{said}");
+    assert!(
+        said.contains(
+            "superseded 40       by another record of the same `link`, 40 with another text\n"
+        ),
+        "{said}"
+    );
 }
 
 /// Forty URLs, each in two rows of two dates and texts.

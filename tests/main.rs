@@ -16,6 +16,8 @@ mod consumed;
 mod containers;
 /// Copies that a reader calls the same fold by default, also short ones.
 mod copies;
+/// Reports on corpora account for every row, and the job for corpora keeps the right ones.
+mod corpus;
 /// After a crash at any moment the next run gives the same answer.
 mod crash;
 /// The demo crawl is folded as its known truth says.

@@ -117,11 +117,8 @@ fn the_recipe_for_a_corpus() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     let page = page();
-    let [job, read] = [0, 1].map(|at| blocks(&page, "toml")[at].clone());
-    let read_at = job.find("[read]").expect("a table");
-    let rest = &job[job.find("[pages]").expect("a table")..];
-    std::fs::write(at.join("crawl.toml"), [&job[..read_at], &read, rest].concat())
-        .expect("written");
+    assert!(page.contains("`corpus.toml`"));
+    std::fs::write(at.join("corpus.toml"), &blocks(&page, "toml")[1]).expect("written");
     std::fs::create_dir(at.join("corpus")).expect("made");
     let rows = [
         (

@@ -205,6 +205,7 @@ impl Command {
                 (of.run.quiet, of.run.verbose)
             }
             Command::Rebuild(of) => (of.quiet, of.verbose),
+            Command::Filter(of) => (of.quiet, 0),
             _ => (false, 0),
         }
     }

@@ -38,6 +38,13 @@ pub struct Filter {
     /// that it can be replayed from there. The archives are read twice.
     #[arg(long, requires = "to", conflicts_with_all = ["annotate", "undo"])]
     pub revisits: bool,
+    /// Delete what earlier filters of the store wrote of inputs that are gone. It may be all there is
+    /// of them.
+    #[arg(long, conflicts_with = "undo")]
+    pub prune: bool,
+    /// Succeed though a damaged file is copied whole, with records that fold.
+    #[arg(long, conflicts_with = "undo")]
+    pub allow_whole: bool,
     /// The names of these fields: those of `members`, or minhash_cluster_id, minhash_cluster_size
     /// and representative.
     #[arg(long, value_enum, default_value_t = LabelNames::Members, requires = "annotate")]
@@ -49,6 +56,9 @@ pub struct Filter {
     /// Threads [default: all cores].
     #[arg(long, value_name = "N", value_parser = values::whole::<u16>(1, 1024))]
     pub threads: Option<u16>,
+    /// Print warnings and errors alone.
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// The names of the fields that `pagefold filter --annotate` adds.

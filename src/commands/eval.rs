@@ -4,7 +4,7 @@ use crate::cli;
 use crate::commands::{eval_ask, eval_canonical};
 use crate::jobs;
 use crate::terminal::paint::plain;
-use crate::terminal::print::{grouped, print_json, show};
+use crate::terminal::print::{counted, grouped, print_json, show};
 use std::fmt::Write as _;
 use workers::error::{Error, Kind, Result};
 use workers::eval::differences::Differences;
@@ -77,8 +77,16 @@ fn as_text(report: &Report) -> String {
         );
         labels.unknown.first.iter().for_each(|url| _ = writeln!(out, "           {}", plain(url)));
     }
-    let (pages, texts) = (grouped(score.pages), grouped(score.texts));
-    let _ = writeln!(out, "pages      {pages} of epoch {}, {texts} distinct texts", report.epoch);
+    let (pages, texts) = (grouped(score.pages), grouped(score.texts - score.empty));
+    let empty = match score.empty {
+        0 => String::new(),
+        n => format!(", {}", counted(n, "empty page")),
+    };
+    let _ = writeln!(
+        out,
+        "pages      {pages} of epoch {}, {texts} distinct texts{empty}",
+        report.epoch
+    );
     let (same, verified) = (grouped(score.all.pair.same), score.signatures.last());
     let _ = writeln!(
         out,

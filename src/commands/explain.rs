@@ -6,8 +6,10 @@ use crate::terminal::explained;
 use crate::terminal::paint::Paint;
 use crate::terminal::print::{print_json, show};
 use workers::ask::index::Index;
+use workers::ask::rejected::rejected;
 use workers::ask::{page, pair};
 use workers::error::Result;
+use workers::fold::splits::RejectLine;
 
 /// `pagefold explain`.
 pub fn command(arguments: &cli::Explain) -> Result<()> {
@@ -15,8 +17,19 @@ pub fn command(arguments: &cli::Explain) -> Result<()> {
     let head = committed(&store, head)?;
     let index = Index::open(&job, &store, &head)?;
     let paint = Paint::stdout(arguments.color);
-    let found =
-        arguments.urls.iter().map(|url| page::find(&index, url)).collect::<Result<Vec<_>>>()?;
+    let find = |url: &String| {
+        page::find(&index, url).or_else(|error| match rejected(&store, &head, url)? {
+            Some(RejectLine { file, offset, reason, .. }) => {
+                let epoch = head.manifest.epoch;
+                let why = format!(
+                    "; epoch {epoch} rejected a record of it, {reason}: {file} at {offset}"
+                );
+                Err(error.and(&why))
+            }
+            None => Err(error),
+        })
+    };
+    let found = arguments.urls.iter().map(find).collect::<Result<Vec<_>>>()?;
     match &found[..] {
         [a, b] => {
             let pair = pair::explain(&index, [a, b])?;

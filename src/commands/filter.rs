@@ -9,10 +9,10 @@ use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
 use crate::{signals, topology};
 use serde_json::json;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
-use workers::filter::{self, Names, Options, Outcome, Saved, Verdict};
+use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
 use workers::progress::Progress;
 
 /// Hosts that the report names.
@@ -29,10 +29,13 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
 
 fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
-    let folder = |path: &Option<std::path::PathBuf>| path.as_deref().map(absolute).transpose();
+    let folder = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
         let undone = filter::undo(to, removed, &originals)?;
+        if arguments.quiet {
+            return Ok(());
+        }
         if arguments.of.json {
             return print_json(
                 &json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }),
@@ -58,31 +61,66 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let records = folder(&arguments.records)?;
     let progress: Arc<Progress> = Arc::default();
     let revisits = arguments.revisits;
-    let options =
-        Options { to, removed, records, annotate, revisits, threads, progress: progress.clone() };
+    let options = Options {
+        to,
+        removed,
+        records,
+        annotate,
+        revisits,
+        prune: arguments.prune,
+        threads,
+        progress: progress.clone(),
+    };
     if options.to.is_none() && options.records.is_none() {
         let line = "--to DIR: the folder to write to; or --records DIR for tables of what became of each record";
         return Err(Error::new(Kind::Usage, line));
     }
-    let begin = |bytes| Bar::of_reading("filter", bytes, progress);
+    let begin = |bytes| Bar::of_reading("filter", bytes, progress, arguments.quiet);
     let outcome = filter::filter(&job, &store, &head, &options, begin)?;
-    if arguments.of.json {
-        print_json(&as_json(&outcome))
-    } else {
-        show(&as_text(&outcome, &options))
+    if !arguments.quiet {
+        match arguments.of.json {
+            true => print_json(&as_json(&outcome))?,
+            false => show(&as_text(&outcome, &options))?,
+        }
     }
+    if arguments.allow_whole { Ok(()) } else { check_whole(&outcome) }
+}
+
+/// Fails if what was written has records that fold: who reads it takes it for free of duplicates.
+fn check_whole(outcome: &Outcome) -> Result<()> {
+    let stay = outcome.totals.stay;
+    let Some(((first, _), others)) = outcome.whole.split_first().filter(|_| stay > 0) else {
+        return Ok(());
+    };
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {}", counted(more as u64, "other file")),
+    };
+    let line = format!(
+        "{} that should be left out stay, as {first}{more} could only be copied whole; mend or take out \
+         such inputs, or let it pass: --allow-whole",
+        counted(stay, "record")
+    );
+    Err(Error::new(Kind::Data, line))
 }
 
 fn as_json(outcome: &Outcome) -> serde_json::Value {
     let totals = &outcome.totals;
+    let names = |all: &[PathBuf]| -> Vec<String> {
+        all.iter().map(|name| name.to_string_lossy().into_owned()).collect()
+    };
     json!({
         "epoch": outcome.epoch,
         "files": outcome.files,
         "files_before": outcome.files_before,
         "files_whole": outcome.whole.iter().map(|(path, _)| path).collect::<Vec<_>>(),
-        "files_left_over": outcome.left_over.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>(),
+        "files_left_over": names(&outcome.left_over),
+        "files_pruned": names(&outcome.pruned),
         "files_recoded": outcome.recoded,
         "records": totals.verdicts,
+        "records_stay": totals.stay,
+        "removed": totals.removed,
+        "removers": totals.removers,
         "promoted": totals.promoted,
         "revisits": totals.revisits,
         "bytes_in": totals.bytes_in,
@@ -93,6 +131,27 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "other_hosts": totals.other_hosts,
         "pages_elsewhere": outcome.pages_elsewhere,
     })
+}
+
+/// Why records are removed: how many say so themselves, by which field, and why the pages of the
+/// others are gone.
+fn removed(totals: &Totals) -> String {
+    let by: Vec<String> =
+        totals.removers.iter().map(|(name, n)| format!("{} by `{name}`", grouped(*n))).collect();
+    let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
+    let words = [
+        ("removal", "remove their page"),
+        ("removed", "of removed pages"),
+        ("missing", "of pages that a snapshot lacked"),
+        ("expired", "of expired pages"),
+        ("gone", "of pages that are gone"),
+    ];
+    let found = words.iter().filter_map(|(reason, what)| {
+        let n = totals.removed.get(*reason)?;
+        let by = if *reason == "removal" { by.as_str() } else { "" };
+        Some(format!("{} {what}{by}", grouped(*n)))
+    });
+    found.collect::<Vec<_>>().join(", ")
 }
 
 fn as_text(outcome: &Outcome, options: &Options) -> String {
@@ -108,8 +167,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     );
     for verdict in Verdict::ALL {
         if let n @ 1.. = totals.of(verdict) {
+            let why = if verdict == Verdict::Removed { removed(totals) } else { String::new() };
+            let line = format!("{:<10} {:<8} {why}", verdict.name(), grouped(n));
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{:<10} {}", verdict.name(), grouped(n));
+            let _ = writeln!(text, "{}", line.trim_end());
         }
     }
     if totals.promoted > 0 {
@@ -161,13 +222,33 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             plain(why)
         );
     }
-    if let [first, ..] = &outcome.left_over[..] {
-        let files = counted(outcome.left_over.len() as u64, "file");
-        let and_others = if outcome.left_over.len() > 1 { " and others" } else { "" };
+    if totals.stay > 0 {
         let _ = writeln!(
             text,
-            "left over  {files} of earlier filters, whose inputs are gone: {}{and_others}",
-            plain(&first.to_string_lossy())
+            "stay       {} of those above that should be left out, in files copied whole",
+            grouped(totals.stay)
+        );
+    }
+    let named = |names: &[PathBuf]| {
+        let first = names.first().map_or("".into(), |first| first.to_string_lossy());
+        let and_others = if names.len() > 1 { " and others" } else { "" };
+        format!("{}{and_others}", plain(&first))
+    };
+    if !outcome.left_over.is_empty() {
+        let files = counted(outcome.left_over.len() as u64, "file");
+        let _ = writeln!(
+            text,
+            "left over  {files} of earlier filters, whose inputs are gone: {}; who reads the folder \
+             reads them, too, unless --prune deletes them",
+            named(&outcome.left_over)
+        );
+    }
+    if !outcome.pruned.is_empty() {
+        let inputs = counted(outcome.pruned.len() as u64, "input");
+        let _ = writeln!(
+            text,
+            "pruned     the files of {inputs} that are gone: {}",
+            named(&outcome.pruned)
         );
     }
     if outcome.pages_elsewhere > 0 {

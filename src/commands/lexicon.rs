@@ -158,7 +158,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
     let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let progress: Arc<Progress> = Arc::default();
-    let bar = Bar::of_reading("lexicon", inputs.bytes(), progress.clone());
+    let bar = Bar::of_reading("lexicon", inputs.bytes(), progress.clone(), false);
     let counted = match arguments.kind {
         cli::LexiconKind::Furniture => lines(arguments, &job, &inputs, threads, &progress),
         _ => words(arguments, &job, &inputs, threads, &progress),

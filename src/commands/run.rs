@@ -16,6 +16,7 @@ use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::signals;
 use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::lost::Lost;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
 use crate::terminal::ran::{Attempt, ProcessSummary};
@@ -30,6 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use workers::ask::elsewhere::{Elsewhere, elsewhere};
 use workers::commit::guards::{self, Guard};
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
@@ -171,7 +173,7 @@ pub fn epoch(
     times.lap("work");
     bar.after(After::Commit);
     let (spans, rows_read) = (profile::spans(&receipts), report::rows_read(&receipts));
-    let Committed { mut head, counts, left } =
+    let Committed { mut head, counts, left, changed_here } =
         commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
     tracing::info!(epoch = head.manifest.epoch, "committed");
@@ -199,8 +201,10 @@ pub fn epoch(
     let history = History::read(job, store, Some(&head))?;
     let barren = history.barren();
     warn_of_barren(job, plan, &barren);
+    let elsewhere = gone_rows(job, store, &head, &history)?;
     let outcome = Outcome {
         barren,
+        elsewhere,
         read_otherwise: history.read_otherwise(job)?,
         missing_kept,
         job,
@@ -208,7 +212,7 @@ pub fn epoch(
         plan,
         counts: &counts,
         superseded,
-        overwritten: counted(Counter::VisitsOverwritten),
+        lost: Lost::of(&head.manifest.counters, changed_here),
         gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
         left: &left,
         exported,
@@ -282,7 +286,26 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         of_committed(job, store, head)?;
     }
     let history = History::read(job, store, Some(head))?;
-    idle::nothing_due(job, head, &history.barren(), history.read_otherwise(job)?, arguments)
+    let elsewhere = gone_rows(job, store, head, &history)?;
+    idle::nothing_due(
+        job,
+        head,
+        &history.barren(),
+        history.read_otherwise(job)?,
+        elsewhere,
+        arguments,
+    )
+}
+
+/// The inputs of a corpus that are gone. Archives may be deleted once they are read; `status` counts
+/// their pages.
+fn gone_rows(
+    job: &Job,
+    store: &Store,
+    head: &Head,
+    history: &History,
+) -> Result<Option<Elsewhere>> {
+    if job.read.key.is_own() { elsewhere(job, store, head, history) } else { Ok(None) }
 }
 
 /// Does the work in threads of this process.

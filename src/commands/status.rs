@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::jobs::{committed, open};
+use crate::terminal::lost;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show, size};
 use crate::terminal::report::findings::unexamined;
@@ -10,6 +11,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use workers::ask::elsewhere::{Elsewhere, elsewhere};
 use workers::ask::state::{self, Expiry, State};
 use workers::candidates::pivots::BySignature;
 use workers::error::{Error, Kind, Result};
@@ -42,12 +44,16 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     let age = now().saturating_sub(head.manifest.logical_time);
     let state = state::state(&job, &store, &head, now())?;
     // Where the list cannot be read, `waiting` says so.
-    let not_consumed =
-        History::read(&job, &store, Some(&head)).map_or(Vec::new(), |history| history.barren());
+    let (mut not_consumed, mut gone) = (Vec::new(), None);
+    if let Ok(history) = History::read(&job, &store, Some(&head)) {
+        not_consumed = history.barren();
+        gone = elsewhere(&job, &store, &head, &history).unwrap_or_default();
+    }
     if arguments.of.json {
-        as_json(&state, &head.manifest, age, &left, &largest, &not_consumed)?;
+        as_json(&state, &head.manifest, age, &left, &largest, &not_consumed, gone)?;
     } else {
-        let mut text = as_text(&state, age, &barren(&job, &not_consumed));
+        let gone = gone.map(|of| lost::elsewhere(&job, of));
+        let mut text = as_text(&state, age, &barren(&job, &not_consumed), gone);
         if arguments.tables {
             text += &tables(&head.manifest);
         }
@@ -97,6 +103,7 @@ fn as_json(
     left: &BySignature,
     largest: &Option<BTreeMap<String, Largest>>,
     not_consumed: &[Input],
+    gone: Option<Elsewhere>,
 ) -> Result<()> {
     let row = |table: &TableState| json!({ "rows": table.rows, "bytes": table.bytes(), "runs": table.runs.len() });
     let tables: serde_json::Map<String, serde_json::Value> =
@@ -110,6 +117,7 @@ fn as_json(
         "attempts_unfinished": state.attempts.unfinished,
         "tables": tables,
         "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
+        "elsewhere": gone,
         "unexamined": left,
         "largest_buckets": largest,
     }))
@@ -126,7 +134,7 @@ fn tables(manifest: &Manifest) -> String {
 }
 
 /// The state for people.
-fn as_text(state: &State, age: i64, not_consumed: &[String]) -> String {
+fn as_text(state: &State, age: i64, not_consumed: &[String], gone: Option<String>) -> String {
     let mut out = String::new();
     // What is due names files and what a bad record holds.
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
@@ -195,6 +203,9 @@ fn as_text(state: &State, age: i64, not_consumed: &[String]) -> String {
     }
     for (at, text) in not_consumed.iter().enumerate() {
         line(if at == 0 { "due" } else { "" }, text.clone());
+    }
+    if let Some(text) = gone {
+        line("elsewhere", text);
     }
     let free = state.gc_bytes.filter(|bytes| *bytes > 0);
     let free =

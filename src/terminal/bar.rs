@@ -128,8 +128,13 @@ impl Bar {
     }
 
     /// Starts to show how many of `bytes_total` bytes work of one step, called `name`, has read.
-    pub fn of_reading(name: &'static str, bytes_total: u64, progress: Arc<Progress>) -> Bar {
-        let bar = Bar::show(Shown { bytes_total, only: Some(name), ..Shown::default() }, false, 0);
+    pub fn of_reading(
+        name: &'static str,
+        bytes_total: u64,
+        progress: Arc<Progress>,
+        quiet: bool,
+    ) -> Bar {
+        let bar = Bar::show(Shown { bytes_total, only: Some(name), ..Shown::default() }, quiet, 0);
         bar.follow(vec![Arc::new(ObservedProcess { progress, ..ObservedProcess::new(name) })]);
         bar
     }

@@ -3,6 +3,7 @@
 pub mod bar;
 pub mod explained;
 pub mod logging;
+pub mod lost;
 pub mod paint;
 pub mod print;
 pub mod profile;

@@ -62,7 +62,8 @@ fn files_that_grow_much() {
     let bomb = "{\"other\":\"no page\"}\n".repeat(20_000);
     put("bomb.jsonl.gz", [gzip(bomb.as_bytes()), gzip(page("bomb", 1, 0).as_bytes())]);
     bench.run_well(&["--set", "read.rejects_max=1"]);
-    let report = filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    let arguments = ["--to", "kept", "--removed", "removed", "--allow-whole"];
+    let report = filter(&bench, &arguments);
     let (kept, removed) = (files(&bench.at("kept")), files(&bench.at("removed")));
     for (name, bytes) in &kept {
         let Some(removed) = removed.get(name) else { continue };
@@ -116,7 +117,8 @@ fn damaged_members() {
     torn.truncate(torn.len() - 20);
     std::fs::write(bench.at("in/torn.warc.gz"), &torn).expect("written");
     bench.run_well(&["--set", "read.rejects_max=1"]);
-    let report = filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    let arguments = ["--to", "kept", "--removed", "removed", "--allow-whole"];
+    let report = filter(&bench, &arguments);
     let names = ["bad.jsonl.gz", "junk.jsonl.gz", "torn.jsonl.gz", "torn.warc.gz"];
     assert_eq!(report["files_whole"], json!(names.map(|name| format!("in/{name}"))), "{report}");
     let [kept, removed] = ["kept", "removed"].map(|folder| {

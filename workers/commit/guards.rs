@@ -7,6 +7,7 @@ use crate::commit::folds::Folds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped, megabytes, percent, plain};
+use crate::fold::receipt::OVERWRITTEN_NAMED_MAX;
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ use std::path::Path;
 pub enum Guard {
     /// Too many bad records.
     Rejects,
-    /// Too many rows share their key with a row of another text and no other date.
+    /// Too many rows lose to a row of their key with another text.
     Overwritten,
     /// A complete snapshot lacks too many of the known pages.
     Missing,
@@ -113,41 +114,64 @@ pub struct Figures {
     pub gathered: Option<Folds>,
 }
 
-/// The rows of an epoch that lost to a row of the same key and date with another text.
+/// The rows of an epoch that lost to a row of the same key with another text.
 #[derive(Clone, Debug, Default)]
 pub struct Overwritten {
     /// The field that is their key; none if that is the URL.
     pub field: Option<String>,
-    /// How many.
+    /// How many had the same date or none.
     pub rows: u64,
-    /// Some of the keys.
+    /// Some of their keys.
     pub keys: Vec<String>,
+    /// How many had an earlier date, and are in another input.
+    pub replaced: u64,
+    /// Some of their keys.
+    pub replaced_keys: Vec<String>,
 }
 
 impl Overwritten {
     /// What would be lost, and what helps. Another key is another store, which a store with epochs
     /// becomes by a rebuild.
     fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
-        let Overwritten { field, rows, keys } = self;
+        let Overwritten { field, rows, keys, replaced, replaced_keys } = self;
         let key = field.as_ref().map_or_else(|| "URL".to_owned(), |name| format!("`{name}`"));
-        let keys: Vec<String> = keys.iter().map(|key| format!("{:?}", plain(key))).collect();
+        let has_dates = *replaced > 0 && self.has_many_versions(accepted);
+        let keys =
+            if has_dates { keys.iter().chain(replaced_keys) } else { keys.iter().chain(&[]) };
+        let keys: Vec<String> =
+            keys.take(OVERWRITTEN_NAMED_MAX).map(|key| format!("{:?}", plain(key))).collect();
         let rebuild = if has_pages { ", then `pagefold rebuild`" } else { "" };
+        let (lost, date, stays) = match has_dates {
+            true => (rows + replaced, "the same or a later date", "the latest row"),
+            false => (*rows, "the same date or none", "any one row"),
+        };
         format!(
-            "{} of {} would be lost: another row has the same {key}, the same date or none, and \
-             another text (such as {}); nothing was committed. If these are different documents, \
-             [read] key = \"row\" keeps all of them, and so does a field with a value for each{rebuild}. \
-             If any one row of each {key} shall stay: {allow}",
-            grouped(*rows),
+            "{} of {} would be lost: another row has the same {key}, {date}, and another text (such \
+             as {}); nothing was committed. If these are different documents, [read] key = \"row\" \
+             keeps all of them, and so does a field with a value for each{rebuild}. If {stays} of \
+             each {key} shall stay: {allow}",
+            grouped(lost),
             counted(accepted, "row"),
             keys.join(", ")
         )
+    }
+
+    /// Whether half of the rows of a field's values lose to rows of other inputs, whatever the
+    /// dates. Ids that begin anew in each file look so; so do versions of documents, of which an
+    /// epoch rarely has as many.
+    fn has_many_versions(&self, accepted: u64) -> bool {
+        let lost = self.rows + self.replaced;
+        self.field.is_some() && lost > OVERWRITTEN_MIN && lost * 2 >= accepted
     }
 }
 
 impl Figures {
     fn has_too_many_overwritten(&self, max: f64) -> bool {
-        let Overwritten { field, rows, .. } = &self.overwritten;
+        let Overwritten { field, rows, replaced, .. } = &self.overwritten;
         let (rows, accepted) = (*rows, self.rejects.accepted);
+        if *replaced > 0 && self.overwritten.has_many_versions(accepted) {
+            return (rows + replaced) as f64 > max * accepted as f64;
+        }
         if field.is_none() && rows <= OVERWRITTEN_MIN.max(accepted / 2) {
             return false;
         }
@@ -346,7 +370,12 @@ mod tests {
         let by = |field: Option<String>, rows, accepted, overwritten_max| {
             let options = Options { overwritten_max, ..Options::default() };
             let figures = Figures {
-                overwritten: Overwritten { field, rows, keys: vec!["0".into()] },
+                overwritten: Overwritten {
+                    field,
+                    rows,
+                    keys: vec!["0".into()],
+                    ..Overwritten::default()
+                },
                 rejects: Rejects { accepted, ..Rejects::default() },
                 ..Figures::default()
             };
@@ -372,6 +401,32 @@ mod tests {
         ] {
             assert!(said.contains(part), "{part} in {said}");
         }
+    }
+
+    /// A column of dates, which need not be named, made rows of ids that begin anew in each file
+    /// versions of one another, and two thirds of them were lost in silence. Half of all rows stop
+    /// the epoch; fewer may be versions, as are rows of one URL.
+    #[test]
+    fn many_versions_stop() {
+        let by = |field: Option<&str>, replaced, max| {
+            let overwritten = Overwritten {
+                field: field.map(str::to_owned),
+                replaced,
+                replaced_keys: vec!["7".into()],
+                ..Overwritten::default()
+            };
+            let rejects = Rejects { accepted: 1000, ..Rejects::default() };
+            let figures = Figures { overwritten, rejects, ..Figures::default() };
+            let options = Options { overwritten_max: max, ..Options::default() };
+            check(&options, &figures, &[]).err().map(|error| error.to_string())
+        };
+        let said = by(Some("id"), 500, 0.01).expect("refused");
+        for part in ["500 of 1,000 rows", "or a later date", "such as \"7\"", "the latest row"] {
+            assert!(said.contains(part), "{part} in {said}");
+        }
+        assert_eq!(by(Some("id"), 499, 0.01), None);
+        assert_eq!(by(Some("id"), 500, 0.5), None, "so many are allowed");
+        assert_eq!(by(None, 900, 0.01), None, "a crawl");
     }
 
     /// Each guard refuses above its limit and not at it, and is named by the error. It does not

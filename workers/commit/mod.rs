@@ -18,7 +18,7 @@ use crate::fold::counters::{Counter, Counters};
 use crate::fold::receipt::{self, Receipt};
 use crate::fold::splits::{self, Counts, Finished};
 use crate::job::Job;
-use crate::plan::consumed::{ConsumedInput, Reading, Taken};
+use crate::plan::consumed::{ConsumedInput, History, Reading, Taken};
 use crate::plan::inputs::Input;
 use crate::plan::{self, Plan};
 use crate::read::PageKey;
@@ -39,6 +39,21 @@ pub struct Committed {
     pub counts: Counts,
     /// The inputs that changed while they were read, and are left to a later epoch.
     pub left: Vec<String>,
+    /// Pages with another text than before, whose former record is in another input than that of
+    /// the text and still there.
+    pub changed_here: u64,
+}
+
+/// See [`Committed::changed_here`]. Only a report says it, so that inputs that cannot be listed are
+/// no error.
+fn changed_here(job: &Job, store: &Store, head: Option<&Head>, receipts: &[Receipt]) -> u64 {
+    let changed = || receipts.iter().flat_map(|receipt| &receipt.changed);
+    if changed().next().is_none() {
+        return 0;
+    }
+    let here = History::read(job, store, head).and_then(|history| history.here(job));
+    let here = here.unwrap_or_default();
+    changed().filter(|(input, _)| here.contains(input)).map(|(_, pages)| pages).sum()
 }
 
 /// What became of the records of an epoch.
@@ -106,9 +121,17 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
         PageKey::Field(name) => Some(name.clone()),
         PageKey::Url | PageKey::Row => None,
     };
-    let keys = receipts.iter().flat_map(|receipt| receipt.overwritten.iter().cloned());
-    let keys = keys.take(receipt::OVERWRITTEN_NAMED_MAX).collect();
-    Overwritten { field, rows: counters.get(Counter::VisitsOverwritten), keys }
+    let first = |keys: fn(&Receipt) -> &Vec<String>| {
+        let keys = receipts.iter().flat_map(|receipt| keys(receipt).iter().cloned());
+        keys.take(receipt::OVERWRITTEN_NAMED_MAX).collect()
+    };
+    Overwritten {
+        field,
+        rows: counters.get(Counter::VisitsOverwritten),
+        keys: first(|receipt| &receipt.overwritten),
+        replaced: counters.get(Counter::VisitsReplacedElsewhere),
+        replaced_keys: first(|receipt| &receipt.replaced_elsewhere),
+    }
 }
 
 /// All counts of the epoch, by name.
@@ -218,9 +241,10 @@ pub fn commit(
     // that the manifest names are in them.
     durable::sync_folder(&store.data())?;
     durable::sync_folder(store.root())?;
-    let head = manifest::commit(store.root(), &manifest)?;
+    let (before, head) = (head, manifest::commit(store.root(), &manifest)?);
     plan::attempts::clear(store.root());
-    Ok(Committed { head, counts: read.counts, left })
+    let changed_here = changed_here(job, store, before, &receipts);
+    Ok(Committed { head, counts: read.counts, left, changed_here })
 }
 
 /// The tables with this epoch's runs. Checks that every segment is there and has its size.

@@ -8,6 +8,7 @@ use crate::figures::{counted, grouped, plain};
 use crate::fold::splits::{Counts, RejectLine};
 use crate::job::Job;
 use crate::read::documents::{self, Found};
+use crate::read::record::DETAIL_BYTES_MAX;
 use crate::read::{json, parquet, shell};
 use std::path::{Path, PathBuf};
 
@@ -55,7 +56,7 @@ impl Rejects {
     /// What happened, and what would help: `allow` if most of the records were good.
     pub fn refusal(&self, read: u64, allow: &str) -> String {
         let first = self.example.as_ref().map_or(String::new(), |line| {
-            let detail: String = line.detail.chars().take(DETAIL_CHARS_MAX).collect();
+            let detail = shortened(&line.detail);
             let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
             let such =
                 format!("; such as {} at {}, {}{detail}", line.file, line.offset, line.reason);
@@ -145,14 +146,23 @@ impl Rejects {
             "bad_row_group" if detail.ends_with(parquet::ENCRYPTED) => {
                 format!("{file} has encrypted columns")
             }
-            "bad_json" if detail.contains("is no JSON, at byte") => {
-                format!("Write {file} again without such numbers")
-            }
             "bad_row_group" => format!("{file} is damaged; fetch it or write it again"),
             "bad_file" => match among_columns(detail, &URLS) {
                 Some(name) if detail.contains("[read.fields] url") => format!(
                     "The files have no URL where the job looks for it. Name its column: \
                      [read.fields] url = [\"{name}\"]"
+                ),
+                None if detail.contains("no column") && detail.contains("[read.fields] url") => {
+                    format!(
+                        "The files have no URL where the job looks for it. If they are a corpus, name the \
+                     column of an id, [read] key = \"{}\"; with [read] key = \"row\" each row is a page",
+                        among_columns(detail, &IDS).unwrap_or("FIELD")
+                    )
+                }
+                _ if detail.contains("[read] key names") => format!(
+                    "Name a column that every row has, [read] key = \"{}\"; with [read] key = \"row\" each \
+                     row is a page",
+                    among_columns(detail, &IDS).unwrap_or("FIELD")
                 ),
                 _ => match among_columns(detail, &TEXTS) {
                     Some(name) if detail.contains("[read.fields] text") => format!(
@@ -164,6 +174,20 @@ impl Rejects {
             },
             _ => "Hardly any was good: look at them, and name files of other records".into(),
         }
+    }
+}
+
+/// A record's detail, cut between words where it is long, or was cut where it was written.
+fn shortened(detail: &str) -> String {
+    // One that was cut has as many bytes, but for those of a character.
+    let was_cut = detail.len() + 4 > DETAIL_BYTES_MAX;
+    if !was_cut && detail.chars().count() <= DETAIL_CHARS_MAX {
+        return detail.to_owned();
+    }
+    let cut: String = detail.chars().take(DETAIL_CHARS_MAX).collect();
+    match cut.rsplit_once(' ') {
+        Some((words, _)) => format!("{} ...", words.trim_end_matches([',', ';', ':'])),
+        None => cut + "...",
     }
 }
 
@@ -190,6 +214,19 @@ const TEXTS: [&str; 8] =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A list of columns was cut within a name, as if that were a column. It ends at a word.
+    #[test]
+    fn long_details_are_cut_between_words() {
+        assert_eq!(shortened("a short one, that stays"), "a short one, that stays");
+        let columns = "its columns are ".to_owned() + &"column, ".repeat(30);
+        let said = shortened(&columns);
+        assert!(
+            said.ends_with("column, column ...") && said.len() <= DETAIL_CHARS_MAX + 4,
+            "{said}"
+        );
+        assert_eq!(shortened(&"漢".repeat(170)), "漢".repeat(DETAIL_CHARS_MAX) + "...");
+    }
 
     /// Where hardly anything was accepted, to let it pass would consume the inputs for nothing: the
     /// refusal names the line of the job to change, and never advises to allow it.
@@ -227,6 +264,16 @@ mod tests {
                 "bad_file",
                 "no column `url`, which [read.fields] url names; its columns are uri, text; a corpus",
                 "[read.fields] url = [\"uri\"]",
+            ),
+            (
+                "bad_file",
+                "no column `url`, which [read.fields] url names; its columns are id, text; a corpus",
+                "[read] key = \"id\"",
+            ),
+            (
+                "bad_file",
+                "no column `nope`, which [read] key names; its columns are uuid, text",
+                "[read] key = \"uuid\"",
             ),
             ("bad_file", "is unknown", "Take such files out"),
             ("bad_member", "x", "Hardly any was good"),

@@ -123,9 +123,10 @@ pub fn evaluate(
     if world.unknown.urls == labels.urls.len() as u64 {
         let named = world.unknown.first.first().map_or("", String::as_str);
         let line = format!(
-            "{}: the store has none of the {} labelled pages, such as {named}; `[read.fields] url` says what a URL is",
+            "{}: the store has none of the {} labelled pages, such as {named}; {} says what a page is",
             store.root().display(),
-            labels.urls.len()
+            labels.urls.len(),
+            if job.read.key.is_own() { "`[read] key`" } else { "`[read.fields] url`" }
         );
         return Err(Error::new(Kind::Data, line));
     }

@@ -112,6 +112,8 @@ pub struct Score {
     pub pages: u64,
     /// The number of distinct texts. Empty ones count each.
     pub texts: u64,
+    /// The number of empty ones.
+    pub empty: u64,
     /// The number of pairs of distinct texts that have a pair of pages that is the same. With
     /// labels by page, once for each common label.
     pub true_text_pairs: u64,
@@ -161,6 +163,7 @@ pub fn score(scale: &Scale<'_>, kinds: &[SignatureKind]) -> Score {
     Score {
         pages: scene.pages.len() as u64,
         texts: scene.chars.len() as u64,
+        empty: scene.chars.iter().filter(|chars| **chars == 0).count() as u64,
         true_text_pairs,
         all: levels(&Cells::total),
         distinct: Levels { pair: distinct(pair), cluster: distinct(cluster) },

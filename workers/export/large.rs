@@ -52,7 +52,7 @@ pub struct LargeCluster {
     pub contents: u32,
     /// The number of hosts.
     pub hosts: u32,
-    /// The host, if there is only one.
+    /// The host, if there is only one. A key that is no URL has none.
     pub host: Option<String>,
     /// The greatest number of accepted pairs on a shortest path between two contents. Above 256
     /// contents this is a lower bound; the true diameter is at most twice as large.
@@ -169,7 +169,7 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
         ["simhash"].into_iter().chain(SignatureKind::ALL.into_iter().map(SignatureKind::name));
     LargeCluster {
         cluster: row.cluster.to_string(),
-        host: (row.hosts == 1).then(|| host(&representative)),
+        host: host_name(&representative).filter(|_| row.hosts == 1),
         representative,
         pages: row.pages,
         contents: row.contents,
@@ -184,11 +184,6 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
         signatures: commonest(names.zip(proposed)),
         advice: (row.diameter >= DIAMETER_CHAIN).then(|| "[clusters] radius = 1".to_owned()),
     }
-}
-
-/// The host of a page; the whole key of one that is no URL.
-fn host(url: &str) -> String {
-    host_name(url).unwrap_or_else(|| url.to_owned())
 }
 
 /// The range and the median of numbers, each with its frequency. None without numbers.
@@ -271,13 +266,5 @@ mod tests {
         let mut never = LargestClusters::new(0);
         never.add(&row(5));
         assert_eq!(never.found, 0);
-    }
-
-    /// The host is named without its port, and a key that is no URL as a whole.
-    #[test]
-    fn hosts_of_urls() {
-        let hosts = ["https://a.example/x/y", "http://b.example:8080", "http://c.example?q", "odd"]
-            .map(host);
-        assert_eq!(hosts, ["a.example", "b.example", "c.example", "odd"]);
     }
 }

@@ -11,6 +11,7 @@ mod annotate;
 mod copy;
 mod inputs;
 mod labels;
+mod left_over;
 mod note;
 mod order;
 mod parquet;
@@ -30,8 +31,7 @@ pub use crate::filter::inputs::{Original, originals};
 pub use crate::filter::labels::Names;
 use crate::filter::note::Manner;
 use crate::filter::threads::in_threads;
-use crate::filter::totals::Totals;
-pub use crate::filter::totals::{Saved, TOP_HOSTS};
+pub use crate::filter::totals::{Saved, TOP_HOSTS, Totals};
 pub use crate::filter::undo::{Undone, undo};
 use crate::filter::verdict::Judge;
 pub use crate::filter::verdict::Verdict;
@@ -59,6 +59,8 @@ pub struct Options {
     pub annotate: Option<Names>,
     /// Whether a revisit is written in an archive in place of each record that folds.
     pub revisits: bool,
+    /// Whether files of inputs that are gone are deleted.
+    pub prune: bool,
     /// Threads.
     pub threads: usize,
     /// What is read so far.
@@ -100,6 +102,8 @@ pub struct Outcome {
     pub whole: Vec<(String, String)>,
     /// Files of earlier filters whose inputs are not there any more.
     pub left_over: Vec<PathBuf>,
+    /// Those of them that are deleted.
+    pub pruned: Vec<PathBuf>,
     /// Files of which something was compressed anew.
     pub recoded: usize,
     /// The sums.
@@ -130,6 +134,9 @@ pub fn filter<T>(
         let why =
             "[read] records_max: the store is of a sample, so what is beyond it would be lost";
         return Err(Error::new(Kind::Usage, why));
+    }
+    if options.prune {
+        left_over::check_inputs(job)?;
     }
     let mut originals = originals(job, store, head)?;
     if options.to.is_some() {
@@ -167,19 +174,12 @@ pub fn filter<T>(
         outcome.totals.add(&note.totals);
     }
     outcome.whole.sort();
-    outcome.left_over = left_over(options, &originals)?;
-    Ok(outcome)
-}
-
-/// The inputs that are not there any more and that still have files in the folders. They are
-/// reported and not deleted: the user may still need them after the input was removed.
-fn left_over(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
-    let mut names = note::names(&options.notes())?;
-    for original in originals {
-        names.remove(&original.name);
+    outcome.left_over = left_over::find(options, &originals)?;
+    if options.prune {
+        outcome.pruned = left_over::prune(options, &work.manner, &outcome.left_over)?;
+        outcome.left_over.retain(|name| !outcome.pruned.contains(name));
     }
-    names.retain(|name| options.places(name).iter().flatten().any(|place| place.exists()));
-    Ok(names.into_iter().collect())
+    Ok(outcome)
 }
 
 /// Fails if a file has indexes of its records: those of a filtered one would have to be new.

@@ -45,7 +45,8 @@ impl Manner {
         options: &Options,
         promotions: &Promotions,
     ) -> Manner {
-        let Options { to, removed, records, annotate, revisits, threads: _, progress: _ } = options;
+        let Options { to, removed, records, annotate, revisits, prune: _, threads: _, progress: _ } =
+            options;
         let names = annotate.map(|names| [names.cluster, names.size, names.representative]);
         let written = json!([to.is_some(), removed.is_some(), records.is_some(), names, revisits]);
         let read = json!([job.read.fields, job.read.key, job.read.limits]);
@@ -223,6 +224,12 @@ impl Note {
             !bytes.is_some_and(|bytes| has_size(path, bytes)) && !is_begun(dir)
         });
         foreign.map(|((path, _), _)| path)
+    }
+
+    /// Whether it is of no file in a folder that `options` do not name.
+    pub fn names_no_other(&self, options: &Options) -> bool {
+        let sizes = [self.kept, self.removed, self.records];
+        sizes.iter().zip(options.dirs()).all(|(size, dir)| size.is_none() || dir.is_some())
     }
 
     /// Each file of `places` with the size that it has by this note.

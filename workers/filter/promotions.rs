@@ -32,7 +32,7 @@ use crate::job::Job;
 use crate::read::Split;
 use crate::read::record::{Body, Item};
 use crate::store::manifest::Head;
-use crate::store::runs::Table;
+use crate::tables::pages::of_inputs;
 use crate::tables::{ClusterRow, PageRow};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +76,7 @@ impl Promotions {
         threads: usize,
     ) -> Result<Promotions> {
         let here: BTreeSet<u64> = originals.iter().map(|original| original.input.key()).collect();
-        let pages_elsewhere = elsewhere(&tables.pages, &here);
+        let pages_elsewhere = of_inputs(&tables.pages, |input| !here.contains(&input));
         if pages_elsewhere == 0 {
             return Ok(Promotions::default());
         }
@@ -206,19 +206,6 @@ fn best_of_each(stand_ins: &mut Vec<StandIn>) {
     stand_ins.sort_unstable();
     stand_ins.dedup_by_key(|of| of.doc);
     stand_ins.shrink_to_fit();
-}
-
-/// The number of live pages whose records are in no input of `here`. The diffs of a row sum to 0 or
-/// 1, so those of all such rows sum to this number.
-fn elsewhere(pages: &Table<PageRow>, here: &BTreeSet<u64>) -> u64 {
-    let mut sum = 0;
-    for segment in pages.segments() {
-        for (_, columns) in segment.scan(0..segment.len()) {
-            let rows = columns.inputs().filter(|(input, _)| !here.contains(input));
-            sum += rows.map(|(_, diff)| i64::from(diff)).sum::<i64>();
-        }
-    }
-    sum.max(0) as u64
 }
 
 /// The records of `original` that could stand in, the best of each URL.

@@ -29,6 +29,15 @@ pub struct Totals {
     /// Records that are kept in place of those that no input has.
     #[serde(default)]
     pub promoted: u64,
+    /// Records that would be left out and stay, as their file is copied whole.
+    #[serde(default)]
+    pub stay: u64,
+    /// Removed records, by the reason.
+    #[serde(default)]
+    pub removed: BTreeMap<String, u64>,
+    /// Rows that remove their page, by the field that says so.
+    #[serde(default)]
+    pub removers: BTreeMap<String, u64>,
     /// Revisits that were written.
     pub revisits: u64,
     /// Bytes of the inputs.
@@ -67,6 +76,9 @@ impl Totals {
         self.mirrors += u64::from(is_mirror);
         let is_promoted = record.verdict == Verdict::Kept && record.reason == Some(PROMOTED);
         self.promoted += u64::from(is_promoted);
+        if let (Verdict::Removed, Some(reason)) = (record.verdict, record.reason) {
+            *self.removed.entry(reason.to_owned()).or_default() += record.records;
+        }
         if stays {
             return;
         }
@@ -97,12 +109,16 @@ impl Totals {
 
     /// Adds the sums of other files.
     pub fn add(&mut self, other: &Totals) {
-        other
-            .verdicts
-            .iter()
-            .for_each(|(name, n)| *self.verdicts.entry(name.clone()).or_default() += n);
+        for (mine, others) in [
+            (&mut self.verdicts, &other.verdicts),
+            (&mut self.removed, &other.removed),
+            (&mut self.removers, &other.removers),
+        ] {
+            others.iter().for_each(|(name, n)| *mine.entry(name.clone()).or_default() += n);
+        }
         self.mirrors += other.mirrors;
         self.promoted += other.promoted;
+        self.stay += other.stay;
         self.revisits += other.revisits;
         self.bytes_in += other.bytes_in;
         self.bytes_kept += other.bytes_kept;

@@ -18,6 +18,7 @@ use crate::fold::ingest;
 use crate::job::Job;
 use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
+use crate::read::fields::removers;
 use crate::read::source::BOMB;
 use crate::read::{self, BAD_FILE, Format, Split};
 use crate::store::Lock;
@@ -153,7 +154,18 @@ impl Work<'_> {
         };
         match foreign {
             Some(path) => {
-                let why = "is there and was not written by this filter; move it away, or name another folder";
+                // The notes of one that wrote to more folders are in another one of them.
+                let why = match note {
+                    None => {
+                        "is there and was not written by this filter, or its notes are in another \
+                         folder: name all folders that were named then (--removed, --records), or \
+                         others, or move it away"
+                    }
+                    Some(_) => {
+                        "is there and was not written by this filter; move it away, or name another \
+                         folder"
+                    }
+                };
                 Err(Error::new(Kind::Output, format!("{} {why}", path.display())))
             }
             None => Ok(()),
@@ -197,7 +209,10 @@ impl Work<'_> {
                     let why = self.complaint(original);
                     return Err(Error::new(Kind::Data, format!("{}: {why}", input.shown())));
                 }
+                let keeps_all = self.options.to.is_none() || self.options.annotate.is_some();
+                let goes = !stays(record, shape) && !keeps_all;
                 let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
+                totals.stay += if is_whole && goes { record.records } else { 0 };
                 totals.count(record, stays, range.bytes);
                 measured += range.bytes;
                 if let Some(rows) = &mut records {
@@ -238,6 +253,9 @@ impl Work<'_> {
             );
             return Err(Error::new(Kind::NoInput, line));
         }
+        let noted = reader.notes().iter().map(|(word, n)| (word.to_owned(), n)).collect();
+        let removers = removers(&self.job.read.fields, &noted);
+        totals.removers = removers.into_iter().map(|(name, n)| (name.to_owned(), n)).collect();
         let copied = copier.map(Copier::finish).transpose()?;
         if !Input::stat(&path)?.looks_like(input) && input.has_changed()? {
             let line = format!("{}: changed while it was read; run again", input.shown());

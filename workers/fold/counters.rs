@@ -35,6 +35,10 @@ counters! {
     VisitsSuperseded = "visits_superseded",
     /// Those of them that have another text than the one that replaced them, and its date or none.
     VisitsOverwritten = "visits_overwritten",
+    /// Those of them that have another text than the one that replaced them, and an earlier date.
+    VisitsReplaced = "visits_replaced",
+    /// Those of the latter that are in another input.
+    VisitsReplacedElsewhere = "visits_replaced_elsewhere",
     /// Visits that are older than what the store has of the URL.
     VisitsOutdated = "visits_outdated",
     /// Visits that only saw or removed a page which the store does not have.

@@ -15,6 +15,7 @@ use crate::fold::origins::Gathered;
 use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
 use crate::fold::spans::{Span, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
+use crate::fold::winner::Lost;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::progress::{Progress, Turns};
@@ -278,13 +279,27 @@ impl Epoch {
         }
     }
 
-    /// Counts `n` rows of `key` that a row with another text replaced. The first keys are named.
-    pub fn overwritten(&self, key: &[u8], n: usize) {
-        self.count(Counter::VisitsOverwritten, n as u64);
-        let named = &mut self.receipt.borrow_mut().overwritten;
-        if named.len() < OVERWRITTEN_NAMED_MAX {
-            named.push(String::from_utf8_lossy(key).into_owned());
+    /// Counts the rows of `key` that a row with another text replaced. The first keys are named.
+    pub fn lost(&self, key: &[u8], lost: Lost) {
+        let Lost { overwritten, replaced, replaced_elsewhere } = lost;
+        self.count_any(Counter::VisitsOverwritten, overwritten as u64);
+        self.count_any(Counter::VisitsReplaced, replaced as u64);
+        self.count_any(Counter::VisitsReplacedElsewhere, replaced_elsewhere as u64);
+        let receipt = &mut *self.receipt.borrow_mut();
+        for (n, named) in [
+            (overwritten, &mut receipt.overwritten),
+            (replaced_elsewhere, &mut receipt.replaced_elsewhere),
+        ] {
+            if n > 0 && named.len() < OVERWRITTEN_NAMED_MAX {
+                named.push(String::from_utf8_lossy(key).into_owned());
+            }
         }
+    }
+
+    /// Counts a page that has another text now, by the key of the input that its former record is
+    /// in, which is another one than that of its record now.
+    pub fn changed(&self, input: u64) {
+        *self.receipt.borrow_mut().changed.entry(input).or_default() += 1;
     }
 
     /// Keeps the counts of sources and hosts. Called once.

@@ -86,9 +86,13 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
                 url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
             let new = now.after(old.clone(), visits, &url);
             count(epoch, &old, &new, visits, now);
-            let lost = now.overwritten(visits, &old);
-            if lost > 0 {
-                epoch.overwritten(&url, lost);
+            epoch.lost(&url, now.lost(visits, &old));
+            if let (Some(page), Some(new)) = (&old.page, &new.page)
+                && !page.content.is_none()
+                && page.content != new.content
+                && page.input != new.input
+            {
+                epoch.changed(page.input);
             }
             emit_changes(doc, old.page.as_ref(), new.page.as_ref(), visits, emit);
             let live = (i8::from(new.page.is_some())) - i8::from(old.page.is_some());

@@ -23,6 +23,11 @@ pub struct Receipt {
     /// The first keys of which rows with other texts were replaced, see
     /// [`crate::fold::counters::Counter::VisitsOverwritten`].
     pub overwritten: Vec<String>,
+    /// The same of [`crate::fold::counters::Counter::VisitsReplacedElsewhere`].
+    pub replaced_elsewhere: Vec<String>,
+    /// Pages that have another text now, of a record in another input, by the key of the input that
+    /// has their former record.
+    pub changed: BTreeMap<u64, u64>,
     /// Pages of sources and hosts in clusters that have many of them, see
     /// [`crate::fold::origins::Gathered`].
     pub gathered: Vec<(Origin, u64)>,

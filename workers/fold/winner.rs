@@ -41,6 +41,17 @@ pub struct Now {
     pub gone_min: i64,
 }
 
+/// The rows of a key that lose to another one of the same epoch, with another text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Rows of the same date, or of none.
+    pub overwritten: usize,
+    /// Rows of an earlier date.
+    pub replaced: usize,
+    /// Those of them that are in another input.
+    pub replaced_elsewhere: usize,
+}
+
 impl Now {
     /// The date that a dated record must reach to hold.
     fn least(self, before: &Known) -> i64 {
@@ -70,23 +81,29 @@ impl Now {
         candidates.max()
     }
 
-    /// How many rows of a key lose to a row of the same epoch and date that has another text. Rows
-    /// that share a key by accident are two documents, of which one is lost; one of a later date is
-    /// a newer version of the other.
-    pub fn overwritten(self, visits: &[Visit], before: &Known) -> usize {
+    /// How many rows of a key lose to a row of the same epoch that has another text. Rows that share
+    /// a key by accident are two documents, of which one is lost; one of a later date may be a newer
+    /// version of the other.
+    pub fn lost(self, visits: &[Visit], before: &Known) -> Lost {
+        let mut lost = Lost::default();
         if visits.len() < 2 {
-            return 0;
+            return lost;
         }
         let Some(winner) = self.winner(visits, before).filter(|visit| visit.kind == PAGE) else {
-            return 0;
+            return lost;
         };
-        let is_lost = |visit: &&Visit| {
-            visit.kind == PAGE
-                && visit.date == winner.date
-                && !visit.content.is_none()
-                && visit.content != winner.content
+        let has_other_text = |visit: &&Visit| {
+            visit.kind == PAGE && !visit.content.is_none() && visit.content != winner.content
         };
-        visits.iter().filter(is_lost).count()
+        for visit in visits.iter().filter(has_other_text) {
+            if visit.date == winner.date {
+                lost.overwritten += 1;
+            } else if !self.is_outdated(visit, before) {
+                lost.replaced += 1;
+                lost.replaced_elsewhere += usize::from(visit.input != winner.input);
+            }
+        }
+        lost
     }
 
     /// What is known of a URL after its `visits`, of which there may be none.
@@ -255,11 +272,12 @@ mod tests {
     }
 
     /// Rows of two documents that shared an id were replaced without a count of their own. Rows
-    /// that lose to another text count; those that say the same, removals, and rows to which a
-    /// later date answers do not.
+    /// that lose to another text count; those that say the same and removals do not. Rows to which
+    /// a later date answers count apart, since they may be versions.
     #[test]
     fn rows_that_are_overwritten() {
-        let of = |visits: &[Visit]| now(2).overwritten(visits, &Known::default());
+        let lost = |visits: &[Visit]| now(2).lost(visits, &Known::default());
+        let of = |visits: &[Visit]| lost(visits).overwritten;
         let undated = |content| visit(NO_DATE, PAGE, content);
         assert_eq!(of(&[undated(1), undated(2), undated(3), undated(3)]), 2);
         assert_eq!(of(&[visit(5, PAGE, 1), visit(5, PAGE, 2)]), 1);
@@ -267,6 +285,13 @@ mod tests {
         assert_eq!(of(&[undated(1), undated(0)]), 0, "no text is lost");
         assert_eq!(of(&[visit(5, PAGE, 1), visit(6, PAGE, 2)]), 0, "a newer version");
         assert_eq!(of(&[visit(5, PAGE, 1), visit(6, REMOVED, 0)]), 0);
+        let elsewhere = Visit { input: 7, ..visit(4, PAGE, 3) };
+        let dated = [visit(5, PAGE, 1), elsewhere, visit(6, PAGE, 2), visit(3, PAGE, 2)];
+        let all = Lost { overwritten: 0, replaced: 2, replaced_elsewhere: 1 };
+        assert_eq!(lost(&dated), all);
+        let known = after(&Known::default(), &[visit(5, PAGE, 9)], now(1));
+        let newer = Lost { replaced: 1, ..Lost::default() };
+        assert_eq!(now(2).lost(&dated, &known), newer, "one is older than what holds");
     }
 
     /// A page that was only seen keeps everything except when it was last seen. An unknown URL that

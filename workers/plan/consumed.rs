@@ -16,7 +16,7 @@
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::inputs::{self, Input, unspelled};
+use crate::plan::inputs::{self, Input, key_of, unspelled};
 use crate::read;
 use crate::store::lists::Lists;
 use crate::store::manifest::{Consumed, Head};
@@ -193,20 +193,40 @@ impl History {
         found
     }
 
-    /// Tells, without reading it, a file that was renamed since it was consumed: a rename keeps its
-    /// size, its time and its inode.
-    pub fn renames(&self) -> impl Fn(&Input) -> bool + '_ {
-        let of = |input: &Input| (input.bytes, input.changed_ns, input.inode);
+    /// What was consumed, by what a rename keeps of a file: its size, its time and its inode.
+    fn by_inode(&self) -> HashMap<(u64, u64, u64), &ConsumedInput> {
         // Lists of earlier builds have no inodes, and what gave nothing may be read again.
-        let told = |last: &ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
-        let consumed = self.by_path.iter().filter(|(_, (_, last))| told(last));
-        let paths: HashMap<_, &str> =
-            consumed.map(|(path, (_, last))| (of(&last.input), path.as_str())).collect();
+        let told = |last: &&ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
+        let consumed = self.by_path.values().map(|(_, last)| last).filter(told);
+        consumed.map(|last| (by_rename(&last.input), last)).collect()
+    }
+
+    /// Tells, without reading it, a file that was renamed since it was consumed.
+    pub fn renames(&self) -> impl Fn(&Input) -> bool + '_ {
+        let consumed = self.by_inode();
         move |input| {
-            paths.get(&of(input)).is_some_and(|path| {
-                !Input::stat(&unspelled(path)).is_ok_and(|now| of(&now) == of(input))
+            consumed.get(&by_rename(input)).is_some_and(|last| {
+                let now = Input::stat(&unspelled(&last.input.path));
+                !now.is_ok_and(|now| by_rename(&now) == by_rename(input))
             })
         }
+    }
+
+    /// The keys of the consumed inputs that `job` names and that are there, by their paths and
+    /// sizes: no file is read. One that was renamed is there.
+    pub fn here(&self, job: &Job) -> Result<BTreeSet<u64>> {
+        let renamed = self.by_inode();
+        let mut here = BTreeSet::new();
+        for path in inputs::find(&job.read.inputs)? {
+            // A file that goes while the folder is listed is none.
+            let Ok(input) = Input::stat(&path) else { continue };
+            let at_path = self.by_path.get(&input.path).map(|(_, last)| last);
+            let last = at_path
+                .filter(|last| last.input.bytes == input.bytes)
+                .or_else(|| renamed.get(&by_rename(&input)).copied());
+            here.extend(last.map(|last| last.input.key()));
+        }
+        Ok(here)
     }
 
     /// Whether the pages of `input`, which has its digest, were taken by an epoch that no rollback
@@ -260,6 +280,21 @@ impl History {
         Ok(None)
     }
 
+    /// The keys of consumed inputs that are gone: whose file is not there, or has other bytes that
+    /// were consumed since. A file that `job` no longer names is there.
+    pub fn gone(&self, job: &Job) -> Result<BTreeSet<u64>> {
+        let here = self.here(job)?;
+        let is_there = |last: &ConsumedInput| Input::stat(&last.input.file()).is_ok();
+        let missing = self.by_path.values().filter(|(epoch, last)| {
+            let (key, taken) = (last.input.key(), last.taken);
+            epoch.is_some() && taken.accepted > 0 && !here.contains(&key) && !is_there(last)
+        });
+        let missing = missing.map(|(_, last)| last.input.key());
+        let replaced = self.read.iter().filter(|digest| !self.by_digest.contains_key(*digest));
+        let replaced = replaced.map(|digest| key_of(digest)).filter(|key| !here.contains(key));
+        Ok(missing.chain(replaced).collect())
+    }
+
     /// The inputs that are there as they were when nothing of them was accepted.
     pub fn barren(&self) -> Vec<Input> {
         let is_there =
@@ -270,6 +305,11 @@ impl History {
             .filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
         barren.map(|(_, last)| last.input.clone()).collect()
     }
+}
+
+/// What a rename keeps of a file.
+fn by_rename(input: &Input) -> (u64, u64, u64) {
+    (input.bytes, input.changed_ns, input.inode)
 }
 
 /// The digest of a complete snapshot: of the bytes of its inputs, not of their names, and of how

@@ -71,6 +71,11 @@ pub fn unspelled(spelled: &str) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&bytes))
 }
 
+/// The first 64 bits of a `digest` in hex; 0 if it is none.
+pub fn key_of(digest: &str) -> u64 {
+    digest.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
+}
+
 impl Input {
     /// The file at `path` without its digest: the file is not read.
     pub fn stat(path: &Path) -> Result<Input> {
@@ -95,7 +100,7 @@ impl Input {
 
     /// The first 64 bits of its digest, by which pages name it; 0 without a digest.
     pub fn key(&self) -> u64 {
-        self.digest.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
+        key_of(&self.digest)
     }
 
     /// Its path for people: relative to the working folder, if it lies there.

@@ -5,6 +5,7 @@
 //! has the names that well-known corpora give it, and a row is read by the first that it has.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Which fields of a JSON line, or columns of a Parquet file, hold what.
@@ -140,6 +141,17 @@ impl Use {
             Use::Score => "score_unfit",
         }
     }
+}
+
+/// The note of a row that removes its page by the field `deleted`.
+pub const REMOVED_BY_DELETED: &str = "removed_by_deleted";
+/// The note of a row that removes its page by the field `op`.
+pub const REMOVED_BY_OP: &str = "removed_by_op";
+
+/// What removes pages by `noted`: the name that the job gives the field, and the number of rows.
+pub fn removers<'f>(fields: &'f Fields, noted: &BTreeMap<String, u64>) -> Vec<(&'f str, u64)> {
+    let of = [(REMOVED_BY_DELETED, &fields.deleted), (REMOVED_BY_OP, &fields.op)];
+    of.iter().filter_map(|(word, name)| Some((name.as_str(), *noted.get(*word)?))).collect()
 }
 
 /// A name that a reader looks for.

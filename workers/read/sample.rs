@@ -3,7 +3,7 @@
 use super::codec::Codec;
 use super::companion::Companion;
 use super::source::{End, Source};
-use super::{Format, Limits, Recognised, parquet, recognised};
+use super::{Format, Limits, Recognised, json, parquet, recognised};
 use crate::error::Result;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -82,7 +82,7 @@ fn first_rows(path: &Path, size: u64) -> Result<Vec<Map<String, Value>>> {
     }
     let text = text.strip_prefix(super::jsonl::BOM).unwrap_or(&text);
     let lines = text.split(|byte| *byte == b'\n').take(LINES_MAX);
-    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    Ok(lines.filter_map(json::parsed).collect())
 }
 
 fn add(names: &mut Vec<String>, path: String, value: &Value, levels: usize) {

@@ -137,6 +137,19 @@ pub fn out_of_time<R: Remembered>(
     (start..end).filter(is_old).map(|position| segment.row(position))
 }
 
+/// The number of live pages whose records are in inputs with keys that `is_counted` takes. The
+/// diffs of a row sum to 0 or 1, so those of all such rows sum to this number.
+pub fn of_inputs(pages: &Table<PageRow>, is_counted: impl Fn(u64) -> bool) -> u64 {
+    let mut sum = 0;
+    for segment in pages.segments() {
+        for (_, columns) in segment.scan(0..segment.len()) {
+            let rows = columns.inputs().filter(|(input, _)| is_counted(*input));
+            sum += rows.map(|(_, diff)| i64::from(diff)).sum::<i64>();
+        }
+    }
+    sum.max(0) as u64
+}
+
 /// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
 /// live ones.
 pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {

@@ -4,6 +4,7 @@
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped};
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
+use workers::document::host_name;
 use workers::export::{LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
 
 /// Large clusters that are named on stderr; `summary.json` lists more.
@@ -32,11 +33,13 @@ fn warning(cluster: &LargeCluster) -> String {
     let (pages, texts) = (counted((*pages).into(), "page"), counted((*contents).into(), "text"));
     let mut text = format!("a cluster of {pages}, {texts}, ");
     match &cluster.host {
-        Some(host) => text.push_str(&format!("all of {}", plain(host))),
-        None => text.push_str(&counted(cluster.hosts.into(), "host")),
+        Some(host) => text.push_str(&format!("all of {}, ", plain(host))),
+        // A key that is no URL has no host.
+        None if host_name(representative).is_none() => {}
+        None => text.push_str(&format!("{}, ", counted(cluster.hosts.into(), "host"))),
     }
     text.push_str(&format!(
-        ", {} to {} characters",
+        "{} to {} characters",
         grouped(chars.least.into()),
         grouped(chars.greatest.into())
     ));

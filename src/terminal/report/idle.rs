@@ -1,9 +1,11 @@
 //! Runs that did nothing: nothing was due, or another run holds the store.
 
+use crate::terminal::lost::elsewhere;
 use crate::terminal::print::{print_json, show};
 use crate::terminal::report::inputs::{barren, otherwise};
 use crate::{advice, cli};
 use serde_json::json;
+use workers::ask::elsewhere::Elsewhere;
 use workers::error::Result;
 use workers::job::Job;
 use workers::plan::inputs::{self, Input};
@@ -11,7 +13,7 @@ use workers::store::manifest::Head;
 
 /// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
 pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
-    idle(arguments, 0, &[], None, || {
+    idle(arguments, 0, &[], None, None, || {
         "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
          and at its end or next start"
             .to_owned()
@@ -19,16 +21,18 @@ pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
 }
 
 /// Reports that nothing is due. `not_consumed` are the inputs that gave no record;
-/// `read_otherwise` is one that the job reads otherwise than it was read.
+/// `read_otherwise` is one that the job reads otherwise than it was read; `gone` are inputs that
+/// are no more.
 pub fn nothing_due(
     job: &Job,
     head: &Head,
     not_consumed: &[Input],
     read_otherwise: Option<String>,
+    gone: Option<Elsewhere>,
     arguments: &cli::Run,
 ) -> Result<()> {
     let read_otherwise = read_otherwise.as_deref();
-    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, || {
+    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, gone, || {
         let mut barren = barren(job, not_consumed).into_iter();
         let mut inputs = match barren.next() {
             None if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
@@ -37,6 +41,7 @@ pub fn nothing_due(
             None => "every input is consumed".to_owned(),
             Some(first) => first,
         };
+        inputs += &gone.map_or(String::new(), |of| format!("; {}", elsewhere(job, of)));
         inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
         let alone = job
             .single_signature()
@@ -52,6 +57,7 @@ fn idle(
     epoch: u64,
     not_consumed: &[Input],
     read_otherwise: Option<&str>,
+    gone: Option<Elsewhere>,
     why: impl FnOnce() -> String,
 ) -> Result<()> {
     if arguments.json {
@@ -60,6 +66,7 @@ fn idle(
             "due": false,
             "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
             "input_read_otherwise": read_otherwise,
+            "elsewhere": gone,
         }));
     }
     if arguments.quiet {

@@ -6,6 +6,7 @@ pub mod idle;
 pub mod inputs;
 
 use crate::forecast::Forecast;
+use crate::terminal::lost::{Lost, elsewhere, other_notes};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
@@ -17,6 +18,8 @@ use crate::{advice, cli};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use workers::ask::elsewhere::Elsewhere;
+use workers::document::host_name;
 use workers::error::{Error, Kind, Result};
 use workers::export::Exported;
 use workers::fold::receipt::Receipt;
@@ -51,12 +54,14 @@ pub struct Outcome<'a> {
     pub barren: Vec<Input>,
     /// An input that the job reads otherwise than it was read.
     pub read_otherwise: Option<String>,
+    /// The inputs that are gone, and their pages.
+    pub elsewhere: Option<Elsewhere>,
     /// Pages that a complete snapshot lacks and that were kept.
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
-    /// How many of them are rows of a key, a field's value, that had another text.
-    pub overwritten: u64,
+    /// What became of other records that are no page of the results.
+    pub lost: Lost,
     /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
     pub gone: [u64; 3],
     /// The inputs that changed while they were read.
@@ -97,6 +102,7 @@ impl Outcome<'_> {
             "inputs": self.plan.inputs.len(),
             "inputs_not_consumed": self.barren.iter().map(Input::shown).collect::<Vec<_>>(),
             "input_read_otherwise": self.read_otherwise,
+            "elsewhere": self.elsewhere,
             "inputs_left": self.left,
             "inputs_passed_by": self.plan.passed,
             "inputs_same_bytes": self.plan.same_bytes.len(),
@@ -204,16 +210,20 @@ impl Outcome<'_> {
         if let Some(path) = &self.read_otherwise {
             line(&mut out, "otherwise", otherwise(path));
         }
+        if let Some(of) = self.elsewhere {
+            line(&mut out, "elsewhere", elsewhere(self.job, of));
+        }
         if self.missing_kept > 0 {
             let (pages, unreadable) =
                 (counted(self.missing_kept, "page"), grouped(self.counts.unreadable));
             let why = format!("{unreadable} bad records do not say which page they are about");
             line(&mut out, "kept", format!("{pages} that the snapshot lacks: {why}"));
         }
+        let noted = other_notes(&self.counts.noted);
         for (head, reasons) in [
             ("skipped", &self.counts.skipped),
             ("rejected", &self.counts.rejected),
-            ("noted", &self.counts.noted),
+            ("noted", &noted),
         ] {
             if !reasons.is_empty() {
                 let total = grouped(reasons.values().sum());
@@ -234,14 +244,17 @@ impl Outcome<'_> {
                 Some(repeated) => format!(", beside {} repeated", grouped(*repeated)),
                 None => String::new(),
             };
-            let others = match self.overwritten {
-                0 => String::new(),
-                rows => format!(", {} with another text", grouped(rows)),
-            };
             let superseded = grouped(self.superseded);
+            let others = self.lost.with_another_text();
             let rest =
                 format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
             line(&mut out, "superseded", rest);
+        }
+        if let Some(rest) = self.lost.changed(self.job) {
+            line(&mut out, "changed", rest);
+        }
+        if let Some(rest) = self.lost.removals(self.job, self.counts) {
+            line(&mut out, "removals", rest);
         }
         let gone: u64 = self.gone.iter().sum();
         if gone > 0 {
@@ -278,9 +291,10 @@ impl Outcome<'_> {
             let colon = if largest.is_empty() { "" } else { ", the largest:" };
             line(&mut out, "clusters", format!("{}{colon}", grouped(summary.clusters)));
             for (pages, contents, hosts, url) in largest {
-                let counts = [(*pages, "page"), (*contents, "text"), (*hosts, "host")];
-                let counts = counts.map(|(n, one)| counted(n.into(), one));
-                line(&mut out, "", format!("{}  {}", counts.join(", "), url));
+                let mut counts = vec![(*pages, "page"), (*contents, "text")];
+                counts.extend(host_name(url).map(|_| (*hosts, "host")));
+                let counts = counts.into_iter().map(|(n, one)| counted(n.into(), one));
+                line(&mut out, "", format!("{}  {url}", counts.collect::<Vec<_>>().join(", ")));
             }
             for (at, text) in little(&summary.little).into_iter().enumerate() {
                 line(&mut out, if at == 0 { "little" } else { "" }, text);

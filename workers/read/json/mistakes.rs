@@ -36,14 +36,6 @@ pub const PRINTED: &str = "an object over several lines; one object a line is wa
 /// What a line is that goes on behind its object.
 pub const SEVERAL: &str = "more behind the first object; one object a line is wanted";
 
-/// The number at a byte of `line`, counted from 1, that Python's `json` writes and JSON does not
-/// have.
-pub fn python_number(line: &[u8], byte: usize) -> Option<&'static str> {
-    let rest = line.get(byte.checked_sub(1)?..)?;
-    let rest = rest.strip_prefix(b"-").unwrap_or(rest);
-    ["NaN", "Infinity"].into_iter().find(|number| rest.starts_with(number.as_bytes()))
-}
-
 /// What is wrong, in words that need no knowledge of the parser, and at which byte of the line.
 pub fn words(error: &serde_json::Error) -> String {
     let message = error.to_string();

@@ -3,8 +3,9 @@
 //! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
 //! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
 //! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
-//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. The
-//! parser bounds the depth to 128.
+//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. `NaN`
+//! and `Infinity`, which JSON does not have and Python writes, are read over in a field that is not
+//! used. The parser bounds the depth to 128.
 
 mod mistakes;
 mod numbers;
@@ -15,17 +16,19 @@ pub use mistakes::{ARRAY, OF_OBJECTS, PRINTED, SEVERAL, UTF_16, array};
 use crate::read::fields::Wanted;
 use crate::read::record::{DETAIL_BYTES_MAX, Item};
 use crate::read::row::FieldRow;
-use mistakes::{fields_of, python_number, word, words};
-use numbers::{is_vast, without_vast_numbers};
+use mistakes::{fields_of, word, words};
+use numbers::{PYTHON_NUMBER, is_of_python, is_vast, readable};
 use object::{Failed, values};
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
 /// `too_deep`, `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
-/// with a word for each name that is not the job's.
-pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static str)) -> Item {
+/// with a word for each name that is not the job's, and with `nan` for a line with a number that JSON
+/// does not have.
+pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'static str)) -> Item {
     let reject = |reason, why: &dyn fmt::Display| {
         let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);
         Item::reject(reason, format!("{why}: {head}"))
@@ -46,14 +49,21 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
             return reject("bad_utf8", &format_args!("no UTF-8 at byte {}", error.valid_up_to()));
         }
     };
-    let without;
+    let (without, mut has_python_number) = (OnceCell::new(), false);
     let mut read = values(text, wanted);
-    if read.as_ref().is_err_and(|failed| is_vast(&failed.error)) {
-        without = without_vast_numbers(text);
-        read = values(&without, wanted);
+    if read.as_ref().is_err_and(|Failed { error, .. }| is_vast(error) || is_of_python(line, error))
+    {
+        let (readable, has) = readable(text);
+        has_python_number = has;
+        read = values(without.get_or_init(|| readable), wanted);
     }
+    let text = without.get().map_or(text, String::as_str);
     match read {
-        Ok(values) => match FieldRow::new(values, wanted).item(place, note) {
+        Ok(values) => match FieldRow::new(values, wanted).item(place, &mut note) {
+            item @ Item::Record(_) if has_python_number => {
+                note(PYTHON_NUMBER);
+                item
+            }
             Item::Reject {
                 reason: reason @ ("no_url" | "no_key" | "no_text"),
                 detail,
@@ -68,21 +78,20 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, note: impl FnMut(&'static 
         Err(_) if line.starts_with(b"[") => reject("bad_json", &array(line)),
         Err(_) if line == b"{" => reject("bad_json", &PRINTED),
         Err(Failed { error, duplicate: true }) => reject("duplicate_field", &words(&error)),
-        Err(Failed { error, .. }) => match python_number(line, error.column()) {
-            Some(number) => reject(
-                "bad_json",
-                &format_args!("{number} is no JSON, at byte {}; write null", error.column()),
-            ),
-            None => reject(word(&error), &words(&error)),
-        },
+        Err(Failed { error, .. }) => reject(word(&error), &words(&error)),
     }
+}
+
+/// The value of a `line`; a number that the parser cannot read is a list.
+pub fn parsed<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let text = std::str::from_utf8(line).ok()?;
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&readable(text).0)).ok()
 }
 
 /// Whether `line` is an object of JSON, and whether it has a field of one of these `names`, if so
 /// which.
 pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
-    let fields: BTreeMap<String, IgnoredAny> =
-        serde_json::from_str(std::str::from_utf8(line).ok()?).ok()?;
+    let fields: BTreeMap<String, IgnoredAny> = parsed(line)?;
     Some(names.iter().find(|name| fields.contains_key(**name)).copied())
 }
 

@@ -1,4 +1,5 @@
-//! Numbers that are JSON and that the parser cannot hold.
+//! Numbers that the parser cannot read: those that are too large for it, and `NaN` and `Infinity`,
+//! which are no JSON.
 
 use serde::de::IgnoredAny;
 
@@ -7,29 +8,56 @@ pub fn is_vast(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("number out of range")
 }
 
+/// The note of a line with a number that JSON does not have.
+pub const PYTHON_NUMBER: &str = "nan";
+/// Numbers that JSON does not have and that Python's `json` writes by default, as pandas does for
+/// what is missing.
+pub const PYTHON_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// Whether the parser failed at such a number of `line`. It tells the byte behind the first wrong
+/// one, which is in the number or its first.
+pub fn is_of_python(line: &[u8], error: &serde_json::Error) -> bool {
+    let at = error.column().saturating_sub(1);
+    let rest = |from: usize| line.get(from..).unwrap_or_default();
+    let begins =
+        |from| PYTHON_NUMBERS.iter().any(|number| rest(from).starts_with(number.as_bytes()));
+    begins(at) || begins(at.saturating_sub(1))
+}
+
 /// `text` with a list, which no field can use, in the place of each number that the parser cannot
-/// hold. JSON has numbers of any size, and most fields of a row are not looked at.
-pub fn without_vast_numbers(text: &str) -> String {
+/// read, and whether one of them is no JSON. JSON has numbers of any size, and most fields of a row
+/// are not looked at.
+pub fn readable(text: &str) -> (String, bool) {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '-' | '0'..='9')) {
+    let mut has_python_number = false;
+    while let Some(at) = rest.find(|c: char| matches!(c, '"' | '-' | '0'..='9' | 'N' | 'I')) {
         let (before, from) = rest.split_at(at);
         let is_of_number = |c: char| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
+        let is_of_word = |c: char| c == '-' || c.is_ascii_alphanumeric();
+        let first = |is_in: fn(char) -> bool| from.find(|c| !is_in(c)).unwrap_or(from.len());
+        let word = &from[..first(is_of_word)];
+        let is_python_number = PYTHON_NUMBERS.contains(&word);
         let length = match from.starts_with('"') {
             true => text_bytes(from),
-            false => from.find(|c| !is_of_number(c)).unwrap_or(from.len()),
+            false if is_python_number => word.len(),
+            // A letter is passed by.
+            false => first(is_of_number).max(1),
         };
         let (token, after) = from.split_at(length);
-        let is_vast = token.parse().is_ok_and(f64::is_infinite)
-            && serde_json::from_str::<IgnoredAny>(token).is_ok();
+        let is_vast = || {
+            token.parse().is_ok_and(f64::is_infinite)
+                && serde_json::from_str::<IgnoredAny>(token).is_ok()
+        };
         out.push_str(before);
-        match is_vast {
+        match is_python_number || is_vast() {
             // As long as the number, so that errors name the bytes of the line.
             true => out.push_str(&format!("{:length$}", "[]")),
             false => out.push_str(token),
         }
+        has_python_number |= is_python_number;
         rest = after;
     }
-    out + rest
+    (out + rest, has_python_number)
 }
 
 /// The length of the text in quotes with which `json` begins.

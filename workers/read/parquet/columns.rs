@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Fields as Columns, TimeUnit};
 use parquet::arrow::{
     FieldLevels, ProjectionMask, parquet_to_arrow_field_levels, parquet_to_arrow_schema_by_columns,
 };
-use parquet::basic::{Repetition, Type as Physical};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::errors::{ParquetError, Result as Decoded};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type, TypePtr};
@@ -134,7 +134,11 @@ fn column(
         Err(why) => return Ok(Err(why)),
     };
     let found = type_of(metadata, leaf)?;
-    let hint = read_as(&found, schema.column(leaf).physical_type());
+    let descriptor = schema.column(leaf);
+    let hint = match descriptor.logical_type_ref() {
+        Some(LogicalType::Uuid) if found == DataType::FixedSizeBinary(16) => Some(found.clone()),
+        _ => read_as(&found, descriptor.physical_type()),
+    };
     Ok(match hint.filter(|hint| fits(name.is_for, hint)) {
         Some(hint) => Ok(Some((leaf, hint))),
         None => {
@@ -211,7 +215,7 @@ fn names_it(is_for: Use, key: &PageKey) -> &'static str {
 /// What [`fits`] a field for this use, in words.
 fn wanted_type(is_for: Use) -> &'static str {
     match is_for {
-        Use::Key(_) => "texts or whole numbers",
+        Use::Key(_) => "texts, numbers or UUIDs",
         Use::Text | Use::Html | Use::Op => "texts",
         Use::Date => "texts, numbers, dates or timestamps",
         Use::Deleted => "true and false, or whole numbers",
@@ -360,9 +364,11 @@ fn fits(is_for: Use, found: &DataType) -> bool {
     match (found, is_for) {
         (DataType::Null, _) => true,
         (DataType::BinaryView, _) => is_for != Use::Deleted,
+        (DataType::FixedSizeBinary(_), _) => matches!(is_for, Use::Key(_)),
         (_, Use::Date) => *found != DataType::Boolean,
         (_, Use::Deleted) => number || *found == DataType::Boolean,
-        (_, Use::Key(_)) => number,
+        // Whole numbers are written as these where one of them is missing.
+        (_, Use::Key(_)) => number || *found == DataType::Float64,
         (_, Use::Score) => number || matches!(found, DataType::Float32 | DataType::Float64),
         _ => false,
     }
@@ -380,6 +386,10 @@ fn value(column: &dyn Array, at: usize) -> Value<'_> {
             Ok(text) => Value::Text(Cow::Borrowed(text)),
             Err(_) => Value::Bytes,
         },
+        // Of these only UUIDs are read.
+        FixedSizeBinary(_) => {
+            Value::Text(Cow::Owned(uuid(column.as_fixed_size_binary().value(at))))
+        }
         Boolean => Value::Bool(column.as_boolean().value(at)),
         Int8 => Value::Integer(column.as_primitive::<Int8Type>().value(at).into()),
         Int16 => Value::Integer(column.as_primitive::<Int16Type>().value(at).into()),
@@ -410,4 +420,16 @@ fn value(column: &dyn Array, at: usize) -> Value<'_> {
         }),
         _ => Value::Other,
     }
+}
+
+/// The text of the UUID of these bytes (RFC 9562, section 4).
+fn uuid(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(36);
+    for (at, byte) in bytes.iter().enumerate() {
+        if [4, 6, 8, 10].contains(&at) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }

@@ -1,0 +1,114 @@
+//! The lines of the report on records that are no page of the results.
+
+use crate::terminal::print::{counted, grouped};
+use std::collections::BTreeMap;
+use workers::ask::elsewhere::Elsewhere;
+use workers::fold::counters::Counter;
+use workers::fold::splits::Counts;
+use workers::job::Job;
+use workers::read::PageKey;
+use workers::read::fields::{REMOVED_BY_DELETED, REMOVED_BY_OP, removers};
+
+/// What an epoch counted of such records.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lost {
+    /// URLs or keys that the inputs remove or only see, and that the store did not have.
+    unknown: u64,
+    /// Records that lost to one of the epoch with another text.
+    replaced: u64,
+    /// Pages with another text than before.
+    changed: u64,
+    /// Those of them whose former record is in another input that is still there.
+    changed_here: u64,
+}
+
+impl Lost {
+    /// By the counters of a manifest.
+    pub fn of(counters: &BTreeMap<String, u64>, changed_here: u64) -> Lost {
+        let counted = |counter: Counter| counters.get(counter.name()).copied().unwrap_or(0);
+        Lost {
+            unknown: counted(Counter::PagesUnknown),
+            replaced: counted(Counter::VisitsOverwritten) + counted(Counter::VisitsReplaced),
+            changed: counted(Counter::PagesChanged),
+            changed_here,
+        }
+    }
+
+    /// How many of the superseded records had another text.
+    pub fn with_another_text(self) -> String {
+        match self.replaced {
+            0 => String::new(),
+            records => format!(", {} with another text", grouped(records)),
+        }
+    }
+
+    /// The pages that have another text now. Of a corpus it says how many rows that are still there
+    /// lost their pages: ids that begin anew in each file look so, and so do newer versions.
+    pub fn changed(self, job: &Job) -> Option<String> {
+        let PageKey::Field(key) = &job.read.key else {
+            return (self.changed > 0).then(|| self.changed_pages());
+        };
+        match self.changed_here {
+            _ if self.changed == 0 => None,
+            0 => Some(self.changed_pages()),
+            here => Some(format!(
+                "{}; the former rows of {} are in inputs that are still there: if `{key}` is not one \
+                 document's alone, [read] key = \"row\" keeps all",
+                self.changed_pages(),
+                grouped(here)
+            )),
+        }
+    }
+
+    fn changed_pages(self) -> String {
+        let have = if self.changed == 1 { "page has" } else { "pages have" };
+        format!("{:<8} {have} another text now", grouped(self.changed))
+    }
+
+    /// The rows that remove pages, and which field says so: a corpus may have such a field as data.
+    pub fn removals(self, job: &Job, counts: &Counts) -> Option<String> {
+        let by = removers(&job.read.fields, &counts.noted);
+        if by.is_empty() {
+            return None;
+        }
+        let rows: u64 = by.iter().map(|(_, n)| n).sum();
+        let by: Vec<String> =
+            by.iter().map(|(name, n)| format!("{} by `{name}`", grouped(*n))).collect();
+        let unknown = match self.unknown {
+            0 => String::new(),
+            // Removals of what never was are rather data of that name.
+            n => format!(
+                "; not known before: {} that inputs remove or only see; if that is data: deleted = \"\" \
+                 and op = \"\" under [read.fields]",
+                counted(n, "page")
+            ),
+        };
+        Some(format!("{:<8} rows: {}{unknown}", grouped(rows), by.join(", ")))
+    }
+}
+
+/// The pages of inputs that are gone, and what removes them.
+pub fn elsewhere(job: &Job, elsewhere: Elsewhere) -> String {
+    let Elsewhere { inputs, pages } = elsewhere;
+    let are = |n: u64| if n == 1 { "is" } else { "are" };
+    let remedy = if job.pages.retain_days.is_some() || job.pages.retain_epochs.is_some() {
+        "they stay until they expire"
+    } else if job.read.complete {
+        "the next snapshot removes them"
+    } else {
+        "[read] complete = true lets a run remove them"
+    };
+    format!(
+        "{} {} of {} that {} gone or changed; {remedy}",
+        counted(pages, "page"),
+        are(pages),
+        counted(inputs, "consumed input"),
+        are(inputs)
+    )
+}
+
+/// What is `noted` of records, without what has a line of its own.
+pub fn other_notes(noted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let has_line = |word: &str| [REMOVED_BY_DELETED, REMOVED_BY_OP].contains(&word);
+    noted.iter().filter(|(word, _)| !has_line(word)).map(|(word, n)| (word.clone(), *n)).collect()
+}

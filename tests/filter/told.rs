@@ -1,0 +1,77 @@
+//! What a filter says, and with which exit code it ends.
+
+use super::filter;
+use super::scene::{gzip, line};
+use crate::texts::text;
+use crate::workbench::{Bench, failure};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn lines(pages: std::ops::Range<u64>) -> String {
+    let page = |n| line(&(format!("http://a.example/{n}"), "2024-01-01", Some(text(n / 2, 0))));
+    pages.map(page).collect()
+}
+
+/// `--quiet` was no option of it, and a script had to drop its report. Warnings and errors stay.
+#[test]
+fn quiet() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    bench.run_well(&[]);
+    let output = bench.pagefold("filter", &["--to", "kept", "--quiet"]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    assert!(output.stderr.is_empty() && bench.at("kept/a.jsonl").exists(), "{output:?}");
+    let refused = bench.pagefold("filter", &["--to", "in/kept", "--quiet"]);
+    assert!(failure(&refused.stderr).contains("lies in [read] inputs"), "{refused:?}");
+}
+
+/// A filter without the `--removed` of the one before it called the file of that one foreign, though
+/// the note lay in the other folder. It says which options to repeat.
+#[test]
+fn without_the_folder_of_the_notes() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    let refused = bench.pagefold("filter", &["--to", "kept"]);
+    let said = failure(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(73), "{said}");
+    assert!(said.contains("name all folders that were named then (--removed"), "{said}");
+}
+
+/// A file that was cut off was copied with all that folds, and a script went on with exit code 0 and
+/// counts of what should have been left out. The counts say what stays, and the exit code is that of
+/// damaged data, each time, unless the user lets it pass.
+#[test]
+fn a_file_that_is_copied_whole() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    let mut cut = gzip(lines(8..400).as_bytes());
+    cut.truncate(cut.len() / 2);
+    std::fs::write(bench.at("in/b.jsonl.gz"), &cut).expect("written");
+    bench.run_well(&[]);
+    let arguments = ["--to", "kept", "--removed", "removed"];
+    for _ in 0..2 {
+        let output = bench.pagefold("filter", &[&arguments[..], &["--json"]].concat());
+        let said = failure(&output.stderr);
+        assert_eq!(output.status.code(), Some(65), "{said}");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let (stay, folded) = (&report["records_stay"], &report["records"]["folded"]);
+        assert_eq!(stay.as_u64().map(|stay| stay + 4), folded.as_u64(), "{report}");
+        assert!(
+            said.starts_with(&format!("{stay} records that should be left out stay")),
+            "{said}"
+        );
+        assert!(said.contains("b.jsonl.gz") && said.contains("--allow-whole"), "{said}");
+        assert_eq!(report["files_whole"], json!(["in/b.jsonl.gz"]));
+    }
+    let kept = std::fs::read_to_string(bench.at("kept/a.jsonl")).expect("kept");
+    assert_eq!(kept.lines().count(), 4, "the other file is filtered");
+    let output = bench.pagefold("filter", &[&arguments[..], &["--allow-whole"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(said.contains("of those above that should be left out"), "{said}");
+}

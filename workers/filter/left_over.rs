@@ -1,0 +1,65 @@
+//! Finds, and deletes if that is wanted, what earlier filters wrote of inputs that are gone.
+//!
+//! They stay by default, as they may be all there is of such an input. But who reads the whole
+//! folder reads the rows of an input that was renamed or compressed anew twice.
+
+use crate::error::{Error, Kind, Result};
+use crate::filter::inputs::Original;
+use crate::filter::note::{self, Manner, Note};
+use crate::filter::{Options, part};
+use crate::job::Job;
+use crate::plan::inputs;
+use crate::store::Lock;
+use std::path::PathBuf;
+
+/// The inputs that are not there any more and that still have files in the folders.
+pub fn find(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
+    let mut names = note::names(&options.notes())?;
+    for original in originals {
+        names.remove(&original.name);
+    }
+    names.retain(|name| options.places(name).iter().flatten().any(|place| place.exists()));
+    Ok(names.into_iter().collect())
+}
+
+/// Fails if a part of the inputs of `job` has no file: the disk that it lies on may not be mounted.
+pub fn check_inputs(job: &Job) -> Result<()> {
+    let listing = inputs::list(&job.read.inputs)?;
+    match inputs::absent(job, &listing).first() {
+        Some(line) => {
+            let line = format!(
+                "--prune: {line}, so what was filtered of its files would be deleted; mount it, or take \
+                 it out of the job"
+            );
+            Err(Error::new(Kind::NoInput, line))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Deletes the files of the inputs `names` that filters of this store wrote. Returns the inputs of
+/// which it did; files of others, and those at which another process is at work, stay.
+pub fn prune(options: &Options, manner: &Manner, names: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut pruned = Vec::new();
+    for name in names {
+        let path = note::path(&options.notes(), name);
+        let lock = Lock::take(&path.with_extension("lock"), false)
+            .map_err(|e| e.with_kind(Kind::Output))?;
+        let Some(_claim) = lock else { continue };
+        let Some(note) = Note::read(&path)? else { continue };
+        let places = options.places(name);
+        if note.manner.store != manner.store || note.foreign(options, &places).is_some() {
+            continue;
+        }
+        for place in places.iter().flatten().chain([&path.with_extension("order")]) {
+            part::sweep(place)?;
+            part::remove(place)?;
+        }
+        // A folder that is not named now may have another file of it.
+        if note.names_no_other(options) {
+            part::remove(&path)?;
+        }
+        pruned.push(name.clone());
+    }
+    Ok(pruned)
+}
