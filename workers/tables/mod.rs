@@ -1,5 +1,6 @@
 //! The schema: the row types of all tables of the store, in the order of the stages of an epoch.
-//! `CONTRIBUTING.md` has the steps to add one.
+//! `CONTRIBUTING.md` has the steps to add one. Beside the rows stands what several rooms do with
+//! them: [`judge`] decides pairs by the evidence, [`mapped`] and [`snapshot`] open tables.
 //!
 //! ```text
 //! table                 key                   refers to          written by
