@@ -38,7 +38,7 @@ fn filtered(bench: &Bench) -> String {
 /// too.
 #[test]
 fn rows_that_remove_pages_are_told() {
-    let bench = bench("key = \"id\"");
+    let corpus = bench("key = \"id\"");
     let op = |n: u64| match n % 3 {
         0 => "remove",
         1 => "add",
@@ -46,8 +46,8 @@ fn rows_that_remove_pages_are_told() {
     };
     let row = |n: u64| json!({ "id": n, "text": text(n, 0), "op": op(n) });
     let removed = json!({ "id": 1, "deleted": true });
-    put(&bench, "a.jsonl", (0..30).map(row).chain([removed]));
-    let said = bench.run_well(&[]);
+    put(&corpus, "a.jsonl", (0..30).map(row).chain([removed]));
+    let said = corpus.run_well(&[]);
     for line in [
         "accepted   31",
         "superseded 1        by another record of the same `id`",
@@ -59,11 +59,11 @@ fn rows_that_remove_pages_are_told() {
     assert!(!said.contains("removed_by"), "told once:\n{said}");
     let remedy = "if that is data: deleted = \"\" and op = \"\" under [read.fields]";
     assert!(said.contains(remedy), "{said}");
-    let data = self::bench("key = \"row\"\nfields.deleted = \"\"\nfields.op = \"\"");
+    let data = bench("key = \"row\"\nfields.deleted = \"\"\nfields.op = \"\"");
     put(&data, "a.jsonl", (0..30).map(row));
     let all = data.run_well(&[]);
     assert!(all.contains("pages      30") && !all.contains("removals"), "{all}");
-    let said = filtered(&bench);
+    let said = filtered(&corpus);
     let line = "removed    12       11 remove their page (1 by `deleted`, 10 by `op`), 1 of pages that are gone";
     assert!(said.contains(line), "{said}");
 }
