@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use workers::ask::elsewhere::{Elsewhere, elsewhere};
+use workers::ask::elsewhere::elsewhere;
 use workers::commit::guards::{self, Guard};
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
@@ -201,7 +201,7 @@ pub fn epoch(
     let history = History::read(job, store, Some(&head))?;
     let barren = history.barren();
     warn_of_barren(job, plan, &barren);
-    let elsewhere = gone_rows(job, store, &head, &history)?;
+    let elsewhere = elsewhere(job, store, &head, &history)?;
     let outcome = Outcome {
         barren,
         elsewhere,
@@ -286,7 +286,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         of_committed(job, store, head)?;
     }
     let history = History::read(job, store, Some(head))?;
-    let elsewhere = gone_rows(job, store, head, &history)?;
+    let elsewhere = elsewhere(job, store, head, &history)?;
     idle::nothing_due(
         job,
         head,
@@ -295,17 +295,6 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         elsewhere,
         arguments,
     )
-}
-
-/// The inputs of a corpus that are gone. Archives may be deleted once they are read; `status` counts
-/// their pages.
-fn gone_rows(
-    job: &Job,
-    store: &Store,
-    head: &Head,
-    history: &History,
-) -> Result<Option<Elsewhere>> {
-    if job.read.key.is_own() { elsewhere(job, store, head, history) } else { Ok(None) }
 }
 
 /// Does the work in threads of this process.

@@ -1,8 +1,9 @@
 //! Counts the pages whose records are in inputs that are gone.
 //!
-//! A page stays until an input removes it, a complete snapshot lacks it or it expires: archives may
-//! be deleted once they are read. In a corpus a file that is gone, or was written anew, leaves pages
-//! that nobody wants. So a report says how many there are.
+//! A page stays until an input removes it, a complete snapshot lacks it or it expires. In a corpus,
+//! whose rows have keys of their own, a file that is gone, or was written anew, leaves pages that
+//! nobody wants. So a report says how many there are. Archives may be deleted once they are read, and
+//! a large crawl has no table read through for a report.
 
 use crate::error::Result;
 use crate::job::Job;
@@ -22,14 +23,17 @@ pub struct Elsewhere {
     pub pages: u64,
 }
 
-/// The consumed inputs that are gone and their pages; none if there are no such pages. The tables
-/// are read only if some input is gone.
+/// The consumed inputs of a corpus that are gone, and their pages; none if there are no such pages.
+/// The table of pages is read only if some input is gone.
 pub fn elsewhere(
     job: &Job,
     store: &Store,
     head: &Head,
     history: &History,
 ) -> Result<Option<Elsewhere>> {
+    if !job.read.key.is_own() {
+        return Ok(None);
+    }
     let gone = history.gone(job)?;
     if gone.is_empty() {
         return Ok(None);
