@@ -17,6 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Write as _};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -120,6 +121,7 @@ async fn connection(
         first = timeout(Duration::from_secs(HEAD_SECONDS_MAX), is_http2(&stream)) => first??,
         _ = stop.wait_for(|stops| *stops) => return Ok(()),
     };
+    place.is_shared.store(is_http2, Ordering::Relaxed);
     let (router, place) = (TowerToHyperService::new(router), place.clone());
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(place.clone());

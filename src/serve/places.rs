@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::Notify;
@@ -44,6 +45,8 @@ struct State {
 pub struct Place {
     /// Where its client is.
     pub address: IpAddr,
+    /// Whether it may have several requests at a time, as HTTP/2 has.
+    pub is_shared: AtomicBool,
     number: u64,
     places: Arc<Places>,
     lost: Arc<Notify>,
@@ -99,7 +102,8 @@ impl Places {
         let state = State { wait: None, requests: 0, answers, lost: lost.clone() };
         taken.connections.insert(number, state);
         taken.wait(number);
-        Some(Arc::new(Place { address, number, places: self.clone(), lost }))
+        let is_shared = AtomicBool::new(false);
+        Some(Arc::new(Place { address, is_shared, number, places: self.clone(), lost }))
     }
 
     /// Takes the places of clients that have not taken an answer which was ready before `before`.

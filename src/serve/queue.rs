@@ -5,7 +5,8 @@
 //! to wake another thread, and to be woken by it, would take as long as the answer. There are more
 //! such threads than may answer at a time, so some always move bytes. A long text takes a core for
 //! milliseconds to seconds, and so does a batch: both have threads of their own, and a single
-//! record waits for no batch. The system shares the cores among all threads.
+//! record waits for no batch. So have requests that share a connection (HTTP/2), whose thread would
+//! answer them one after the other. The system shares the cores among all threads.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;
@@ -34,9 +35,10 @@ pub enum Work {
 }
 
 impl Work {
-    /// What one answer to a body of so many bytes is.
-    pub fn of(body_bytes: usize) -> Work {
-        if body_bytes <= SHORT_BYTES_MAX { Work::Short } else { Work::Single }
+    /// What one answer to a body of so many bytes is. On a connection that `is_shared` by requests
+    /// the others would wait for it.
+    pub fn of(body_bytes: usize, is_shared: bool) -> Work {
+        if body_bytes <= SHORT_BYTES_MAX && !is_shared { Work::Short } else { Work::Single }
     }
 }
 

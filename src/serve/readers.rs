@@ -2,7 +2,8 @@
 //!
 //! A runtime with many threads wakes another one whenever a task wakes itself, as reading a body
 //! does: for each request, though there is nothing to do for it. So each thread has a runtime of
-//! one thread, and a connection stays with the thread that it was given to.
+//! one thread, and a connection stays with the thread that it was given to. Requests that share a
+//! connection are answered by other threads, see [`crate::serve::queue`].
 
 use std::io;
 use std::net::TcpStream;

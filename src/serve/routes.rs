@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use workers::ask::{page, pair};
 use workers::error::{Error, Kind};
 use workers::online::Online;
@@ -200,7 +201,8 @@ async fn answered(
         return batch(server, &place, action, always, held).await;
     }
     let online = server.online.clone();
-    let answered = server.queue.answer(Work::of(held.bytes.len()), move || {
+    let work = Work::of(held.bytes.len(), place.is_shared.load(Ordering::Relaxed));
+    let answered = server.queue.answer(work, move || {
         let answered = match form {
             Some(Form::Text | Form::Html) => {
                 let body = record::body(
