@@ -359,6 +359,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "corpus.toml",
                 "demo.toml",
                 "fast.toml",
                 "incremental.toml",
