@@ -53,7 +53,7 @@ const PAGE_STORE_BYTES: u64 = 105 + 25 + 33 + 38 + 25;
 const BAND_STORE_BYTES: u64 = 9;
 const EVIDENCE_STORE_BYTES: u64 = 61 + 24 + 128;
 /// A key: in `keys` and in `evidence`.
-const KEY_STORE_BYTES: u64 = 26 + 9;
+const KEY_STORE_BYTES: u64 = 27 + 9;
 /// Keys of a text, in tenths.
 const MINHASH_KEYS_TENTHS: u64 = 100;
 const SENTENCE_KEYS_TENTHS: u64 = 15;
