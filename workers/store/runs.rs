@@ -158,8 +158,9 @@ impl<R: Row> Table<R> {
                 if at % PORTION_KEYS == 0 {
                     self.portions_read.fetch_add(1, Ordering::Relaxed);
                 }
-                if is_sparse && !segment.may_have(key) {
-                    continue;
+                if is_sparse {
+                    let Some(start) = segment.start_of(key, position) else { continue };
+                    position = start;
                 }
                 position = segment.seek(key, position);
                 if position == segment.len() {
@@ -183,8 +184,9 @@ impl<R: Row> Table<R> {
             let is_there = position < segment.len() && segment.key(position) == key;
             is_there.then(|| segment.row(position))
         };
-        for (segment, sign) in self.signed().filter(|(segment, _)| segment.may_have(key)) {
-            let position = segment.seek(key, 0);
+        for (segment, sign) in self.signed() {
+            let Some(start) = segment.start_of(key, 0) else { continue };
+            let position = segment.seek(key, start);
             heads.extend(read(segment, position).map(|row| (segment, sign, position, row)));
         }
         let (mut rows, mut sum) = (Vec::new(), 0);

@@ -61,8 +61,8 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
 
 /// Declares a table. Rows sort by the `key` fields first, then by the `value` fields; lookups use
 /// the first `key` field. `history` fields (when a row was first and last seen) are stored but are
-/// not part of the multiset hash. `batch` sets the rows of a batch, and `filter` the bits of filters
-/// for each.
+/// not part of the multiset hash. `batch` sets the rows of a batch, and `filter` the bits of
+/// filters for each.
 macro_rules! table {
     (
         $(#[$meta:meta])*

@@ -162,11 +162,16 @@ mod tests {
         let (written, keys) = segment(folder.path());
         let open = || Segment::<KeyRow>::open(folder.path(), &written).expect("opened");
         let segment = open();
-        assert!(segment.batches() > 10 && keys.iter().all(|key| segment.may_have(*key)));
+        assert!(
+            segment.batches() > 10 && keys.iter().all(|key| segment.start_of(*key, 0).is_some())
+        );
         let others = keys.windows(2).map(|two| two[0] + (two[1] - two[0]) / 2);
-        let passed = others.filter(|key| segment.may_have(*key)).count();
+        let passed = others.filter(|key| segment.start_of(*key, 0).is_some()).count();
         assert!(passed < 6_000 / 30, "{passed} of 6,000 pass");
-        assert!(!segment.may_have(keys[0] - 1) && !segment.may_have(keys[5_999] + 1));
+        assert!(
+            segment.start_of(keys[0] - 1, 0).is_none()
+                && segment.start_of(keys[5_999] + 1, 0).is_none()
+        );
     }
 
     /// A damaged filter would hide rows. It ends the reading, and no row of a batch is read by it.
@@ -182,8 +187,8 @@ mod tests {
         std::fs::write(&path, bytes).expect("written");
         let segment = Segment::<KeyRow>::open(folder.path(), &written).expect("opened");
         let last = keys[keys.len() - 1];
-        let error = caught(|| Ok(segment.may_have(last))).expect_err("damaged").to_string();
+        let error = caught(|| Ok(segment.start_of(last, 0))).expect_err("damaged").to_string();
         assert!(error.contains("a filter is not as it was written"), "{error}");
-        assert!(segment.may_have(keys[1]));
+        assert!(segment.start_of(keys[1], 0).is_some());
     }
 }

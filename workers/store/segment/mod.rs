@@ -259,21 +259,22 @@ impl<R: Row> Segment<R> {
         })
     }
 
-    /// Whether a row may have this key. If not, that is certain, and no batch was read.
-    pub fn may_have(&self, key: R::Key) -> bool {
+    /// A position at or after `from` from which on a row may have this key. If there is none, no
+    /// row behind `from` has it, and no batch was read to tell so.
+    pub fn start_of(&self, key: R::Key, from: usize) -> Option<usize> {
         let leading = key.leading();
-        if leading < self.leading.0 || leading > self.leading.1 {
-            return false;
+        if leading < self.leading.0 || leading > self.leading.1 || from >= self.len() {
+            return None;
         }
-        let Some(filters) = &self.filters else { return true };
-        let batch = self.batch_before(key, 0, |first| *first < key);
-        if self.firsts.get(batch + 1) == Some(&key) {
-            return true;
-        }
+        let Some(filters) = &self.filters else { return Some(from) };
+        let batch = self.batch_before(key, from / R::BATCH_ROWS, |first| *first < key);
+        let begins_next = self.firsts.get(batch + 1) == Some(&key);
         let why = "a filter is not as it was written";
-        filters
-            .passes(batch, leading)
-            .unwrap_or_else(|| end_reading(damaged(&self.layout.path, why)))
+        let may_have = begins_next
+            || filters
+                .passes(batch, leading)
+                .unwrap_or_else(|| end_reading(damaged(&self.layout.path, why)));
+        may_have.then(|| from.max(batch * R::BATCH_ROWS))
     }
 
     /// The last batch at or after `from` that begins before a bound, or else that of `from`. The
