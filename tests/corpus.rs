@@ -117,8 +117,8 @@ fn ids_that_begin_anew_in_each_run() {
     assert!(said.contains("changed    40       pages have another text now\n"), "{said}");
 }
 
-/// Python writes `NaN` where pandas has nothing, and a corpus with such scores could not be read. It
-/// is, also with labels beside its fields, and its lines stay as they are.
+/// Python writes `NaN` where pandas has nothing, and a corpus with such scores could not be read.
+/// It is, also with labels beside its fields, and its lines stay as they are.
 #[test]
 fn rows_with_numbers_of_python() {
     let corpus = bench("key = \"id\"");
@@ -169,7 +169,8 @@ fn uuids(texts: &[String]) -> Vec<u8> {
     writer.into_inner().expect("whole")
 }
 
-/// Ids that are UUIDs, and whole numbers that pandas writes as `7.0`, were of no type that a key has.
+/// Ids that are UUIDs, and whole numbers that pandas writes as `7.0`, were of no type that a key
+/// has.
 #[test]
 fn ids_of_databases() {
     let corpus = bench("key = \"id\"");
@@ -224,8 +225,8 @@ fn shards_that_are_gone() {
 }
 
 /// The recipe for a corpus kept short texts twice, let rows expire, and chose by the order of runs.
-/// The job for corpora keeps one row of each text, however short; the columns `op` and `deleted` are
-/// data; the order of runs changes nothing, and rows of a file that is gone go.
+/// The job for corpora keeps one row of each text, however short; the columns `op` and `deleted`
+/// are data; the order of runs changes nothing, and rows of a file that is gone go.
 #[test]
 fn the_job_for_corpora() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/corpus.toml");

@@ -38,8 +38,8 @@ pub struct Filter {
     /// that it can be replayed from there. The archives are read twice.
     #[arg(long, requires = "to", conflicts_with_all = ["annotate", "undo"])]
     pub revisits: bool,
-    /// Delete what earlier filters of the store wrote of inputs that are gone. It may be all there is
-    /// of them.
+    /// Delete what earlier filters of the store wrote of inputs that are gone. It may be all there
+    /// is of them.
     #[arg(long, conflicts_with = "undo")]
     pub prune: bool,
     /// Succeed though a damaged file is copied whole, with records that fold.

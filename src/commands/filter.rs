@@ -4,6 +4,7 @@
 use crate::cli;
 use crate::jobs::{committed, open};
 use crate::terminal::bar::Bar;
+use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
 use crate::{signals, topology};
@@ -136,9 +137,8 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
 /// Why records are removed: how many say so themselves, by which field, and why the pages of the
 /// others are gone.
 fn removed(totals: &Totals) -> String {
-    let by: Vec<String> =
-        totals.removers.iter().map(|(name, n)| format!("{} by `{name}`", grouped(*n))).collect();
-    let by = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
+    let by = by_field(totals.removers.iter().map(|(name, n)| (name.as_str(), *n)));
+    let by = if by.is_empty() { by } else { format!(" ({by})") };
     let words = [
         ("removal", "remove their page"),
         ("removed", "of removed pages"),

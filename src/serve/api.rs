@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use workers::ask::index::Found;
+use workers::ask::answer::Found;
 use workers::online::decision::{Decision, Removal};
 
 /// What becomes of a text.

@@ -28,7 +28,6 @@ mod tests {
     use super::*;
     use crate::serve::connections;
     use crate::serve::readers::Readers;
-    use std::sync::Arc;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::watch;
@@ -37,7 +36,7 @@ mod tests {
     #[test]
     fn it_lives_and_is_not_ready() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let readers = Arc::new(Readers::start(1).expect("started"));
+        let readers = Readers::start(1).expect("started");
         runtime.expect("a runtime").block_on(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
             let at = listener.local_addr().expect("an address");

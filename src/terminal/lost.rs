@@ -72,8 +72,6 @@ impl Lost {
             return None;
         }
         let rows: u64 = by.iter().map(|(_, n)| n).sum();
-        let by: Vec<String> =
-            by.iter().map(|(name, n)| format!("{} by `{name}`", grouped(*n))).collect();
         let unknown = match self.unknown {
             0 => String::new(),
             // Removals of what never was are rather data of that name.
@@ -83,8 +81,14 @@ impl Lost {
                 counted(n, "page")
             ),
         };
-        Some(format!("{:<8} rows: {}{unknown}", grouped(rows), by.join(", ")))
+        Some(format!("{:<8} rows: {}{unknown}", grouped(rows), by_field(by)))
     }
+}
+
+/// How many rows remove pages by each field.
+pub fn by_field<'a>(rows: impl IntoIterator<Item = (&'a str, u64)>) -> String {
+    let each = rows.into_iter().map(|(name, n)| format!("{} by `{name}`", grouped(n)));
+    each.collect::<Vec<String>>().join(", ")
 }
 
 /// The pages of inputs that are gone, and what removes them.

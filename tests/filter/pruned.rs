@@ -11,9 +11,9 @@ fn page(n: u64) -> String {
     line(&(format!("http://a.example/{n}"), "2024-01-01", Some(text(n / 2, 0))))
 }
 
-/// What was kept of a file that was compressed anew lay beside what was kept of the new one, and who
-/// read the folder read each row twice. `--prune` deletes what filters of this store wrote of such
-/// inputs, and nothing else.
+/// What was kept of a file that was compressed anew lay beside what was kept of the new one, and
+/// who read the folder read each row twice. `--prune` deletes what filters of this store wrote of
+/// such inputs, and nothing else.
 #[test]
 fn what_is_left_over() {
     let bench = Bench::new(Path::new("in"), "");

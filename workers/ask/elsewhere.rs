@@ -2,8 +2,8 @@
 //!
 //! A page stays until an input removes it, a complete snapshot lacks it or it expires. In a corpus,
 //! whose rows have keys of their own, a file that is gone, or was written anew, leaves pages that
-//! nobody wants. So a report says how many there are. Archives may be deleted once they are read, and
-//! a large crawl has no table read through for a report.
+//! nobody wants. So a report says how many there are. Archives may be deleted once they are read,
+//! and a large crawl has no table read through for a report.
 
 use crate::error::Result;
 use crate::job::Job;

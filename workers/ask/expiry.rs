@@ -9,7 +9,8 @@
 //! about it are provisional. Only pages of an identical text that is compared with none are told
 //! apart: those that represent and name the cluster count, and whether one is left.
 
-use crate::ask::index::{Answer, Found, Index, because};
+use crate::ask::answer::{Answer, Found, because};
+use crate::ask::index::Index;
 use crate::document::Id;
 use crate::plan::time::now;
 use crate::store::manifest::Retention;

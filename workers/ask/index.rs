@@ -4,7 +4,7 @@
 //! look-ups of [`crate::ask::candidates`]. What an epoch may see otherwise is said, with the
 //! reason: the answer is provisional then.
 
-pub use crate::ask::answer::{Answer, Found, Match, because};
+use crate::ask::answer::{Answer, Found, Match, because};
 use crate::ask::candidates::proposed;
 use crate::ask::tables::{Tables, share};
 use crate::ask::texts::{Text, Texts};

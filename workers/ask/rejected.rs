@@ -6,8 +6,8 @@ use crate::store::Store;
 use crate::store::manifest::Head;
 use std::io::BufRead;
 
-/// The first rejected record of `head` whose detail names `key`; none if no detail does, as not every
-/// bad record has a key.
+/// The first rejected record of `head` whose detail names `key`; none if no detail does, as not
+/// every bad record has a key.
 pub fn rejected(store: &Store, head: &Head, key: &str) -> Result<Option<RejectLine>> {
     let Some(file) = head.manifest.rejects.as_ref().filter(|_| !key.is_empty()) else {
         return Ok(None);

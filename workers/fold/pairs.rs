@@ -1,9 +1,9 @@
 //! Decides and stores the pairs of contents that signatures propose.
 //!
 //! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up
-//! which signatures propose the pair ([`confirm`]) and decides it once ([`crate::tables::judge`]). A
-//! pair is kept while some signature proposes it, and is deleted with either content. It is stored
-//! under both contents, so that the owner of each can read its pairs ([`pairs`]).
+//! which signatures propose the pair ([`confirm`]) and decides it once ([`crate::tables::judge`]).
+//! A pair is kept while some signature proposes it, and is deleted with either content. It is
+//! stored under both contents, so that the owner of each can read its pairs ([`pairs`]).
 
 use crate::document::Id;
 use crate::error::{Error, Result};

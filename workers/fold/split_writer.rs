@@ -166,8 +166,8 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Makes the split durable. Its own file is written last, so a split that has one is complete. The
-    /// inputs `left` changed, and nothing of them is in the split.
+    /// Makes the split durable. Its own file is written last, so a split that has one is complete.
+    /// The inputs `left` changed, and nothing of them is in the split.
     pub fn finish(mut self, epoch: &Epoch, left: BTreeSet<usize>) -> Result<()> {
         self.flush_visits(epoch)?;
         self.flush_evidence(epoch)?;

@@ -81,9 +81,9 @@ impl Now {
         candidates.max()
     }
 
-    /// How many rows of a key lose to a row of the same epoch that has another text. Rows that share
-    /// a key by accident are two documents, of which one is lost; one of a later date may be a newer
-    /// version of the other.
+    /// How many rows of a key lose to a row of the same epoch that has another text. Rows that
+    /// share a key by accident are two documents, of which one is lost; one of a later date may be
+    /// a newer version of the other.
     pub fn lost(self, visits: &[Visit], before: &Known) -> Lost {
         let mut lost = Lost::default();
         if visits.len() < 2 {

@@ -1,6 +1,6 @@
 //! What is asked of a server, and what it decides.
 
-use crate::ask::index::Answer;
+use crate::ask::answer::Answer;
 use crate::error::Error;
 use crate::read::record::{Body, Item, Record};
 
@@ -28,7 +28,9 @@ pub struct Removal {
     pub url: String,
     /// Whether it removes a page: there is one, of no later date.
     pub removed: bool,
-    /// Why the next epoch may see it otherwise, in the words of [`because`](crate::ask::index::because).
+    /// Why the next epoch may see it otherwise, in the words of [`because`].
+    ///
+    /// [`because`]: crate::ask::answer::because
     pub because: Vec<&'static str>,
     /// Whether it was inserted.
     pub inserted: bool,

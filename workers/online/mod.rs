@@ -17,7 +17,7 @@ pub mod replay;
 pub mod rows;
 pub mod writing;
 
-use crate::ask::index::{Answer, because};
+use crate::ask::answer::{Answer, because};
 use crate::ask::texts::Text;
 use crate::document::{FUTURE_SECONDS_MAX, Id, page_url};
 use crate::error::{Error, Result};

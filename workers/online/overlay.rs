@@ -7,7 +7,8 @@
 //! a text of the inbox, or near a stored fingerprint that one of the inbox is near. All reasons are
 //! in `ask/index.rs` (`because`).
 
-use crate::ask::index::{Answer, Found, Index, Match, because};
+use crate::ask::answer::{Answer, Found, Match, because};
+use crate::ask::index::Index;
 use crate::ask::tables::share;
 use crate::ask::texts::Text;
 use crate::candidates::bands::Bands;

@@ -233,7 +233,8 @@ mod tests {
     }
 
     /// A row whose text is null was damaged, and one whose text is empty was not, so that a column
-    /// with one null in twenty stopped a corpus. Both are empty; a row without the field has no text.
+    /// with one null in twenty stopped a corpus. Both are empty; a row without the field has no
+    /// text.
     #[test]
     fn a_text_that_is_null_is_empty() {
         let wanted = Wanted::new(&Fields::default(), &PageKey::Row, "");

@@ -364,8 +364,8 @@ table! {
 }
 
 impl ClusterRow {
-    /// Where the cluster of `content` is in the table, given its rows of `components` and `leaders`:
-    /// its component and its leader. A content in no component stands for both.
+    /// Where the cluster of `content` is in the table, given its rows of `components` and
+    /// `leaders`: its component and its leader. A content in no component stands for both.
     pub fn place_of(
         content: Id,
         component: Option<&ComponentRow>,

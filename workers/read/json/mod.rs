@@ -3,9 +3,9 @@
 //! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
 //! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
 //! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
-//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size. `NaN`
-//! and `Infinity`, which JSON does not have and Python writes, are read over in a field that is not
-//! used. The parser bounds the depth to 128.
+//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size.
+//! `NaN` and `Infinity`, which JSON does not have and Python writes, are read over in a field that
+//! is not used. The parser bounds the depth to 128.
 
 mod mistakes;
 mod numbers;
@@ -26,8 +26,8 @@ use std::fmt;
 
 /// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
 /// `too_deep`, `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
-/// with a word for each name that is not the job's, and with `nan` for a line with a number that JSON
-/// does not have.
+/// with a word for each name that is not the job's, and with `nan` for a line with a number that
+/// JSON does not have.
 pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'static str)) -> Item {
     let reject = |reason, why: &dyn fmt::Display| {
         let head = String::from_utf8_lossy(&line[..line.len().min(DETAIL_BYTES_MAX)]);

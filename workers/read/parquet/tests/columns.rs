@@ -118,8 +118,8 @@ fn int96(seconds: i64) -> Int96 {
     date
 }
 
-/// A row without a URL is rejected under the reason of such a JSON line. One whose texts are null is
-/// empty.
+/// A row without a URL is rejected under the reason of such a JSON line. One whose texts are null
+/// is empty.
 #[test]
 fn nulls() {
     let url = StringArray::from(vec![Some("a"), None, Some(" "), Some("d"), Some("e")]);
