@@ -47,6 +47,10 @@ pub enum Detail {
     Credit,
     /// A short link.
     Link,
+    /// A bar of buttons that send the page to someone.
+    ShareBar,
+    /// The name of a mark of HTML.
+    Entity,
     /// The same number in other characters.
     Variant,
     /// Any other edit.
@@ -57,7 +61,7 @@ pub enum Detail {
 
 impl Detail {
     /// All of them.
-    pub const ALL: [Detail; 17] = [
+    pub const ALL: [Detail; 19] = [
         Detail::Date,
         Detail::Ordinal,
         Detail::Model,
@@ -72,6 +76,8 @@ impl Detail {
         Detail::Counter,
         Detail::Credit,
         Detail::Link,
+        Detail::ShareBar,
+        Detail::Entity,
         Detail::Variant,
         Detail::Edit,
         Detail::Marks,
@@ -93,7 +99,9 @@ impl Detail {
             | Detail::Clock
             | Detail::Counter
             | Detail::Credit
-            | Detail::Link => PartKind::Furniture,
+            | Detail::Link
+            | Detail::ShareBar
+            | Detail::Entity => PartKind::Furniture,
             Detail::Variant => PartKind::Variant,
             Detail::Edit | Detail::Marks => PartKind::Edit,
         }
@@ -116,6 +124,8 @@ impl Detail {
             Detail::Counter => "counter",
             Detail::Credit => "credit",
             Detail::Link => "link",
+            Detail::ShareBar => "share_bar",
+            Detail::Entity => "entity",
             Detail::Variant => "variant",
             Detail::Edit => "edit",
             Detail::Marks => "marks",
@@ -204,6 +214,8 @@ fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
         Some(Furniture::Clock) => Detail::Clock,
         Some(Furniture::Credit) => Detail::Credit,
         Some(Furniture::Link) => Detail::Link,
+        Some(Furniture::Share) => Detail::ShareBar,
+        Some(Furniture::Entity) => Detail::Entity,
         Some(Furniture::Counter) | None => Detail::Counter,
     }
 }

@@ -19,11 +19,11 @@ use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::lcs;
 use crate::confirm::models::is_other_model;
-use crate::confirm::negations::deny;
+use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
 use crate::confirm::span_words::Words;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other};
-use crate::confirm::units::is_other_unit;
+use crate::confirm::units::{is_other_unit, is_same_unit};
 use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
@@ -31,7 +31,7 @@ use std::ops::Range;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,9 @@ pub enum Difference {
 
 /// A longer passage, in tokens, replaces more than a fact.
 const FACT_TOKENS_MAX: usize = 12;
+
+/// What counts as a numeral beside one: 半片, 两片.
+const HALF: &str = "半";
 
 /// The numbers of a date, of which one is its month.
 const DATE_NUMBERS_MAX: usize = 3;
@@ -180,6 +183,7 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
         Difference::Edit if is_other_unit(a, b, span) || is_other_model(a, b, span) => {
             Difference::Number
         }
+        Difference::Edit if is_same_unit(a, b, span) => Difference::Variant,
         difference => difference,
     }
 }
@@ -199,10 +203,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         };
     }
     // One numeral for another is another number, whatever it counts.
-    let numerals = x.len() == 1
-        && y.len() == 1
-        && numbers::is_numeral(a.token(x.start))
-        && numbers::is_numeral(b.token(y.start));
+    let is_count = |token: &str| numbers::is_numeral(token) || token == HALF;
+    let numerals =
+        x.len() == 1 && y.len() == 1 && is_count(a.token(x.start)) && is_count(b.token(y.start));
     let found = numerals || numbers::any(a, x.clone()) && numbers::any(b, y.clone());
     let one = |tokens: &Tokens<'_>, range: &Range<usize>| {
         (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))
@@ -213,6 +216,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
         (None, None) if !found || long => return Difference::Edit,
         _ => {}
+    }
+    if numerals && (a.token(x.start) == HALF) != (b.token(y.start) == HALF) {
+        return Difference::Number;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
     if left == right || numbers::same_digits((a, x.clone()), (b, y.clone())) {
@@ -282,6 +288,17 @@ fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
 }
 
+/// Whether what makes another number may be slips of the pen: as many tokens on both sides, and
+/// nowhere one digit or numeral for another. `5月` and `5人` is another unit, or one wrong character.
+pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let is_number = |token: &str| numbers::is_digit(token) || numbers::is_numeral(token);
+    let pairs = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
+    let mut differ = pairs.filter(|(x, y)| x != y).peekable();
+    span.a.len() == span.b.len()
+        && differ.peek().is_some()
+        && differ.all(|(x, y)| !(is_number(x) && is_number(y)))
+}
+
 /// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
 fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len() != span.b.len() {
@@ -293,19 +310,34 @@ fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_number(x) != is_number(y))
 }
 
-/// What the words of a span are, if no number of it is replaced; `words` says whether content words
-/// count, and `alone` whether no other edit is near: beside one, a negation in place of other words
-/// is a part of a clause that was rewritten. Symmetric.
+/// The content words that are facts if they are replaced. Each value includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counted {
+    /// None.
+    None,
+    /// Negations that one text alone has, and words that make a rule its opposite.
+    Negations,
+    /// All.
+    All,
+}
+
+/// What the words of a span are, if no number of it is replaced. `alone` says whether no other edit
+/// is near: beside one, a negation in place of other words is a part of a clause that was
+/// rewritten. Symmetric.
 pub fn of_words(
     a: &Tokens<'_>,
     b: &Tokens<'_>,
     span: &Span,
-    (words, alone): (bool, bool),
+    (counted, alone): (Counted, bool),
     dictionary: Option<&UserDictionary>,
 ) -> Difference {
     let (x, y) = (&span.a, &span.b);
     let is_bare = x.is_empty() || y.is_empty();
-    if words && (alone || is_bare) && deny((a, x), (b, y)) {
+    let words = counted == Counted::All;
+    let denies = (is_bare && counted >= Counted::Negations || words && alone)
+        && deny((a, x), (b, y))
+        || counted >= Counted::Negations && are_reversed(a.passage(x), b.passage(y));
+    if denies {
         return Difference::Word;
     }
     if is_bare || x.len().max(y.len()) > FACT_TOKENS_MAX {
@@ -340,8 +372,10 @@ pub fn of_words(
     if one && is_han_token(a, x.start) && is_han_token(b, y.start) {
         let alone = left.words == 1 && right.words == 1;
         let names = names && left.letters.len() == right.letters.len();
-        // Of two unknown words that look like names of persons one is more often a slip.
-        let persons = left.person && right.person && (left.name || right.name);
+        // Of two unknown words that look like names of persons one is more often a slip, unless
+        // they bear a title.
+        let known = left.name || right.name || left.titled && right.titled;
+        let persons = left.person && right.person && known;
         return if alone && (names || persons) { Difference::Name } else { Difference::Edit };
     }
     let longer = left.letters.len().max(right.letters.len());
@@ -350,7 +384,9 @@ pub fn of_words(
     if names || few && parted && (left.name || left.unknown) && (right.name || right.unknown) {
         return Difference::Name;
     }
-    match words && few && parted && left.content && right.content {
+    // A character that is put in or left out is no slip of another one.
+    let are_nouns = x.len() != y.len() && left.nouns && right.nouns;
+    match words && few && parted && (left.content && right.content || are_nouns) {
         true => Difference::Word,
         false => Difference::Edit,
     }
@@ -383,7 +419,7 @@ mod tests {
     fn differences_by(a: &str, b: &str, dictionary: Option<&UserDictionary>) -> Vec<Difference> {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
         let of = |span: &Span| match of_numbers(&x, &y, span, true) {
-            Difference::Edit => of_words(&x, &y, span, (true, true), dictionary),
+            Difference::Edit => of_words(&x, &y, span, (Counted::All, true), dictionary),
             difference => difference,
         };
         settled(&x, &y).iter().map(of).collect()
@@ -455,6 +491,13 @@ mod tests {
             ("党的十九届中央纪委全体会议", "党的国九届中央纪委全体会议", vec![Edit]),
             ("海洋经济的发展很快", "海洋经济地发展很快", vec![Edit]),
             ("the budget grows by half", "the budget grew by half", vec![Edit]),
+            ("书记员由王晓雯同志担任", "书记员由王晓霞同志担任", vec![Name]),
+            ("起锅前放入白糖一勺", "起锅前放入盐一勺", vec![Word]),
+            ("三十天的免办签证", "三十天的须办签证", vec![Word]),
+            ("follow the eastern bank", "follow the western bank", vec![Word]),
+            ("no visas: you do not need one", "no visas: you need one", vec![Word]),
+            ("not a hexadecimal digit", "not a hex digit", vec![Edit]),
+            ("この布は洗濯機で洗えます", "この布は洗濯機で洗えません", vec![Word]),
         ] {
             assert_eq!(differences(a, b), kinds, "{a} | {b}");
             assert_eq!(differences(b, a), kinds, "{b} | {a}");
@@ -500,6 +543,23 @@ mod tests {
             ("发布了1.1版", "发布了11版", Difference::Number),
             ("投资12000万元建成", "投资1.2亿元建成", Difference::Variant),
             ("增长3.0%左右", "增长3%左右", Difference::Variant),
+            ("增长百分之四十左右", "增长40%左右", Difference::Variant),
+            ("增长百分之七点八左右", "增长7.8%左右", Difference::Variant),
+            ("增长百分之四十左右", "增长50%左右", Difference::Number),
+            ("气温降到零下41度", "气温降到-41度", Difference::Variant),
+            ("气温降到零下41度", "气温降到-14度", Difference::Number),
+            ("it cost $5m in all", "it cost $5 million in all", Difference::Variant),
+            ("it cost $1.5m in all", "it cost $1,500,000 in all", Difference::Variant),
+            ("it cost $5m in all", "it cost $5bn in all", Difference::Number),
+            ("하루에 120,000 대가 다닌다", "하루에 12만 대가 다닌다", Difference::Variant),
+            ("하루에 120,000 대가 다닌다", "하루에 15만 대가 다닌다", Difference::Number),
+            (
+                "a climb of 350 m to the hut",
+                "a climb of 350 metres to the hut",
+                Difference::Variant,
+            ),
+            ("two hundred and six were there", "206 were there", Difference::Variant),
+            ("每日三次,一次半片", "每日三次,一次两片", Difference::Number),
             ("二○二四年春天", "2024年春天", Difference::Variant),
             ("于2024.10.05召开", "于2024-10-05召开", Difference::Variant),
             ("投资12.35亿元建成", "投 资 1 2 . 3 5 亿 元 建 成", Difference::Variant),

@@ -4,10 +4,13 @@
 //! ([`crate::confirm::parts`]).
 
 use crate::confirm::alignment::{Tokens, spans};
-use crate::confirm::differences::{Difference, of_numbers, of_words, settle};
+use crate::confirm::differences::{
+    Counted, Difference, may_be_slips, of_numbers, of_words, settle,
+};
 use crate::confirm::edits::Span;
 use crate::confirm::numbers::of_other_signs;
 use crate::confirm::operators::of_other_operators;
+use crate::confirm::passages::{are_other_questions, are_other_quotations};
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
@@ -137,32 +140,58 @@ impl<'t> Kinds<'t> {
         self.spans.iter().any(|(_, other)| *other == kind)
     }
 
+    /// The spans of a kind.
+    pub fn spans_of(&self, kind: PartKind) -> impl Iterator<Item = &Span> {
+        self.spans.iter().filter(move |(_, other)| *other == kind).map(|(span, _)| span)
+    }
+
+    /// Whether what makes another number may be slips ([`may_be_slips`]).
+    pub fn may_be_slips(&self, span: &Span) -> bool {
+        may_be_slips(self.texts[0], self.texts[1], span)
+    }
+
     /// The characters of both sides of a span.
     pub fn chars(&self, span: &Span) -> [usize; 2] {
         [self.texts[0].chars(span.a.clone()), self.texts[1].chars(span.b.clone())]
     }
 
     /// The edits that replace a name or a word by another, or exchange two of them in a short text.
-    /// Three edits close to each other are a clause that was rewritten, not facts.
+    /// Three edits close to each other are a clause that was rewritten, not facts, unless they are
+    /// another question or another quotation.
     pub fn replaced_words(&self, options: &Options) -> Vec<(&Span, Difference)> {
         let [a, b] = self.texts;
-        let words = is_short(self.lengths, options) && options.facts >= Facts::Words;
+        let counted = match options.facts {
+            Facts::Words if is_short(self.lengths, options) => Counted::All,
+            Facts::Words => Counted::Negations,
+            _ => Counted::None,
+        };
+        let words = counted == Counted::All;
         let edits = if options.facts < Facts::Names { Vec::new() } else { self.edits() };
-        let few = clauses(&edits).filter(|clause| clause.len() < CLAUSE_EDITS);
-        let few: Vec<&[&Span]> = few.collect();
+        let (passages, others): (Vec<&[&Span]>, Vec<_>) = clauses(&edits).partition(|clause| {
+            counted > Counted::None && are_other_questions((a, b), clause, &edits)
+                || words && are_other_quotations((a, b), clause)
+        });
+        let few: Vec<&[&Span]> =
+            others.into_iter().filter(|clause| clause.len() < CLAUSE_EDITS).collect();
         let kept: Vec<&Span> = few.concat();
         let alone = few.iter().flat_map(|clause| clause.iter().map(|_| clause.len() == 1));
         let swaps = swaps::of(a, b, &kept);
         let kinds = kept.iter().zip(alone).zip(swaps).map(|((span, alone), swap)| match swap {
             Some(Swap::Roles) if words => Difference::Word,
             Some(Swap::Order) => Difference::Edit,
-            _ => of_words(a, b, span, (words, alone), options.dictionary.as_deref()),
+            _ => of_words(a, b, span, (counted, alone), options.dictionary.as_deref()),
         });
-        kept.iter()
-            .copied()
-            .zip(kinds)
-            .filter(|(_, difference)| matches!(difference, Difference::Name | Difference::Word))
-            .collect()
+        let is_fact = |(_, difference): &(&Span, Difference)| {
+            matches!(difference, Difference::Name | Difference::Word)
+        };
+        let mut found: Vec<_> = kept.iter().copied().zip(kinds).filter(is_fact).collect();
+        // A long text may deny with other words what it denied before.
+        let denies = |side: fn(&Span) -> bool| found.iter().any(|(span, _)| side(span));
+        if !words && denies(|span| span.a.is_empty()) && denies(|span| span.b.is_empty()) {
+            found.retain(|(span, _)| !span.a.is_empty() && !span.b.is_empty());
+        }
+        found.extend(passages.concat().into_iter().map(|span| (span, Difference::Word)));
+        found
     }
 
     /// The edits of a long text that are the slots of a template.
@@ -191,8 +220,7 @@ impl<'t> Kinds<'t> {
     }
 
     fn edits(&self) -> Vec<&Span> {
-        let edits = self.spans.iter().filter(|(_, kind)| *kind == PartKind::Edit);
-        edits.map(|(span, _)| span).collect()
+        self.spans_of(PartKind::Edit).collect()
     }
 }
 

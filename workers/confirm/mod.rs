@@ -18,8 +18,10 @@
 //!   a number is replaced by another, or a mark that says
 //!   something ([`operators`])                              refused    numerals
 //!   a name is                                              refused    names
-//!   in a short text a content word is, in a longer one
-//!   the words in the slots of a template ([`template`])    refused    words
+//!   in a short text a content word or a quotation is, in
+//!   a longer one the slots of a template ([`template`]);
+//!   in any a question is ([`passages`]), or one alone
+//!   denies something ([`negations`])                       refused    words
 //!   else, after a headline was left out                    accepted   leading_insertion
 //!   else                                                   accepted   coverage, shingles
 //! else by the estimates of the sketches                               sketch, sketch_refused
@@ -41,6 +43,7 @@ pub mod negations;
 pub mod numbers;
 pub mod operators;
 pub mod parts;
+pub mod passages;
 pub mod prepared;
 pub mod repetitive;
 pub mod span_words;

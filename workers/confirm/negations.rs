@@ -19,9 +19,11 @@ const PREFIXED_MIN: usize = 4;
 /// The lists of [`NEGATIONS`].
 struct Lists {
     words: HashSet<&'static str>,
+    verbs: HashSet<&'static str>,
     inside: Vec<&'static str>,
     prefixes: Vec<&'static str>,
     harmless: Vec<&'static str>,
+    reversals: Vec<[Vec<&'static str>; 2]>,
 }
 
 fn lists() -> &'static Lists {
@@ -32,9 +34,15 @@ fn lists() -> &'static Lists {
     };
     LISTS.get_or_init(|| Lists {
         words: of("word").collect(),
+        verbs: of("verb").collect(),
         inside: of("inside").collect(),
         prefixes: of("prefix").collect(),
         harmless: of("but").collect(),
+        reversals: {
+            let lines = lines(NEGATIONS).filter_map(|line| line.strip_prefix("reverse "));
+            let sides = lines.filter_map(|line| line.split_once(" / "));
+            sides.map(|(one, other)| [one, other].map(|side| side.split(", ").collect())).collect()
+        },
     })
 }
 
@@ -65,6 +73,14 @@ pub fn deny((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<u
     }
 }
 
+/// Whether two passages make a rule and its opposite: `可以` and `不得`, `may` and `shall not`.
+/// Symmetric.
+pub fn are_reversed(a: &str, b: &str) -> bool {
+    lists().reversals.iter().any(|[one, other]| {
+        one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a)
+    })
+}
+
 /// Whether one word is the other behind a prefix that denies it, as `unlawful` and `lawful`.
 /// Symmetric.
 pub fn is_prefixed(a: &str, b: &str) -> bool {
@@ -79,9 +95,15 @@ pub fn is_inside(letters: &str) -> bool {
     lists().inside.contains(&letters)
 }
 
-/// Whether the tokens of `range` are a negation and nothing else.
+/// Whether the tokens of `range` are a negation and nothing else, but for an English verb that bears
+/// it: `do not`.
 fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    lists().words.contains(tokens.passage(range)) && denies(tokens, range)
+    if lists().words.contains(tokens.passage(range)) {
+        return denies(tokens, range);
+    }
+    let rest = range.start + 1..range.end;
+    let bears = range.len() == 2 && lists().verbs.contains(tokens.token(range.start));
+    bears && tokens.token(rest.start) == "not"
 }
 
 /// Whether there is a negation among the tokens of `range`.

@@ -65,6 +65,78 @@ pub fn is_numeral(token: &str) -> bool {
     chars.next().is_some_and(is_one) && chars.next().is_none()
 }
 
+/// Short forms of magnitudes behind a sum of money: `$5m`.
+const OF_MONEY: [(&str, &str); 7] = [
+    ("k", "千"),
+    ("m", "百万"),
+    ("mn", "百万"),
+    ("b", "十亿"),
+    ("bn", "十亿"),
+    ("tn", "万亿"),
+    ("trn", "万亿"),
+];
+
+/// Korean magnitudes that are a word of their own behind a number: `12만 대`.
+const KOREAN: [(char, char); 5] =
+    [('십', '十'), ('백', '百'), ('천', '千'), ('만', '万'), ('억', '亿')];
+
+/// The numeral that the token at `at` stands for where it is a magnitude behind a number without a
+/// space: a short form behind a sum of money, or a Korean word.
+fn magnitude_behind(tokens: &Tokens<'_>, at: usize) -> Option<String> {
+    let touches = at > 0 && tokens.gap(at).is_empty() && is_digit(tokens.token(at - 1));
+    if !touches {
+        return None;
+    }
+    let token = tokens.token(at);
+    if let Some((_, numeral)) = OF_MONEY.iter().find(|(short, _)| *short == token) {
+        let first = (0..at).rev().find(|first| !joins(tokens, *first)).unwrap_or(0);
+        return signs(tokens, &(first..at))[0].map(|_| (*numeral).to_owned());
+    }
+    let of_korean = |c| KOREAN.iter().find(|(korean, _)| *korean == c).map(|(_, numeral)| *numeral);
+    token.chars().map(of_korean).collect()
+}
+
+/// Whether the token at `at` begins `百分之` before a number, which says that it is a share: `40%`.
+fn begins_share(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.token(at) == "百" && goes_on(tokens, at, &["分", "之"])
+}
+
+/// Whether the token at `at` is the point of a share: `百分之七点八`. Elsewhere 点 tells the time.
+fn is_point_of_share(tokens: &Tokens<'_>, at: usize) -> bool {
+    let is_one = |at: usize| tokens.gap(at).is_empty() && is_numeral(tokens.token(at));
+    let is_point = tokens.token(at) == "点" && tokens.gap(at).is_empty();
+    let between = is_point && at > 0 && at + 1 < tokens.len() && is_one(at + 1);
+    between && {
+        let first = (0..at).rev().find(|before| !is_one(*before));
+        first.is_some_and(|before| before + 1 < at && tokens.token(before) == "之")
+    }
+}
+
+/// Whether the token at `at` is the `and` of an English number: `two hundred and six`.
+fn is_and(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.token(at) == "and"
+        && at > 0
+        && at + 1 < tokens.len()
+        && (tokens.gap(at), tokens.gap(at + 1)) == (" ", " ")
+        && matches!(tokens.token(at - 1), "hundred" | "thousand")
+        && is_word(tokens.token(at + 1))
+}
+
+/// Whether the token at `at` begins `零下` before a number, which is below zero.
+fn is_below_zero(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.token(at) == "零" && goes_on(tokens, at, &["下"])
+}
+
+/// Whether `words` stand behind the token at `at`, and a number behind them, all without a space.
+fn goes_on(tokens: &Tokens<'_>, at: usize, words: &[&str]) -> bool {
+    let number = at + 1 + words.len();
+    let same = |(n, word): (usize, &&str)| tokens.token(at + 1 + n) == *word;
+    number < tokens.len()
+        && words.iter().enumerate().all(same)
+        && (at + 1..=number).all(|at| tokens.gap(at).is_empty())
+        && (is_digit(tokens.token(number)) || is_numeral(tokens.token(number)))
+}
+
 /// Whether the tokens before and at `at` belong to one number.
 pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     if at == 0 || at >= tokens.len() {
@@ -78,6 +150,11 @@ pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     }
     gap.is_empty() && is_numeral_at(tokens, at) && (is_digit(left) || is_numeral_at(tokens, at - 1))
         || matches!(gap, " " | "-") && words::make_one_number(left, right)
+        || magnitude_behind(tokens, at).is_some()
+        || is_point_of_share(tokens, at)
+        || gap.is_empty() && is_point_of_share(tokens, at - 1)
+        || is_and(tokens, at)
+        || is_and(tokens, at - 1)
 }
 
 /// Whether a numeral multiplies what stands before it, so that digits may follow: `1万2000`.
@@ -116,7 +193,12 @@ fn is_numeral_at(tokens: &Tokens<'_>, at: usize) -> bool {
 /// Whether the token at `at` is a number or a part of one.
 pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
     let token = tokens.token(at);
-    is_digit(token) || is_numeral_at(tokens, at) || is_word(token)
+    is_digit(token)
+        || is_numeral_at(tokens, at)
+        || is_word(token)
+        || magnitude_behind(tokens, at).is_some()
+        || is_point_of_share(tokens, at)
+        || is_and(tokens, at)
 }
 
 /// What may follow a numeral that counts or orders something.
@@ -212,19 +294,27 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
 /// The numbers in `range`, with words as numerals, digits in ASCII, and without the commas between
 /// thousands.
 fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
-    let (mut numbers, mut end) = (Vec::<String>::new(), None);
+    let (mut numbers, mut end, mut sign) = (Vec::<String>::new(), None, "");
     for at in range {
-        if !is_part(tokens, at) {
+        if !is_part(tokens, at) || begins_share(tokens, at) {
+            continue;
+        }
+        if is_below_zero(tokens, at) {
+            sign = "-";
             continue;
         }
         let token = tokens.token(at);
         let plain: String = match words::numeral(token) {
             Some(numeral) => numeral.to_owned(),
-            None => token.chars().map(plain).collect(),
+            None if token == "点" => ".".to_owned(),
+            None if token == "and" => String::new(),
+            None => {
+                magnitude_behind(tokens, at).unwrap_or_else(|| token.chars().map(plain).collect())
+            }
         };
         match numbers.last_mut() {
             Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(&plain),
-            _ => numbers.push(plain),
+            _ => numbers.push(std::mem::take(&mut sign).to_owned() + &plain),
         }
         end = Some(at + 1);
     }
@@ -406,7 +496,11 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let (start, end) =
         (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
     let (left, right) = (&tokens.text[..start], &tokens.text[end..]);
-    if is_name_between_characters(left, right) || models::model(&tokens.text, start..end).is_some()
+    // A value of a record in JSON is data.
+    let is_value = left.trim_end().ends_with("\":") && right.trim_start().starts_with([',', '}']);
+    if is_value
+        || is_name_between_characters(left, right)
+        || models::model(&tokens.text, start..end).is_some()
     {
         return false;
     }

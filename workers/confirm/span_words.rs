@@ -5,7 +5,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::spelled::{count, has_content};
-use crate::confirm::words::{begins_with_surname, is_surname};
+use crate::confirm::words::{begins_with_surname, has_title, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
 use jieba_rs::Jieba;
@@ -26,10 +26,14 @@ pub struct Words {
     /// One is the name of a person, in the dictionary or not: a surname and two characters. What
     /// looks like a name of two characters in all is more often something else.
     pub person: bool,
+    /// A title stands directly before or behind the name of a person.
+    pub titled: bool,
     /// One is not in the dictionary, as most names of persons.
     pub unknown: bool,
     /// One is a noun, a verb, an adjective, or a content word of another script.
     pub content: bool,
+    /// All are nouns: also those of one character, which are mostly parts of words.
+    pub nouns: bool,
     /// Their letters.
     pub letters: Vec<char>,
 }
@@ -136,6 +140,7 @@ impl Words {
             }
             // A mark makes a clause as a word does.
             let is_other = |c: char| c.is_alphanumeric() && !is_han(c);
+            words.nouns = tag.tag.starts_with('n') && (words.words == 0 || words.nouns);
             words.words += usize::from(!tag.word.starts_with(is_other));
             let before = words.letters.len();
             words.letters.extend(tag.word.chars().filter(|c| c.is_alphanumeric()));
@@ -150,6 +155,7 @@ impl Words {
                     2 => named && is_surname(before_it),
                     _ => false,
                 };
+                words.titled |= words.person && has_title(&window[..low], &window[high..]);
                 words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
             }
         }

@@ -3,8 +3,8 @@
 //! One other word in a long text is an edit. Pages of a template have the same frame around words
 //! of their own, such as the name, the colour and the material of a product. So several short
 //! passages are replaced by others that share few letters with them, and hardly anything else
-//! differs. A term that was renamed all over a text counts once, and a clause that was rewritten is
-//! no slot.
+//! differs. A term that was renamed all over a text counts once. A clause that was rewritten is no
+//! slot: words are put in or left out, too.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
@@ -30,7 +30,8 @@ const LATIN_MIN: usize = 3;
 pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s Span> {
     let (mut slots, mut filled_chars, mut edited_chars) = (Vec::new(), 0, 0);
     for clause in clauses(edits) {
-        let is_rewritten = clause.len() >= CLAUSE_EDITS;
+        let is_rewritten =
+            clause.len() >= CLAUSE_EDITS && !clause.iter().all(|span| is_slot(a, b, span));
         for span in clause {
             let chars = a.chars(span.a.clone()) + b.chars(span.b.clone());
             if !is_rewritten && is_slot(a, b, span) {
@@ -100,6 +101,8 @@ mod tests {
         assert_eq!(count(&term("gate"), &term("porch")), 0, "renamed");
         let near = |words: &str| format!("it is said that {words} when all was told by everyone");
         let (x, y) = (near("alpha and bison and cedar"), near("delta and eagle and forest"));
+        assert_eq!(count(&x, &y), 3, "slots side by side");
+        let (x, y) = (near("alpha came and saw cedar"), near("delta and a lone forest"));
         assert_eq!(count(&x, &y), 0, "a clause was rewritten");
         let more = "and a note of the shop about its holidays in the month of the great heat";
         let b = page("dima tobi", "white", "polyester") + more;

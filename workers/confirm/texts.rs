@@ -30,7 +30,7 @@ const GRAMS_OF_SLIP: usize = 5;
 /// 5-grams across the place where a passage was put in.
 const GRAMS_OF_SEAM: usize = 4;
 
-/// Slips for each short name or word that is replaced, from which on these count as slips, too.
+/// Slips for each short name, word or unit that is replaced, from which on these are slips, too.
 const SLIPS_PER_FACT: usize = 5;
 
 /// What two texts have in common.
@@ -90,13 +90,23 @@ pub fn compare(
     let similarity = sums.similarity(lengths, (common, all)).max(plain);
     let headline = found.has(PartKind::Headline);
     found.settle_frame(options);
-    let mut fact = found.has(PartKind::Number).then_some(Difference::Number);
+    let mut fact = other_number(&found, sums.slips);
     let facts_matter = lengths[0].max(lengths[1]) <= options.facts_chars_max as usize;
     if fact.is_none() && similarity >= options.similarity_min && facts_matter {
         let of_template = || found.slots(options).first().map(|_| Difference::Word);
         fact = replaced_word(&found, sums.slips, options).or_else(of_template);
     }
     Measure { similarity, fact, headline }
+}
+
+/// Whether another number is among the differences.
+///
+/// A text with slips all over has some beside a number. They count only if slips are rare.
+fn other_number(found: &Kinds<'_>, slips: usize) -> Option<Difference> {
+    let (doubtful, certain): (Vec<_>, Vec<_>) =
+        found.spans_of(PartKind::Number).partition(|span| found.may_be_slips(span));
+    let is_other = !certain.is_empty() || slips < SLIPS_PER_FACT * doubtful.len();
+    is_other.then_some(Difference::Number)
 }
 
 /// The kind of a replaced name or word among the edits.

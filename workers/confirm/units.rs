@@ -100,6 +100,20 @@ fn differ(left: &[usize], right: &[usize]) -> bool {
     !left.is_empty() && !right.is_empty() && !left.iter().any(|meaning| right.contains(meaning))
 }
 
+/// Whether a span writes the unit of a number otherwise: `350 m` and `350 metres`. Symmetric.
+pub fn is_same_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let (i, j) = (span.a.start, span.b.start);
+    let one = span.a.len() == 1 && span.b.len() == 1 && i > 0 && j > 0;
+    one && is_word(a.token(i)) && is_word(b.token(j)) && is_part(a, i - 1) && is_part(b, j - 1) && {
+        let units = behind(a, i - 1).zip(behind(b, j - 1));
+        let shared = |(left, right): (&str, &str)| {
+            let right = unit_of(right);
+            unit_of(left).iter().any(|meaning| right.contains(meaning))
+        };
+        units.is_some_and(shared)
+    }
+}
+
 /// Whether a span gives a number of both texts another unit, or puts another currency in front of
 /// one. Symmetric.
 pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {

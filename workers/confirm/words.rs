@@ -71,7 +71,8 @@ pub fn make_one_number(left: &str, right: &str) -> bool {
     let is_ten = |numeral: &str| numeral.ends_with('十') && numeral.chars().count() == 2;
     let is_number = |numeral: &str| !numeral.starts_with('9');
     let Some(behind) = numeral(right).filter(|_| right.is_ascii()) else { return false };
-    let digit = left.bytes().all(|byte| byte.is_ascii_digit());
+    // A digit behind a point has the point: `1.2 million`.
+    let digit = left.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());
     match numeral(left).filter(|_| left.is_ascii()) {
         Some(before) if is_ten(before) && !is_magnitude(behind) => {
             "一二三四五六七八九".contains(behind)
@@ -109,6 +110,15 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
 pub fn begins_with_surname(word: &str) -> bool {
     let first = word.chars().next();
     first.is_some_and(|c| lines(SURNAMES).any(|surnames| surnames.contains(c)))
+}
+
+/// Titles that stand before or behind a person's name.
+const TITLES: &str = include_str!("titles.txt");
+
+/// Whether a title stands directly before or behind a name, between `before` and `behind`.
+pub fn has_title(before: &str, behind: &str) -> bool {
+    let mut titles = lines(TITLES).flat_map(|titles| titles.split(' '));
+    titles.any(|title| before.ends_with(title) || behind.starts_with(title))
 }
 
 /// Whether a Chinese word is a surname.

@@ -56,7 +56,7 @@ pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: boo
 pub fn is_behind_counters(before: &str) -> bool {
     let (mut rest, mut counters) = (before, 0);
     loop {
-        rest = rest.trim_end_matches(|c: char| c.is_whitespace() || ",|·.".contains(c));
+        rest = rest.trim_end_matches(|c: char| c.is_whitespace() || ",|·.[]".contains(c));
         if rest.is_empty() || counters == CHAIN_MAX {
             return rest.is_empty() && counters > 0;
         }

@@ -19,6 +19,9 @@ const OPENERS: [&str; 3] = ["已有", "共有", "已被"];
 /// Marks between the pieces of a line around an article.
 const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
 
+/// Labels of the moment when a page was read, behind which its line may go on.
+const NOW: [&str; 6] = ["当前时间", "现在时间", "现在是", "现在是北京时间", "今天是", "今日是"];
+
 /// What may stand between a label and its number.
 const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
 
@@ -83,12 +86,14 @@ impl<'t> Group<'t> {
             let kind = label.kind;
             let bytes = label.start..end;
             if kind == Kind::Record || kind == Kind::Right && is_years(self.group()) {
-                return Some((Furniture::Copyright, bytes));
+                let end = self.text.len() - after_reserved(rest).len();
+                return Some((Furniture::Copyright, bytes.start..end));
             }
             let fits = kind == Kind::Count || kind == Kind::Date && is_time;
             let lenient = label.colon || is_time || label.is_han;
             let name = before[label.start..].trim_end_matches(BETWEEN);
-            if fits && label.is_free && is_free_after(rest, lenient)
+            let is_now = NOW.contains(&name);
+            if fits && label.is_free && (is_now || is_free_after(rest, lenient))
                 || kind == Kind::Count && is_line_of_page(&before[..label.start], name, rest, true)
             {
                 return Some((of_label(kind), bytes));
@@ -136,6 +141,18 @@ impl<'t> Group<'t> {
     fn stands_between_marks(&self, rest: &str) -> bool {
         self.before().trim_end().ends_with(SEPARATORS) && rest.trim_start().starts_with(SEPARATORS)
     }
+}
+
+/// How a copyright line ends, and the most characters of the holder before that.
+const RESERVED: [&str; 4] =
+    ["all rights reserved", "alle rechte vorbehalten", "版权所有", "保留所有权利"];
+const HOLDER_CHARS_MAX: usize = 60;
+
+/// What stands behind a copyright line of which `rest` begins with the holder.
+fn after_reserved(rest: &str) -> &str {
+    let found = RESERVED.iter().filter_map(|end| rest.split_once(end));
+    let near = found.filter(|(holder, _)| holder.chars().nth(HOLDER_CHARS_MAX).is_none());
+    near.map(|(_, behind)| behind).max_by_key(|behind| behind.len()).unwrap_or(rest)
 }
 
 /// A label in front of a number.

@@ -13,6 +13,7 @@ mod frames;
 mod group;
 mod labels;
 mod links;
+mod shares;
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::furniture::group::Group;
@@ -35,6 +36,10 @@ pub enum Furniture {
     Credit,
     /// A short link, which leads elsewhere by an id that says nothing: `https://t.co/qdw4zb1s9k`.
     Link,
+    /// A bar of buttons that send the page to someone.
+    Share,
+    /// What a conversion of HTML left of a character: `&nbsp;`.
+    Entity,
 }
 
 /// The most tokens between a number and the far side of its label.
@@ -65,6 +70,15 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
     if let Some(end) = links::end(&tokens.text, place(at)) {
         return Some((Furniture::Link, behind(end)));
     }
+    if let Some(end) = shares::end(tokens, at) {
+        return Some((Furniture::Share, behind(end)));
+    }
+    if is_entity(tokens, at) {
+        return Some((Furniture::Entity, at + 1));
+    }
+    if is_today(tokens, at) {
+        return Some((Furniture::DateLine, at + 1));
+    }
     // A label or a unit belongs to the number in front of it or behind it.
     let next = (at..tokens.len().min(at + PIECE_TOKENS_MAX)).find(is_number);
     let last = (at.saturating_sub(PIECE_TOKENS_MAX)..at).rev().find(is_number);
@@ -74,6 +88,28 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
         (place(at) >= bytes.start && behind > at).then_some((found, behind))
     });
     of_number.or_else(|| credits::end(tokens, at).map(|end| (Furniture::Credit, end)))
+}
+
+/// What stands before the day of the week on which a page was read.
+const TODAY: [&str; 3] = ["今天是星期", "今日是星期", "今天是周"];
+
+/// Whether the token at `at` is that day.
+fn is_today(tokens: &Tokens<'_>, at: usize) -> bool {
+    let before = &tokens.text[..tokens.places[at].start as usize];
+    "一二三四五六日天".contains(tokens.token(at)) && TODAY.iter().any(|day| before.ends_with(day))
+}
+
+/// Names of characters of HTML that only stand for marks and spaces.
+const ENTITIES: [&str; 20] = [
+    "nbsp", "lt", "gt", "amp", "quot", "apos", "ldquo", "rdquo", "lsquo", "rsquo", "mdash",
+    "ndash", "hellip", "middot", "bull", "emsp", "ensp", "thinsp", "laquo", "raquo",
+];
+
+/// Whether the token at `at` is the name of a character of HTML between its marks.
+fn is_entity(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.gap(at).ends_with('&')
+        && tokens.gap(at + 1).starts_with(';')
+        && ENTITIES.contains(&tokens.token(at))
 }
 
 #[cfg(test)]
@@ -130,8 +166,15 @@ mod tests {
             ("正文 版权所有 © 2023 京icp备00000001号", "2023", Copyright),
             ("正文 京icp备00000001号-1", "1", Copyright),
             ("copyright (c) 2019-2023 by the authors", "2019", Copyright),
+            ("copyright 2025 the herald. all rights reserved. the text", "herald", Copyright),
             ("正文。责任编辑:张伟", "张伟", Credit),
             ("(责任编辑:张建国)", "建", Credit),
+            ("今天是星期二 首页 正文", "二", DateLine),
+            ("现在是北京时间 14:05:33,欢迎访问本站 正文", "05", Clock),
+            ("[ 1 user online ] [ 20,113 hits since 2004 ] the text", "20,113", Counter),
+            ("正文。分享到:微信 微博 qq空间", "分享到:微信 微博 qq空间", Share),
+            ("the text. share on facebook | tweet this | email", "share on facebook", Share),
+            ("他说:&ldquo;好&rdquo; 正文", "rdquo", Entity),
             ("来源:央视新闻 正文", "来源:央视新闻", Credit),
             ("the text. edited by john smith.", "john smith", Credit),
             ("source: the herald. the text", "herald", Credit),
@@ -206,6 +249,10 @@ mod tests {
     fn sentences_are_not() {
         for (text, part) in [
             ("今天最高气温30度", "30"),
+            ("会议改在星期二举行", "二"),
+            ("北京时间14:05,火箭点火", "05"),
+            ("please share on facebook what you saw", "share on facebook"),
+            ("他在会上分享微信营销的经验", "分享微信"),
             ("储备12万吨粮食", "12"),
             ("采购设备30台", "30"),
             ("国务院发布12项措施", "12"),
