@@ -26,9 +26,11 @@ impl Volatile {
                 self.names.retain(|name| folder_of(name) != path);
             }
             name if name.starts_with("rename") || name.starts_with("link") => {
-                if self.bytes.contains(path) {
-                    self.bytes.insert(to.clone());
-                }
+                match self.bytes.contains(path) {
+                    true => self.bytes.insert(to.clone()),
+                    // A file of that name is replaced.
+                    false => self.bytes.remove(to),
+                };
                 self.names.insert(to.clone());
                 if name.starts_with("rename") {
                     self.bytes.remove(path);

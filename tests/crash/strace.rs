@@ -2,6 +2,8 @@ use crate::workbench::{Bench, skip};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::time::SystemTime;
 
 /// The system calls that change a file system. A `?` marks those that some machines lack.
 const CHANGES: &str = "trace=?open,openat,?creat,write,writev,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?link,linkat,\
@@ -57,6 +59,16 @@ pub fn is_allowed() -> bool {
     allowed
 }
 
+/// The time of all runs. Segments have it and are named by their digests, so another run has the
+/// same paths.
+fn now() -> &'static str {
+    static NOW: OnceLock<String> = OnceLock::new();
+    NOW.get_or_init(|| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.expect("after 1970").as_secs().to_string()
+    })
+}
+
 /// Runs the job in `bench` with one worker under strace and `options`.
 ///
 /// strace selects calls by path, and some paths contain the process's id. The shell is replaced by
@@ -64,11 +76,12 @@ pub fn is_allowed() -> bool {
 fn run(bench: &Bench, script: &str, aim: &str, options: &[&str]) -> ExitStatus {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, aim]).args(options);
-    shell
-        .arg(crate::workbench::pagefold())
-        .arg("run")
-        .arg(bench.at("job.toml"))
-        .args(["--threads", "1"]);
+    shell.arg(crate::workbench::pagefold()).arg("run").arg(bench.at("job.toml")).args([
+        "--threads",
+        "1",
+        "--now",
+        now(),
+    ]);
     let file = |name: &str| File::create(bench.at(name)).expect("created");
     shell.stdin(Stdio::null()).stdout(file(STDOUT)).stderr(file(STDERR)).env_remove("RUST_LOG");
     shell.status().expect("started")

@@ -21,6 +21,7 @@ use crate::plan::Plan;
 use crate::progress::{Progress, Turns};
 use crate::store::damage::caught;
 use crate::store::durable;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::TableState;
 use crate::store::open::OpenSegments;
@@ -55,6 +56,8 @@ pub struct SharedEpoch {
     pub splits: SharedSplits,
     /// The segments that the process has mapped.
     pub open: OpenSegments,
+    /// What makes the files durable that the workers write.
+    pub fsyncs: Fsyncs,
 }
 
 /// One worker's view of the epoch.
@@ -223,7 +226,8 @@ impl Epoch {
 
     fn write_named<R: Row>(&self, name: &str, rows: impl IntoIterator<Item = R>) -> Result<()> {
         let rows = rows.into_iter().inspect(|_| self.advanced());
-        self.record(name, segment::write(&self.folder(name), &self.tag(), rows)?);
+        let fsyncs = &self.shared.fsyncs;
+        self.record(name, segment::write_by(fsyncs, &self.folder(name), &self.tag(), rows)?);
         Ok(())
     }
 
@@ -235,7 +239,7 @@ impl Epoch {
 
     /// Finishes a segment that [`Epoch::writer`] began.
     pub fn finish<R: Row>(&self, writer: SegmentWriter<R>) -> Result<()> {
-        self.record(R::NAME, writer.finish()?);
+        self.record(R::NAME, writer.finish_by(&self.shared.fsyncs)?);
         Ok(())
     }
 

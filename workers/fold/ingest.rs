@@ -2,7 +2,7 @@
 //!
 //! Workers exchange nothing here. Each takes the next split when it is done with the last, so large
 //! splits delay only one worker. A record is finished before the next is read, so memory does not
-//! grow with the input. A finished split is durable and is never read again.
+//! grow with the input. A finished split is made durable and is never read again.
 
 use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;

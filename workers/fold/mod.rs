@@ -68,6 +68,7 @@ use crate::locks::lock;
 use crate::mesh::{self, Mesh};
 use crate::plan::Plan;
 use crate::progress::Progress;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::TableState;
 use crate::store::open::OpenSegments;
 use crate::store::segment::SegmentRef;
@@ -143,8 +144,12 @@ pub fn run(
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());
+    // Other processes read segments while workers run, and may be on other hosts.
+    let fsyncs = if processes == 1 { Fsyncs::behind()? } else { Fsyncs::default() };
     let shared =
-        Arc::new(SharedEpoch { plan, job, attempt, before, progress, failure, splits, open });
+        SharedEpoch { plan, job, attempt, before, progress, failure, splits, open, fsyncs };
+    let shared = Arc::new(shared);
+    let written = shared.clone();
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));
     let receipts = mesh::execute(threads, mesh, on_lost, move |worker| {
         let featurizer = lock(&featurizer).clone();
@@ -159,6 +164,7 @@ pub fn run(
         epoch.receipt()
     });
     // What failed first is the cause: a worker that panics later may do so because of it.
+    written.fsyncs.finish()?;
     reported.take().map_or(receipts, Err)
 }
 

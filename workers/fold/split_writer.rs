@@ -10,6 +10,7 @@ use crate::fold::spans::Volume;
 use crate::fold::splits::{Counts, RejectLine, SplitDone, split_path};
 use crate::plan::consumed::Taken;
 use crate::store::durable;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::segment::{self, SegmentRef};
 use crate::store::table::Row;
 use crate::tables::visits::dedup;
@@ -144,7 +145,8 @@ impl SplitWriter {
         if repeated > 0 {
             self.counts.note("repeated", repeated as u64);
         }
-        let part = segment::write(
+        let part = segment::write_by(
+            &epoch.shared.fsyncs,
             &epoch.shared.attempt.join(Visit::NAME),
             &epoch.tag(),
             self.visits.drain(..),
@@ -157,7 +159,8 @@ impl SplitWriter {
         self.evidence_bytes = 0;
         self.known.clear();
         self.evidence.sort_unstable_by_key(|row| row.content);
-        let part = segment::write(
+        let part = segment::write_by(
+            &epoch.shared.fsyncs,
             &epoch.shared.attempt.join(EvidenceRow::NAME),
             &epoch.tag(),
             self.evidence.drain(..),
@@ -166,23 +169,26 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Makes the split durable. Its own file is written last, so a split that has one is complete.
+    /// Makes the split durable. Its own file is written last, so a split that has one is complete;
+    /// a power cut may leave it without the others, which its digests tell.
     /// The inputs `left` changed, and nothing of them is in the split.
     pub fn finish(mut self, epoch: &Epoch, left: BTreeSet<usize>) -> Result<()> {
         self.flush_visits(epoch)?;
         self.flush_evidence(epoch)?;
         assert!(self.counts.add_up(), "split {}: {:?} do not add up", self.id, self.counts);
-        let attempt = &epoch.shared.attempt;
+        let (attempt, fsyncs) = (&epoch.shared.attempt, &epoch.shared.fsyncs);
         durable::create_folder(&attempt.join("split"))?;
         let done = SplitDone {
             visits: self.visit_segments,
             evidence: self.evidence_segments,
             taken: self.taken,
             counts: self.counts,
-            rejects_digest: self.rejects.finish(&split_path(attempt, self.id, "rejects.jsonl"))?,
+            rejects_digest: self
+                .rejects
+                .finish(fsyncs, &split_path(attempt, self.id, "rejects.jsonl"))?,
             left,
         };
-        done.write(attempt, self.id)
+        done.write(fsyncs, attempt, self.id)
     }
 }
 
@@ -228,13 +234,13 @@ impl Rejects {
     }
 
     /// Makes all lines durable as `path`. Returns their digest.
-    fn finish(mut self, path: &Path) -> Result<String> {
+    fn finish(mut self, fsyncs: &Fsyncs, path: &Path) -> Result<String> {
         self.digest.update(&self.lines);
         match self.written {
-            None => durable::write(path, &self.lines)?,
+            None => fsyncs.write(path, &self.lines)?,
             Some((mut file, aside)) => {
                 file.write_all(&self.lines).map_err(|e| Error::io("write", &aside, e))?;
-                durable::place(&file, &aside, path)?;
+                fsyncs.place(file, &aside, path)?;
             }
         }
         Ok(self.digest.finalize().to_hex().to_string())

@@ -10,12 +10,13 @@ use crate::locks::lock;
 use crate::plan::Plan;
 use crate::plan::consumed::Taken;
 use crate::plan::division::reader_of;
+use crate::store::digest;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::manifest::Retention;
 use crate::store::pool::Pool;
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::Row;
-use crate::store::{digest, durable};
 use crate::tables::evidence::damaged;
 use crate::tables::{EvidenceRow, Visit};
 use serde::{Deserialize, Serialize};
@@ -48,10 +49,10 @@ pub struct SplitDone {
 
 impl SplitDone {
     /// Writes the file of split `id`, whose other files are there.
-    pub fn write(&self, attempt: &Path, id: usize) -> Result<()> {
+    pub fn write(&self, fsyncs: &Fsyncs, attempt: &Path, id: usize) -> Result<()> {
         let text = serde_json::to_vec(self)
             .map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
-        durable::write(&split_path(attempt, id, "json"), &text)
+        fsyncs.write(&split_path(attempt, id, "json"), &text)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::store::durable;
+use crate::store::fsyncs::Fsyncs;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -77,10 +78,19 @@ impl HashingFile {
     /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
     /// the size.
     pub fn place(self, name: impl FnOnce(&str) -> PathBuf) -> Result<(String, u64)> {
+        self.place_by(&Fsyncs::default(), name)
+    }
+
+    /// The same by `fsyncs`.
+    pub fn place_by(
+        self,
+        fsyncs: &Fsyncs,
+        name: impl FnOnce(&str) -> PathBuf,
+    ) -> Result<(String, u64)> {
         let hashed =
             self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
         let digest = hashed.hasher.finalize().to_hex().to_string();
-        durable::place(&hashed.file, &self.path, &name(&digest))?;
+        fsyncs.place(hashed.file, &self.path, &name(&digest))?;
         Ok((digest, hashed.bytes))
     }
 }

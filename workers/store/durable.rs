@@ -124,7 +124,7 @@ pub fn make_tag_unique() -> Result<()> {
 }
 
 /// Writes `bytes` beside `path`.
-fn write_aside(path: &Path, bytes: &[u8]) -> Result<(File, PathBuf)> {
+pub(in crate::store) fn write_aside(path: &Path, bytes: &[u8]) -> Result<(File, PathBuf)> {
     let (mut file, aside) = create_aside(&path.with_extension(tag()))?;
     file.write_all(bytes).map_err(|e| Error::io("write", &aside, e))?;
     Ok((file, aside))

@@ -20,6 +20,7 @@ pub mod digest;
 pub mod durable;
 pub mod entry;
 pub mod folded;
+pub mod fsyncs;
 pub mod lists;
 mod lock;
 pub mod lookup;

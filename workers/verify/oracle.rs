@@ -23,6 +23,7 @@ use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
 use crate::random::Random;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{Retention, Run, TableState};
 use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
@@ -95,7 +96,7 @@ fn attempt(job: &Job, number: u32, live: &Live) -> PathBuf {
         left: BTreeSet::new(),
     };
     durable::create_folder(&attempt.join("split")).expect("made");
-    done.write(&attempt, 0).expect("written");
+    done.write(&Fsyncs::default(), &attempt, 0).expect("written");
     attempt
 }
 
@@ -158,6 +159,7 @@ fn watched_epoch(
         failure: failure.clone(),
         splits: SharedSplits::new(1),
         open: OpenSegments::default(),
+        fsyncs: Fsyncs::default(),
     });
     let changes = Arc::new(changes.to_vec());
     let receipts = timely::execute(timely::Config::process(workers), move |worker| {

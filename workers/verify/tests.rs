@@ -12,6 +12,7 @@ use crate::job::Job;
 use crate::plan::{self, consumed::Taken};
 use crate::progress::Progress;
 use crate::random::Random;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head};
 use crate::store::runs::Table;
 use crate::store::{Store, durable, segment};
@@ -192,7 +193,7 @@ fn epoch(
     };
     durable::create_folder(&attempt.join("split")).expect("made");
     durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");
-    done.write(&attempt, 0).expect("written");
+    done.write(&Fsyncs::default(), &attempt, 0).expect("written");
     let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
     let (job_too, plan_too) = (job.clone(), plan.clone());
     let task = ProcessTask {

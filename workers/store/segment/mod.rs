@@ -11,7 +11,7 @@ mod layout;
 mod spool;
 mod writer;
 
-pub use writer::{SegmentWriter, write};
+pub use writer::{SegmentWriter, write, write_by};
 
 use crate::error::Result;
 use crate::gallop::{gallop, gallop_around};

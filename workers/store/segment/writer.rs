@@ -4,6 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::store::column::Key;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::segment::filter::{self, FILTERS};
 use crate::store::segment::footer::Batches;
 use crate::store::segment::spool::Spool;
@@ -88,12 +89,12 @@ impl SegmentFile {
 
     /// Makes the file durable under its digest, with these entries in its footer. Returns its
     /// digest and its size in bytes.
-    fn finish(mut self, entries: [(&str, String); 2]) -> Result<(String, u64)> {
+    fn finish(mut self, entries: [(&str, String); 2], fsyncs: &Fsyncs) -> Result<(String, u64)> {
         entries.into_iter().for_each(|(name, text)| self.arrow.write_metadata(name, text));
         let failed = |e| arrow_error("write", &self.aside, e);
         self.arrow.finish().map_err(failed)?;
         let sink = self.arrow.into_inner().map_err(failed)?.file;
-        sink.place(|digest| self.folder.join(format!("{digest}.arrow")))
+        sink.place_by(fsyncs, |digest| self.folder.join(format!("{digest}.arrow")))
     }
 
     /// Removes the file. If that fails, the next run sweeps it away.
@@ -169,7 +170,12 @@ impl<R: Row> SegmentWriter<R> {
     }
 
     /// Makes the segment durable under its digest. Without rows there is no segment.
-    pub fn finish(mut self) -> Result<Option<SegmentRef>> {
+    pub fn finish(self) -> Result<Option<SegmentRef>> {
+        self.finish_by(&Fsyncs::default())
+    }
+
+    /// The same by `fsyncs`.
+    pub fn finish_by(mut self, fsyncs: &Fsyncs) -> Result<Option<SegmentRef>> {
         if !self.batch.is_empty() {
             self.flush()?;
         }
@@ -183,7 +189,7 @@ impl<R: Row> SegmentWriter<R> {
         if R::FILTER_BITS > 0 {
             self.file.append_filters(self.filters)?;
         }
-        let (digest, bytes) = self.file.finish(self.batches.to_texts())?;
+        let (digest, bytes) = self.file.finish(self.batches.to_texts(), fsyncs)?;
         let (rows, live, multiset) = (self.rows, self.live, self.multiset);
         Ok(Some(SegmentRef { digest, bytes, rows, live, multiset, first, last }))
     }
@@ -191,6 +197,16 @@ impl<R: Row> SegmentWriter<R> {
 
 /// Writes the sorted `rows` as a segment in the table's `folder`.
 pub fn write<R: Row>(
+    folder: &Path,
+    tag: &str,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<Option<SegmentRef>> {
+    write_by(&Fsyncs::default(), folder, tag, rows)
+}
+
+/// The same by `fsyncs`.
+pub fn write_by<R: Row>(
+    fsyncs: &Fsyncs,
     folder: &Path,
     tag: &str,
     rows: impl IntoIterator<Item = R>,
@@ -203,5 +219,5 @@ pub fn write<R: Row>(
     for row in rows {
         writer.push(row)?;
     }
-    writer.finish()
+    writer.finish_by(fsyncs)
 }
