@@ -194,10 +194,10 @@ impl<'t> Kinds<'t> {
         found
     }
 
-    /// The edits of a long text that are the slots of a template.
+    /// The edits that are the slots of a template.
     pub fn slots(&self, options: &Options) -> Vec<&Span> {
         let [a, b] = self.texts;
-        match is_short(self.lengths, options) || options.facts < Facts::Words {
+        match options.facts < Facts::Words {
             true => Vec::new(),
             false => template::slots(a, b, &self.edits()),
         }

@@ -18,10 +18,10 @@
 //!   a number is replaced by another, or a mark that says
 //!   something ([`operators`])                              refused    numerals
 //!   a name is                                              refused    names
-//!   in a short text a content word or a quotation is, in
-//!   a longer one the slots of a template ([`template`]);
-//!   in any a question is ([`passages`]), or one alone
-//!   denies something ([`negations`])                       refused    words
+//!   in a short text a content word or a quotation is; in
+//!   any a question ([`passages`]) or the slots of a
+//!   template ([`template`]) are, or one alone denies
+//!   something ([`negations`])                              refused    words
 //!   else, after a headline was left out                    accepted   leading_insertion
 //!   else                                                   accepted   coverage, shingles
 //! else by the estimates of the sketches                               sketch, sketch_refused

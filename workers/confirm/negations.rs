@@ -95,8 +95,8 @@ pub fn is_inside(letters: &str) -> bool {
     lists().inside.contains(&letters)
 }
 
-/// Whether the tokens of `range` are a negation and nothing else, but for an English verb that bears
-/// it: `do not`.
+/// Whether the tokens of `range` are a negation and nothing else, but for an English verb that
+/// bears it: `do not`.
 fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     if lists().words.contains(tokens.passage(range)) {
         return denies(tokens, range);

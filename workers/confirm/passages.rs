@@ -33,8 +33,8 @@ const QUOTES: [(char, char); 9] = [
 /// Marks that end a sentence.
 const ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
 
-/// Whether the edits of a clause put another question or turn in the place of one. `edits` are those of
-/// both texts, in order. Symmetric.
+/// Whether the edits of a clause put another question or turn in the place of one. `edits` are
+/// those of both texts, in order. Symmetric.
 pub fn are_other_questions(
     (a, b): (&Tokens<'_>, &Tokens<'_>),
     clause: &[&Span],

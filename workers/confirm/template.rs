@@ -1,10 +1,10 @@
-//! Tells two pages of one template from two copies of one text, where the text is long.
+//! Tells two pages of one template from two copies of one text.
 //!
-//! One other word in a long text is an edit. Pages of a template have the same frame around words
-//! of their own, such as the name, the colour and the material of a product. So several short
-//! passages are replaced by others that share few letters with them, and hardly anything else
-//! differs. A term that was renamed all over a text counts once. A clause that was rewritten is no
-//! slot: words are put in or left out, too.
+//! One other word in a long text is an edit, and so are words close to each other in a short one.
+//! Pages of a template have the same frame around words of their own, such as the name, the colour
+//! and the material of a product. So several short passages are replaced by others that share few
+//! letters with them, and hardly anything else differs. A term that was renamed all over a text
+//! counts once. A clause that was rewritten is no slot: words are put in or left out, too.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
