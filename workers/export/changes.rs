@@ -18,8 +18,7 @@ use crate::export::exported::{Hex, SharedText};
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
 use crate::export::tables::{
-    ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, find_near,
-    sorted,
+    ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, sorted,
 };
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions};
 use crate::store::Store;
@@ -27,7 +26,6 @@ use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PageRow};
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pages that changed to a cluster with another key.
@@ -271,8 +269,6 @@ fn sides<R: Row>(rows: &[R]) -> (Option<&R>, Option<&R>) {
 /// Some pages as they are in one state.
 struct Shown {
     pages: Vec<PageRow>,
-    /// The place of the page that was looked up last.
-    at: Cell<usize>,
     clusters: ContentClusters,
     /// The pages that represent the clusters.
     representatives: Vec<PageRow>,
@@ -284,19 +280,16 @@ impl Shown {
         let clusters = tables.clusters_of(&sorted(pages.iter().map(|page| page.content)));
         let representatives = sorted(clusters.clusters.iter().map(|row| row.representative));
         let representatives = tables.pages.matching(&representatives);
-        Shown { pages, at: Cell::new(0), clusters, representatives }
-    }
-
-    /// The page `doc`; none if it does not live. Most are asked for in order.
-    fn page(&self, doc: Id) -> Option<&PageRow> {
-        find_near(&self.pages, &self.at, doc)
+        Shown { pages, clusters, representatives }
     }
 
     /// The bytes of the URLs of `doc` and of the page that represents it.
     fn url_bytes(&self, doc: Id) -> u64 {
-        let bytes = |page: Option<&PageRow>| page.map_or(0, |page| u64::from(page.url_bytes));
-        let shown = self.cluster(doc).and_then(|(_, shown)| find(&self.representatives, shown));
-        bytes(self.page(doc)) + bytes(shown)
+        let of = |pages: &[PageRow], doc| {
+            find(pages, doc).map_or(0, |page: &PageRow| u64::from(page.url_bytes))
+        };
+        let shown = self.cluster(doc).map_or(0, |(_, shown)| of(&self.representatives, shown));
+        of(&self.pages, doc) + shown
     }
 
     /// The URLs of `docs` and of the pages that represent them.
@@ -307,7 +300,7 @@ impl Shown {
     /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. None
     /// if it does not live.
     fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
-        let page = self.page(doc)?;
+        let page = find(&self.pages, doc)?;
         Some(
             self.clusters
                 .of(page.content)
@@ -363,12 +356,11 @@ impl Writer<'_> {
         let old_urls =
             before.urls(&self.difference.before, events.iter().map(|event| event.before));
         let new_urls = after.urls(&self.difference.after, events.iter().map(|event| event.after));
-        let url_at = Cell::new(0);
         for event in events {
             let (old, new) = (before.cluster(event.before), after.cluster(event.after));
             let page = kind == "page";
             let urls = if new.is_some() { &new_urls } else { &old_urls };
-            let url = page.then(|| SharedText::from(urls.near(&url_at, event.after)));
+            let url = page.then(|| SharedText::from(urls.of(event.after)));
             // Most pages represent themselves.
             let shown = |urls: &Urls, shown: Id| match &url {
                 Some(url) if shown == event.after => url.clone(),

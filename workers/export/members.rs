@@ -14,7 +14,6 @@ use crate::export::tables::{Tables, by_rows, by_url_bytes, find, sorted};
 use crate::job::clusters::Options;
 use crate::store::manifest::Source;
 use crate::tables::{ClusterRow, PageRow, PairRow};
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many pages there are and how they fold.
@@ -112,10 +111,10 @@ pub(super) fn write(
         for folded in by_url_bytes(&folded, |one| one.url_bytes) {
             let urls =
                 tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
-            let url_at = Cell::new(0);
+            let mut url_at = 0;
             for &Folded { page, cluster, representative, shown_content, .. } in folded {
                 let facts = find(&contents, page.content);
-                let url = SharedText::from(urls.near(&url_at, page.doc));
+                let url = SharedText::from(urls.after(&mut url_at, page.doc));
                 let shown_url = match representative == page.doc {
                     true => url.clone(),
                     false => urls.of(representative).into(),

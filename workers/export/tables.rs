@@ -3,7 +3,7 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::export::PORTION_ROWS;
-use crate::gallop::gallop_around;
+use crate::gallop::gallop;
 use crate::store::Store;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;
@@ -14,7 +14,6 @@ use crate::tables::{
     PairRow, SuccessorRow, UrlRow,
 };
 use crate::text::hash::BuildSeeded;
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 /// The tables that exports read.
@@ -57,10 +56,10 @@ impl Tables {
     pub(crate) fn clusters_of(&self, contents: &[Id]) -> ContentClusters {
         let components = self.components.matching(contents);
         let leaders = self.leaders.matching(contents);
-        let (component_at, leader_at) = (Cell::new(0), Cell::new(0));
+        let (mut component_at, mut leader_at) = (0, 0);
         let key = |content: &Id| {
-            let component = find_near(&components, &component_at, *content);
-            let leader = find_near(&leaders, &leader_at, *content);
+            let component = find_after(&components, &mut component_at, *content);
+            let leader = find_after(&leaders, &mut leader_at, *content);
             ClusterRow::place_of(*content, component, leader)
         };
         let keys: Vec<(Id, Id)> = contents.iter().map(key).collect();
@@ -136,9 +135,9 @@ impl Urls {
         find(&self.0, doc).map(|row| row.text().into_owned()).unwrap_or_default()
     }
 
-    /// The same for pages that ascend from call to call, see [`find_near`].
-    pub(crate) fn near(&self, at: &Cell<usize>, doc: Id) -> String {
-        find_near(&self.0, at, doc).map(|row| row.text().into_owned()).unwrap_or_default()
+    /// The same for pages that ascend from call to call, see [`find_after`].
+    pub(crate) fn after(&self, at: &mut usize, doc: Id) -> String {
+        find_after(&self.0, at, doc).map(|row| row.text().into_owned()).unwrap_or_default()
     }
 }
 
@@ -169,11 +168,10 @@ pub(crate) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
     rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
 }
 
-/// The same for keys that ascend from call to call, most of them: the search begins `at` the place
-/// of the last.
-pub(crate) fn find_near<'r, R: Row>(rows: &'r [R], at: &Cell<usize>, key: R::Key) -> Option<&'r R> {
-    at.set(gallop_around(0..rows.len(), at.get(), |at| rows[at].key() < key));
-    rows.get(at.get()).filter(|row| row.key() == key)
+/// The same for keys that ascend from call to call: the search begins `at` the place of the last.
+pub(crate) fn find_after<'r, R: Row>(rows: &'r [R], at: &mut usize, key: R::Key) -> Option<&'r R> {
+    *at = gallop(rows.len(), *at, |at| rows[at].key() < key);
+    rows.get(*at).filter(|row| row.key() == key)
 }
 
 /// The distinct ids, ascending.
