@@ -283,17 +283,30 @@ fn is_same_day(left: &[i128], right: &[i128]) -> bool {
 /// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
 /// moved.
 fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let is_word = |token: &&str| !numbers::is_digit(token) && !numbers::is_numeral(token);
+    let is_word = |token: &&str| !is_number(token);
     let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
     left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
+}
+
+/// The tokens of a span that differ from the one in the same place of the other text.
+fn replaced_tokens<'t>(
+    a: &'t Tokens<'_>,
+    b: &'t Tokens<'_>,
+    span: &Span,
+) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let pairs = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
+    pairs.filter(|(x, y)| x != y)
+}
+
+/// Whether a token is a digit or a Chinese numeral.
+fn is_number(token: &str) -> bool {
+    numbers::is_digit(token) || numbers::is_numeral(token)
 }
 
 /// Whether what makes another number may be slips of the pen: as many tokens on both sides, and
 /// nowhere one digit or numeral for another. `5月` and `5人` is another unit, or one wrong character.
 pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let is_number = |token: &str| numbers::is_digit(token) || numbers::is_numeral(token);
-    let pairs = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
-    let mut differ = pairs.filter(|(x, y)| x != y).peekable();
+    let mut differ = replaced_tokens(a, b, span).peekable();
     span.a.len() == span.b.len()
         && differ.peek().is_some()
         && differ.all(|(x, y)| !(is_number(x) && is_number(y)))
@@ -304,9 +317,7 @@ fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len() != span.b.len() {
         return false;
     }
-    let is_number = |token: &str| numbers::is_digit(token) || numbers::is_numeral(token);
-    let tokens = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
-    let mut differ = tokens.filter(|(x, y)| x != y);
+    let mut differ = replaced_tokens(a, b, span);
     matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_number(x) != is_number(y))
 }
 

@@ -3,7 +3,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::lcs;
 use crate::confirm::numbers::is_digit;
-use crate::confirm::words::lines;
+use crate::confirm::words::{lines, of_kind};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -28,10 +28,7 @@ struct Lists {
 
 fn lists() -> &'static Lists {
     static LISTS: OnceLock<Lists> = OnceLock::new();
-    let of = |kind: &'static str| {
-        let list = lines(NEGATIONS).filter_map(|line| line.split_once(' '));
-        list.filter(move |(name, _)| *name == kind).flat_map(|(_, words)| words.split(", "))
-    };
+    let of = |kind: &'static str| of_kind(NEGATIONS, kind);
     LISTS.get_or_init(|| Lists {
         words: of("word").collect(),
         verbs: of("verb").collect(),

@@ -33,15 +33,20 @@ const QUOTES: [(char, char); 9] = [
 /// Marks that end a sentence.
 const ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
 
-/// Whether the edits of a clause put another question or turn in the place of one. `edits` are
-/// those of both texts, in order. Symmetric.
+/// The tokens of both texts from the first to the last edit of a clause.
+fn extent(clause: &[&Span]) -> Option<(Range<usize>, Range<usize>)> {
+    let (first, last) = (clause.first()?, clause.last()?);
+    Some((first.a.start..last.a.end, first.b.start..last.b.end))
+}
+
+/// Whether the edits of a clause put another question or turn in the place of one. `edits` are all
+/// those of the texts, in order; those of the passage are told by their place in the first text.
 pub fn are_other_questions(
     (a, b): (&Tokens<'_>, &Tokens<'_>),
     clause: &[&Span],
     edits: &[&Span],
 ) -> bool {
-    let ([first, ..], [.., last]) = (clause, clause) else { return false };
-    let (x, y) = (first.a.start..last.a.end, first.b.start..last.b.end);
+    let Some((x, y)) = extent(clause) else { return false };
     // Most edits are shorter.
     if x.len().min(y.len()) < QUESTION_TOKENS_MIN {
         return false;
@@ -104,10 +109,9 @@ const TURNS: [&str; 22] = [
 fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     let text = &tokens.text;
     let begins = |at: &usize| {
-        let before = &text[..tokens.places[*at].start as usize];
-        let name = before.trim_end().trim_end_matches([':', '|', '>', ']', '*']);
-        let is_marked = name.len() < before.trim_end().len();
-        is_marked
+        let before = text[..tokens.places[*at].start as usize].trim_end();
+        let name = before.trim_end_matches([':', '|', '>', ']', '*']);
+        name.len() < before.len()
             && TURNS.iter().any(|turn| {
                 name.strip_suffix(turn).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
             })
@@ -123,8 +127,7 @@ fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
 /// Whether the edits of a clause are all that stands between two quotation marks, and make another
 /// name, title or saying of it. Symmetric.
 pub fn are_other_quotations((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bool {
-    let ([first, ..], [.., last]) = (clause, clause) else { return false };
-    let (x, y) = (first.a.start..last.a.end, first.b.start..last.b.end);
+    let Some((x, y)) = extent(clause) else { return false };
     let fits = |range: &Range<usize>| (1..=PASSAGE_TOKENS_MAX).contains(&range.len());
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         tokens.passage(range).chars().filter(|c| c.is_alphanumeric()).collect()

@@ -150,12 +150,13 @@ impl Words {
                 words.name |= known && NAMES.contains(&tag.tag);
                 words.unknown |= !known;
                 let named = known && PERSONS.contains(&tag.tag);
-                words.person |= match length {
+                let is_person = match length {
                     3 => (named || !known) && begins_with_surname(tag.word),
                     2 => named && is_surname(before_it),
                     _ => false,
                 };
-                words.titled |= words.person && has_title(&window[..low], &window[high..]);
+                words.person |= is_person;
+                words.titled |= is_person && has_title(&window[..low], &window[high..]);
                 words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
             }
         }

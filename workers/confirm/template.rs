@@ -30,11 +30,12 @@ const LATIN_MIN: usize = 3;
 pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s Span> {
     let (mut slots, mut filled_chars, mut edited_chars) = (Vec::new(), 0, 0);
     for clause in clauses(edits) {
-        let is_rewritten =
-            clause.len() >= CLAUSE_EDITS && !clause.iter().all(|span| is_slot(a, b, span));
+        // Many edits of a clause are slots together or not at all.
+        let is_long = clause.len() >= CLAUSE_EDITS;
+        let are_slots = is_long && clause.iter().all(|span| is_slot(a, b, span));
         for span in clause {
             let chars = a.chars(span.a.clone()) + b.chars(span.b.clone());
-            if !is_rewritten && is_slot(a, b, span) {
+            if are_slots || !is_long && is_slot(a, b, span) {
                 filled_chars += chars;
                 slots.push(*span);
             } else {

@@ -23,6 +23,12 @@ pub fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
+/// The words of a kind in a list of lines such as `kind one, another`.
+pub fn of_kind(list: &'static str, kind: &'static str) -> impl Iterator<Item = &'static str> {
+    let named = lines(list).filter_map(|line| line.split_once(' '));
+    named.filter(move |(name, _)| *name == kind).flat_map(|(_, words)| words.split(", "))
+}
+
 /// The numeral, in digits or Chinese characters, that a word stands for.
 ///
 /// ```

@@ -1,5 +1,7 @@
-//! Date lines in front of the first sentence of a text, as news agencies and papers write them.
+//! Date lines in front of the first sentence of a text, as news agencies and papers write them, and
+//! the day on which a page was read.
 
+use crate::confirm::alignment::Tokens;
 use crate::confirm::furniture::credits::{NAME_WORDS_MAX, names_an_agency};
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::words::holds_together;
@@ -89,4 +91,13 @@ fn is_behind_place(before: &str, date: &str, after: &str) -> bool {
         && words.all(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
         && !name.split([' ', '.']).any(holds_together)
         && after.chars().next().is_none_or(char::is_whitespace)
+}
+
+/// What stands before the day of the week on which a page was read.
+const TODAY: [&str; 3] = ["今天是星期", "今日是星期", "今天是周"];
+
+/// Whether the token at `at` is that day.
+pub fn is_today(tokens: &Tokens<'_>, at: usize) -> bool {
+    let before = &tokens.text[..tokens.places[at].start as usize];
+    "一二三四五六日天".contains(tokens.token(at)) && TODAY.iter().any(|day| before.ends_with(day))
 }

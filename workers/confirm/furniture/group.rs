@@ -19,9 +19,6 @@ const OPENERS: [&str; 3] = ["已有", "共有", "已被"];
 /// Marks between the pieces of a line around an article.
 const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
 
-/// Labels of the moment when a page was read, behind which its line may go on.
-const NOW: [&str; 6] = ["当前时间", "现在时间", "现在是", "现在是北京时间", "今天是", "今日是"];
-
 /// What may stand between a label and its number.
 const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
 
@@ -79,7 +76,7 @@ impl<'t> Group<'t> {
         let end = self.text.len() - rest.len();
         let is_time = self.date || self.clock || ago.is_some();
         let of_label = |kind| match kind {
-            Kind::Date | Kind::Credit if is_time => time,
+            Kind::Date | Kind::Now | Kind::Credit if is_time => time,
             _ => Furniture::Counter,
         };
         if let Some(label) = label_before(before) {
@@ -89,11 +86,10 @@ impl<'t> Group<'t> {
                 let end = self.text.len() - after_reserved(rest).len();
                 return Some((Furniture::Copyright, bytes.start..end));
             }
-            let fits = kind == Kind::Count || kind == Kind::Date && is_time;
+            let fits = kind == Kind::Count || is_time && matches!(kind, Kind::Date | Kind::Now);
             let lenient = label.colon || is_time || label.is_han;
             let name = before[label.start..].trim_end_matches(BETWEEN);
-            let is_now = NOW.contains(&name);
-            if fits && label.is_free && (is_now || is_free_after(rest, lenient))
+            if fits && label.is_free && (kind == Kind::Now || is_free_after(rest, lenient))
                 || kind == Kind::Count && is_line_of_page(&before[..label.start], name, rest, true)
             {
                 return Some((of_label(kind), bytes));
@@ -101,7 +97,8 @@ impl<'t> Group<'t> {
         }
         let spaced = || label_after(without_units(after.trim_start()));
         if let Some((kind, behind)) = label_after(rest).or_else(spaced) {
-            let fits = kind == Kind::Count || is_time && matches!(kind, Kind::Date | Kind::Credit);
+            let of_time = matches!(kind, Kind::Date | Kind::Now | Kind::Credit);
+            let fits = kind == Kind::Count || is_time && of_time;
             let opened = OPENERS.iter().any(|word| {
                 let rest = before.trim_end().strip_suffix(word);
                 rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
@@ -180,7 +177,7 @@ fn label_before(before: &str) -> Option<Label> {
             whole && (is_other_script(rest, label) || is_free_before(rest, kind == Kind::Count));
         let counts = match kind {
             Kind::Right | Kind::Record => whole,
-            Kind::Count | Kind::Date => true,
+            Kind::Count | Kind::Date | Kind::Now => true,
             Kind::Credit | Kind::CreditBy | Kind::Byline => false,
         };
         let is_han = label.starts_with(is_han);

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 pub enum Kind {
     Count,
     Date,
+    /// The moment when a page was read: the line may go on behind it.
+    Now,
     Right,
     Record,
     Credit,
@@ -64,6 +66,7 @@ fn label_of_line(line: &'static str) -> Option<KnownLabel> {
     let kind = match kind {
         "count" => Kind::Count,
         "date" => Kind::Date,
+        "now" => Kind::Now,
         "right" => Kind::Right,
         "record" => Kind::Record,
         "credit" => Kind::Credit,

@@ -9,6 +9,7 @@
 mod counters;
 mod credits;
 mod date_lines;
+mod entities;
 mod frames;
 mod group;
 mod labels;
@@ -73,10 +74,10 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
     if let Some(end) = shares::end(tokens, at) {
         return Some((Furniture::Share, behind(end)));
     }
-    if is_entity(tokens, at) {
+    if entities::is_entity(tokens, at) {
         return Some((Furniture::Entity, at + 1));
     }
-    if is_today(tokens, at) {
+    if date_lines::is_today(tokens, at) {
         return Some((Furniture::DateLine, at + 1));
     }
     // A label or a unit belongs to the number in front of it or behind it.
@@ -88,28 +89,6 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
         (place(at) >= bytes.start && behind > at).then_some((found, behind))
     });
     of_number.or_else(|| credits::end(tokens, at).map(|end| (Furniture::Credit, end)))
-}
-
-/// What stands before the day of the week on which a page was read.
-const TODAY: [&str; 3] = ["今天是星期", "今日是星期", "今天是周"];
-
-/// Whether the token at `at` is that day.
-fn is_today(tokens: &Tokens<'_>, at: usize) -> bool {
-    let before = &tokens.text[..tokens.places[at].start as usize];
-    "一二三四五六日天".contains(tokens.token(at)) && TODAY.iter().any(|day| before.ends_with(day))
-}
-
-/// Names of characters of HTML that only stand for marks and spaces.
-const ENTITIES: [&str; 20] = [
-    "nbsp", "lt", "gt", "amp", "quot", "apos", "ldquo", "rdquo", "lsquo", "rsquo", "mdash",
-    "ndash", "hellip", "middot", "bull", "emsp", "ensp", "thinsp", "laquo", "raquo",
-];
-
-/// Whether the token at `at` is the name of a character of HTML between its marks.
-fn is_entity(tokens: &Tokens<'_>, at: usize) -> bool {
-    tokens.gap(at).ends_with('&')
-        && tokens.gap(at + 1).starts_with(';')
-        && ENTITIES.contains(&tokens.token(at))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::is_spaced;
-use crate::confirm::words;
+use crate::confirm::words::of_kind;
 use std::sync::OnceLock;
 
 /// What a bar begins with, and where a page may be sent.
@@ -21,11 +21,7 @@ fn lists() -> &'static Lists {
     static LISTS: OnceLock<Lists> = OnceLock::new();
     LISTS.get_or_init(|| {
         let of = |kind: &'static str| {
-            let list = words::lines(SHARES).filter_map(|line| line.split_once(' '));
-            let mut words: Vec<&str> = list
-                .filter(|(name, _)| *name == kind)
-                .flat_map(|(_, words)| words.split(", "))
-                .collect();
+            let mut words: Vec<&str> = of_kind(SHARES, kind).collect();
             // The longest first, so that `qq空间` is one button.
             words.sort_by_key(|word| std::cmp::Reverse(word.len()));
             words
