@@ -8,20 +8,19 @@
 use crate::workbench::skip;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 const PREFIX: &str = "pagefold-";
 static NUMBER: AtomicU32 = AtomicU32::new(0);
-/// Only one network exists at a time, because each keeps the machine busy.
-static ONE: Mutex<()> = Mutex::new(());
+/// Networks are made one after the other, and then exist beside each other.
+static MADE: Mutex<()> = Mutex::new(());
 
 /// A network of hosts.
 pub struct Lan {
     name: String,
     hosts: usize,
-    _one: MutexGuard<'static, ()>,
 }
 
 fn run(program: &str, arguments: &[&str]) -> Result<Output, String> {
@@ -83,7 +82,7 @@ impl Lan {
     /// Makes a network of so many hosts; none, and the test is skipped, without the tools or the
     /// rights.
     pub fn new(hosts: usize) -> Option<Lan> {
-        let one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for tool in [["ip", "-V"], ["nft", "-v"]] {
             if let Err(why) = run(tool[0], &tool[1..]) {
                 skip(&why);
@@ -93,7 +92,7 @@ impl Lan {
         sweep();
         let name =
             format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let lan = Lan { name, hosts: 0, _one: one };
+        let lan = Lan { name, hosts: 0 };
         match lan.build(hosts) {
             Ok(lan) => Some(lan),
             Err(why) => {

@@ -133,8 +133,18 @@ fn table(simplified: bool) -> &'static [Fold; 0x10000] {
     })
 }
 
+/// Whether `c` is of a range whose characters are all displayed, have no cases and are their own
+/// NFKC: Chinese characters without those for compatibility, Hangul syllables, private use. Two of
+/// three characters of the table are, and to ask for each would take most of a small run's start.
+fn is_plain(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{e000}'..='\u{f8ff}')
+}
+
 /// The fold of `c` if it is a starter, composes with nothing before it and becomes one character.
 fn fold_alone(c: char, simplified: bool) -> Fold {
+    if is_plain(c) {
+        return Fold(u32::from(unify(c, simplified)));
+    }
     if is_dropped(c) {
         return Fold::DROP;
     }
@@ -351,6 +361,21 @@ mod tests {
         #[test]
         fn fast_is_plain_anywhere(text in "\\PC{0,40}") {
             prop_assert_eq!(normal(&text), normalize_plainly(TEXT_USED_BYTES_MAX, &text, &Options::default()));
+        }
+    }
+
+    /// What is said of ranges holds for each of their characters.
+    #[test]
+    fn plain_characters() {
+        let plain: Vec<char> = ('\0'..='\u{ffff}').filter(|c| is_plain(*c)).collect();
+        assert!(plain.len() > 40_000);
+        for c in plain {
+            assert!(
+                !is_dropped(c) && !c.is_whitespace() && canonical_combining_class(c) == 0,
+                "{c}"
+            );
+            assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c}");
+            assert!(c.to_lowercase().eq([c]), "{c}");
         }
     }
 
