@@ -8,12 +8,11 @@ use crate::confirm::spelled::{count, has_content};
 use crate::confirm::words::{begins_with_surname, has_title, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
-use jieba_rs::Jieba;
+use crate::text::tagged::TaggedWords;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The words that a span touches.
@@ -49,13 +48,6 @@ const PERSONS: [&str; 3] = ["nr", "nrt", "nrfg"];
 
 /// The first letters of jieba's tags of content words.
 const CONTENT: &str = "nvailbtsxzjf";
-
-/// jieba's dictionary with its tags, one for the whole process. Only verdicts of near texts with
-/// other words need it, so it is loaded when the first one does.
-fn tagger() -> &'static Jieba {
-    static TAGGER: OnceLock<Jieba> = OnceLock::new();
-    TAGGER.get_or_init(Jieba::new)
-}
 
 /// The longest window whose words are looked for. A longer one holds what is no word, such as
 /// encoded data, or a whole text without spaces.
@@ -128,36 +120,37 @@ impl Words {
         &Range { start, end }: &Range<usize>,
         dictionary: Option<&UserDictionary>,
     ) -> Words {
-        let jieba = dictionary.map_or_else(|| tagger(), UserDictionary::tagger);
+        let tagged = TaggedWords::of(window, dictionary);
         let (mut words, mut at) = (Words::default(), 0);
         let mut previous = "";
-        for tag in jieba.tag(window, true) {
-            let (low, high) = (at, at + tag.word.len());
-            let before_it = std::mem::replace(&mut previous, tag.word);
+        for (number, word) in tagged.words().iter().enumerate() {
+            let (low, high) = (at, at + word.len());
+            let before_it = std::mem::replace(&mut previous, word);
             at = high;
             if high <= start || low >= end {
                 continue;
             }
+            let tag = tagged.tag(number);
             // A mark makes a clause as a word does.
             let is_other = |c: char| c.is_alphanumeric() && !is_han(c);
-            words.nouns = tag.tag.starts_with('n') && (words.words == 0 || words.nouns);
-            words.words += usize::from(!tag.word.starts_with(is_other));
+            words.nouns = tag.starts_with('n') && (words.words == 0 || words.nouns);
+            words.words += usize::from(!word.starts_with(is_other));
             let before = words.letters.len();
-            words.letters.extend(tag.word.chars().filter(|c| c.is_alphanumeric()));
+            words.letters.extend(word.chars().filter(|c| c.is_alphanumeric()));
             let length = words.letters.len() - before;
-            if length >= 2 && tag.word.chars().all(is_han) {
-                let known = jieba.has_word(tag.word);
-                words.name |= known && NAMES.contains(&tag.tag);
+            if length >= 2 && word.chars().all(is_han) {
+                let known = tagged.is_known(number);
+                words.name |= known && NAMES.contains(&tag);
                 words.unknown |= !known;
-                let named = known && PERSONS.contains(&tag.tag);
+                let named = known && PERSONS.contains(&tag);
                 let is_person = match length {
-                    3 => (named || !known) && begins_with_surname(tag.word),
+                    3 => (named || !known) && begins_with_surname(word),
                     2 => named && is_surname(before_it),
                     _ => false,
                 };
                 words.person |= is_person;
                 words.titled |= is_person && has_title(&window[..low], &window[high..]);
-                words.content |= tag.tag.starts_with(|c| CONTENT.contains(c));
+                words.content |= tag.starts_with(|c| CONTENT.contains(c));
             }
         }
         words

@@ -1,7 +1,7 @@
-//! Makes `workers/text/segment/words.bin` from the files of jieba-rs:
+//! Makes `words.bin` and `tags.bin` in `workers/text/segment` from the files of jieba-rs:
 //!
 //! ```sh
-//! cargo run --release --example segment_words -- DICT.TXT HMM.MODEL workers/text/segment/words.bin
+//! cargo run --release --example segment_words -- DICT.TXT HMM.MODEL workers/text/segment
 //! ```
 //!
 //! DICT.TXT is `src/data/dict.txt` of the crate `jieba-rs`, HMM.MODEL is `src/hmm.model` of the
@@ -11,6 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
+use std::path::Path;
 use workers::text::segment::layout::*;
 
 /// What follows a character or several: by code, a node.
@@ -18,6 +19,8 @@ use workers::text::segment::layout::*;
 struct Node {
     /// The number of the score of the word that ends here; 0 if none does.
     score: usize,
+    /// The number of its tag.
+    tag: u8,
     next: BTreeMap<Code, Node>,
 }
 
@@ -55,8 +58,9 @@ fn model(text: &str) -> Result<Model, Box<dyn Error>> {
     Ok(Model { initial: numbers(lines[0])?, transitions: transitions?.concat(), emissions })
 }
 
-/// Appends the list of what follows `node`, and then the lists after it. Returns its place.
-fn lay_items(node: &Node, items: &mut Vec<u32>) -> usize {
+/// Appends the list of what follows `node`, and then the lists after it, with the tag of each.
+/// Returns its place.
+fn lay_items(node: &Node, items: &mut Vec<(u32, u8)>) -> usize {
     if node.next.is_empty() {
         return 0;
     }
@@ -64,14 +68,15 @@ fn lay_items(node: &Node, items: &mut Vec<u32>) -> usize {
     let mut later = Vec::new();
     for (at, (code, child)) in node.next.iter().enumerate() {
         let continues = !child.next.is_empty();
-        items.push(Item::new(*code, child.score, continues, at + 1 == node.next.len()).0);
+        let item = Item::new(*code, child.score, continues, at + 1 == node.next.len());
+        items.push((item.0, child.tag));
         if continues {
             later.push((items.len(), child));
-            items.push(0);
+            items.push((0, 0));
         }
     }
     for (at, child) in later {
-        items[at] = lay_items(child, items) as u32;
+        items[at].0 = lay_items(child, items) as u32;
     }
     place
 }
@@ -102,11 +107,30 @@ fn lay_rows(rows: &[(usize, BTreeMap<usize, u64>)]) -> (Vec<u64>, Vec<u64>) {
     (begins, pairs)
 }
 
-fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
+/// The names of the tags, the frequent ones first. Number 0 is none.
+fn tags_of(dictionary: &str) -> Result<Vec<&str>, Box<dyn Error>> {
+    let mut uses: BTreeMap<&str, u64> = BTreeMap::new();
+    for tag in dictionary.lines().filter_map(|line| line.split_ascii_whitespace().nth(2)) {
+        *uses.entry(tag).or_default() += 1;
+    }
+    let mut tags: Vec<(u64, &str)> = uses.into_iter().map(|(tag, uses)| (uses, tag)).collect();
+    tags.sort_by_key(|(uses, tag)| (Reverse(*uses), *tag));
+    if tags.len() >= TAGS || tags.iter().any(|(_, tag)| tag.len() > TAG_BYTES) {
+        return Err(format!("{} tags, or a long one", tags.len()).into());
+    }
+    Ok([""].into_iter().chain(tags.into_iter().map(|(_, tag)| tag)).collect())
+}
+
+/// The bytes of `words.bin` and of `tags.bin`.
+fn files(dictionary: &str, model: &Model) -> Result<[Vec<u8>; 2], Box<dyn Error>> {
+    let tags = tags_of(dictionary)?;
     let mut words: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut tag_of: HashMap<&str, u8> = HashMap::new();
     for line in dictionary.lines() {
         let mut fields = line.split_ascii_whitespace();
         let (Some(word), Some(count)) = (fields.next(), fields.next()) else { continue };
+        let tag = fields.next().and_then(|tag| tags.iter().position(|known| *known == tag));
+        tag_of.insert(word, tag.ok_or_else(|| format!("{line}: no tag"))? as u8);
         let count = count
             .parse()
             .ok()
@@ -154,6 +178,7 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
         }
         let node = path.iter().fold(&mut root, |node, code| node.next.entry(*code).or_default());
         node.score = 1 + counts.binary_search(count).expect("counted");
+        node.tag = tag_of[word];
     }
     let singles: Vec<f64> = (0..END + 1)
         .map(|code| root.next.get(&code).map_or(f64::NEG_INFINITY, |node| scores[node.score]))
@@ -161,7 +186,8 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
     // Pairs and what follows them, the frequent ones first.
     let mut pairs: Vec<((Code, Code), u64)> = pair_uses.into_iter().collect();
     pairs.sort_by_key(|(pair, uses)| (Reverse(*uses), *pair));
-    let mut items = vec![0];
+    let mut items = vec![(0, 0)];
+    let mut pair_tags = Vec::new();
     let mut rows: BTreeMap<usize, (u64, BTreeMap<usize, u64>)> = BTreeMap::new();
     for ((first, second), uses) in pairs {
         let node = &root.next[&first].next[&second];
@@ -171,11 +197,16 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
         let (row_uses, columns) = rows.entry(row).or_default();
         *row_uses += uses;
         columns.insert(column, pair.0);
+        pair_tags.push((row, column, node.tag));
     }
     let mut rows: Vec<_> = rows.into_iter().collect();
     rows.sort_by_key(|(row, (uses, _))| (Reverse(*uses), *row));
     let rows: Vec<_> = rows.into_iter().map(|(row, (_, columns))| (row, columns)).collect();
     let (begins, pairs) = lay_rows(&rows);
+    let mut tags_by_place = vec![0; pairs.len()];
+    for (row, column, tag) in pair_tags {
+        tags_by_place[WordRow(begins[row]).place(column)] = tag;
+    }
     let outside: BTreeMap<u32, u32> = (chars.iter().filter(|c| !(HAN.0..=HAN.1).contains(*c)))
         .map(|c| (u32::from(*c), u32::from(codes[c])))
         .collect();
@@ -210,19 +241,28 @@ fn file(dictionary: &str, model: &Model) -> Result<Vec<u8>, Box<dyn Error>> {
     outside
         .iter()
         .flat_map(|(c, code)| [*c, *code])
-        .chain(items)
+        .chain(items.iter().map(|(item, _)| *item))
         .for_each(|n| out.extend(n.to_le_bytes()));
     han.for_each(|code| out.extend(code.to_le_bytes()));
-    Ok(out)
+    // In the order in which `Tags::get` reads them.
+    let mut out_tags = vec![0; TAGS * TAG_BYTES];
+    for (name, place) in tags.iter().zip(out_tags.chunks_exact_mut(TAG_BYTES)) {
+        place[..name.len()].copy_from_slice(name.as_bytes());
+    }
+    out_tags.extend((0..=END).map(|code| root.next.get(&code).map_or(0, |node| node.tag)));
+    out_tags.extend(tags_by_place);
+    out_tags.extend(items.iter().map(|(_, tag)| *tag));
+    Ok([out, out_tags])
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [dictionary, hmm, out] = &arguments[..] else {
-        return Err("usage: segment_words DICT.TXT HMM.MODEL OUT".into());
+    let [dictionary, hmm, folder] = &arguments[..] else {
+        return Err("usage: segment_words DICT.TXT HMM.MODEL FOLDER".into());
     };
-    let made =
-        file(&std::fs::read_to_string(dictionary)?, &model(&std::fs::read_to_string(hmm)?)?)?;
-    std::fs::write(out, made)?;
+    let [words, tags] =
+        files(&std::fs::read_to_string(dictionary)?, &model(&std::fs::read_to_string(hmm)?)?)?;
+    std::fs::write(Path::new(folder).join("words.bin"), words)?;
+    std::fs::write(Path::new(folder).join("tags.bin"), tags)?;
     Ok(())
 }

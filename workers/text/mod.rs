@@ -21,3 +21,4 @@ pub mod shingles;
 pub mod signatures;
 pub mod simhash;
 pub mod sketch;
+pub mod tagged;

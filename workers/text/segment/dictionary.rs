@@ -39,6 +39,37 @@ struct Aligned<T: ?Sized>(T);
 
 static FILE: &Aligned<[u8]> = &Aligned(*include_bytes!("words.bin"));
 
+/// The tags of words: their names, and the number of each word's, by its place in the tables. 0
+/// stands for what is no word.
+struct Tags {
+    names: &'static [[u8; TAG_BYTES]; TAGS],
+    singles: &'static [u8; CODES],
+    pairs: &'static [u8],
+    items: &'static [u8],
+}
+
+impl Tags {
+    fn get() -> &'static Tags {
+        static TAGS: OnceLock<Tags> = OnceLock::new();
+        TAGS.get_or_init(|| {
+            let mut tables = Tables(include_bytes!("tags.bin"));
+            let words = Dictionary::get();
+            Tags {
+                names: tables.next_array(),
+                singles: tables.next_array(),
+                pairs: tables.next(words.pairs.len()),
+                items: tables.next(words.items.len()),
+            }
+        })
+    }
+
+    fn name(&self, number: u8) -> &'static str {
+        let name = &self.names[usize::from(number)];
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(TAG_BYTES);
+        str::from_utf8(&name[..length]).expect("ASCII")
+    }
+}
+
 /// Cuts a file into tables.
 struct Tables(&'static [u8]);
 
@@ -146,9 +177,15 @@ impl Dictionary {
     /// The words that begin with two characters.
     #[inline(always)]
     pub fn pair(&self, first: Code, second: Code) -> Pair {
+        self.placed_pair(first, second).1
+    }
+
+    /// The same, with its place.
+    #[inline(always)]
+    fn placed_pair(&self, first: Code, second: Code) -> (usize, Pair) {
         let (row, column) = row_and_column(first, second);
         let place = WordRow(self.rows[row]).place(column);
-        Pair(self.pairs.get(place).copied().unwrap_or(0)).of_row(row)
+        (place, Pair(self.pairs.get(place).copied().unwrap_or(0)).of_row(row))
     }
 
     /// The score of two characters as a word; negative infinity if they are none.
@@ -160,12 +197,18 @@ impl Dictionary {
     /// The item of `code` in the list at `place`: the score of the word that it ends, and the place
     /// of the list after it, or 0.
     #[inline]
-    pub fn item(&self, mut place: usize, code: Code) -> Option<(f64, usize)> {
+    pub fn item(&self, place: usize, code: Code) -> Option<(f64, usize)> {
+        self.placed_item(place, code).map(|(_, score, next)| (score, next))
+    }
+
+    /// The same, with its place.
+    #[inline]
+    fn placed_item(&self, mut place: usize, code: Code) -> Option<(usize, f64, usize)> {
         loop {
             let item = Item(self.items[place]);
             if item.code() >= code {
                 let next = if item.continues() { self.items[place + 1] as usize } else { 0 };
-                return (item.code() == code).then(|| (self.scores[item.score()], next));
+                return (item.code() == code).then(|| (place, self.scores[item.score()], next));
             }
             if item.is_last() {
                 return None;
@@ -190,6 +233,29 @@ impl Dictionary {
             }
         }
         score
+    }
+
+    /// jieba's tag of `word`, such as `nr` for the name of a person; none if it is no word.
+    pub fn tag(&self, word: &str) -> Option<&'static str> {
+        let codes: Vec<Code> = word.chars().map(|c| self.code(c)).collect();
+        let tags = Tags::get();
+        let tag = match codes[..] {
+            [] => 0,
+            [code] => tags.singles[usize::from(code)],
+            [first, second, ref rest @ ..] => {
+                let (place, pair) = self.placed_pair(first, second);
+                if pair.0 == 0 {
+                    return None;
+                }
+                let (mut tag, mut items) = (tags.pairs[place], pair.items());
+                for code in rest {
+                    let found = (items > 0).then(|| self.placed_item(items, *code)).flatten()?;
+                    (tag, items) = (tags.items[found.0], found.2);
+                }
+                tag
+            }
+        };
+        (tag > 0).then(|| tags.name(tag))
     }
 
     /// Whether characters are a word.

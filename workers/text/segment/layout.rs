@@ -1,5 +1,5 @@
-//! The bits of the tables in `words.bin`, shared by the program that reads it and the one that
-//! makes it.
+//! The bits of the tables in `words.bin` and `tags.bin`, shared by the program that reads them and
+//! the one that makes them.
 //!
 //! Words are found by their first two characters, in one table of pairs. The place of a pair is its
 //! column plus where its row begins, as in a sparse matrix whose rows are laid into each other
@@ -194,6 +194,11 @@ impl Item {
 pub const STATES: usize = 4;
 /// The logarithm of the probability of what the model has not seen.
 pub const UNSEEN: f64 = -3.14e100;
+
+/// There are fewer tags of words; number 0 is none.
+pub const TAGS: usize = 64;
+/// The bytes of a tag's name.
+pub const TAG_BYTES: usize = 8;
 
 /// The first number of the file.
 pub const MAGIC: u32 = u32::from_le_bytes(*b"pfw1");

@@ -68,6 +68,12 @@ const PORTION: usize = 1024;
 /// More memory than this is given back, so that one long block does not hold it.
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
+/// jieba's tag of a word of the dictionary, such as `nr` for the name of a person; none if it is no
+/// word.
+pub fn tag(word: &str) -> Option<&'static str> {
+    Dictionary::get().tag(word)
+}
+
 impl Segmenter {
     /// Cuts by the words of a user, too.
     ///

@@ -2,6 +2,7 @@ use super::dictionary::Dictionary;
 use super::suggest::user_words;
 use super::*;
 use crate::text::ln::ln;
+use crate::text::tagged::TaggedWords;
 use flate2::read::MultiGzDecoder;
 use jieba_rs::Jieba;
 use proptest::prelude::*;
@@ -18,9 +19,21 @@ static WORDS: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
     words
 });
 
-/// Cuts `text` as jieba-rs does and as we do, with the model and without.
+/// Cuts `text` as jieba-rs does and as we do, with the model and without; and tags it.
 fn check(segmenter: &mut Segmenter, text: &str) {
     check_by(&JIEBA, segmenter, text);
+    check_tags(text);
+}
+
+/// The words of `text`, their tags and whether they are known are those of jieba-rs.
+fn check_tags(text: &str) {
+    let tagged = TaggedWords::of(text, None);
+    let expected = JIEBA.tag(text, true);
+    assert_eq!(tagged.words().len(), expected.len(), "{text:?}");
+    for (at, expected) in expected.into_iter().enumerate() {
+        let found = (tagged.words()[at], tagged.tag(at), tagged.is_known(at));
+        assert_eq!(found, (expected.word, expected.tag, JIEBA.has_word(expected.word)), "{text:?}");
+    }
 }
 
 fn check_by(jieba: &Jieba, segmenter: &mut Segmenter, text: &str) {
@@ -211,6 +224,7 @@ fn the_dictionary_is_jiebas() {
         let frequency = (score + log_total).exp().round();
         assert_eq!(*score, frequency.ln() - log_total, "{word}");
         assert_eq!(Dictionary::get().frequency(word), Some(frequency as u64), "{word}");
+        assert!(tag(word).is_some_and(|tag| !tag.is_empty()), "{word}");
         // What is computed where a user adds words is what the file has.
         assert_eq!(Dictionary::absolute().frequency(word), Some(frequency as u64), "{word}");
         assert_eq!(*score, ln(frequency as u64) - ln(total), "{word}");

@@ -1,0 +1,92 @@
+//! Chinese words with jieba's tags of what they are.
+//!
+//! Tags of the dictionary's words lie in a file beside it. jieba-rs, whose dictionary is loaded in
+//! a tenth of a second, is asked for guesses about words that no dictionary has, and where a user
+//! adds words. Words and tags are those of `Jieba::tag`: `segment/tests.rs` compares them.
+
+use crate::text::dictionary::UserDictionary;
+use crate::text::segment::{self, Segmenter};
+use jieba_rs::Jieba;
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+/// The words of a text, whose tags are looked up when they are asked for.
+///
+/// ```
+/// use workers::text::tagged::TaggedWords;
+///
+/// let words = TaggedWords::of("我来自北京", None);
+/// assert_eq!(words.words(), ["我", "来自", "北京"]);
+/// assert_eq!((words.tag(2), words.is_known(2)), ("ns", true));
+/// ```
+pub struct TaggedWords<'t> {
+    text: &'t str,
+    words: Vec<&'t str>,
+    /// The dictionary of a user with that of jieba, and the tags of all words by it.
+    user: Option<(&'t Jieba, Vec<&'t str>)>,
+}
+
+/// jieba with its dictionary.
+fn whole() -> &'static Jieba {
+    static WHOLE: OnceLock<Jieba> = OnceLock::new();
+    WHOLE.get_or_init(Jieba::new)
+}
+
+/// jieba without a word.
+fn empty() -> &'static Jieba {
+    static EMPTY: OnceLock<Jieba> = OnceLock::new();
+    EMPTY.get_or_init(Jieba::empty)
+}
+
+impl<'t> TaggedWords<'t> {
+    /// The words of any text, by the words of a user, too.
+    pub fn of(text: &'t str, user: Option<&'t UserDictionary>) -> TaggedWords<'t> {
+        thread_local! {
+            static SEGMENTER: RefCell<Segmenter> = RefCell::default();
+        }
+        if let Some(user) = user {
+            let (words, tags) =
+                user.tagger().tag(text, true).into_iter().map(|tag| (tag.word, tag.tag)).unzip();
+            return TaggedWords { text, words, user: Some((user.tagger(), tags)) };
+        }
+        let mut words = Vec::new();
+        SEGMENTER.with_borrow_mut(|segmenter| segmenter.cut(text, true, |word| words.push(word)));
+        TaggedWords { text, words, user: None }
+    }
+
+    /// The words, marks and spaces, in order: together they are the text.
+    pub fn words(&self) -> &[&'t str] {
+        &self.words
+    }
+
+    /// Whether a dictionary has the word at this place.
+    pub fn is_known(&self, at: usize) -> bool {
+        let word = self.words[at];
+        match &self.user {
+            Some((jieba, _)) => jieba.has_word(word),
+            None => segment::tag(word).is_some(),
+        }
+    }
+
+    /// The tag of the word at this place, such as `nr` for the name of a person. That of a word
+    /// that no dictionary has is guessed by its characters.
+    pub fn tag(&self, at: usize) -> &str {
+        let word = self.words[at];
+        if let Some((_, tags)) = &self.user {
+            return tags[at];
+        }
+        if let Some(tag) = segment::tag(word) {
+            return tag;
+        }
+        let mut alphanumeric = word.bytes().filter(u8::is_ascii_alphanumeric).peekable();
+        if alphanumeric.peek().is_some() {
+            return if alphanumeric.all(|byte| byte.is_ascii_digit()) { "m" } else { "eng" };
+        }
+        // The guess depends on the word alone, but jieba may cut the word if it stands alone. Then
+        // only the whole dictionary gives the guess.
+        match empty().tag(word, true)[..] {
+            [ref alone] => alone.tag,
+            _ => whole().tag(self.text, true)[at].tag,
+        }
+    }
+}
