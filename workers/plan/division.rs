@@ -86,9 +86,12 @@ pub fn uncut(splits: &[PlannedSplit], workers: usize) -> Option<&PlannedSplit> {
     (others > 0 && largest.parts.len() == 1 && !could_be_cut && !has_company).then_some(largest)
 }
 
-/// The bytes of a split when `total` bytes are divided among `workers` workers.
+/// The bytes of a split when `total` bytes are divided among `workers` workers. It is rounded up, so
+/// that one input is divided into as many splits for each worker.
 fn share_of(total: u64, workers: usize) -> u64 {
-    (total / (workers.max(1) as u64 * SPLITS_OF_WORKER)).clamp(SPLIT_BYTES_MIN, SPLIT_BYTES_MAX)
+    let workers = workers.max(1) as u64;
+    let splits = total.div_ceil(workers * SPLIT_BYTES_MAX).max(SPLITS_OF_WORKER);
+    total.div_ceil(workers * splits).max(SPLIT_BYTES_MIN)
 }
 
 /// The splits, the largest first. They are dealt to the processes in turn.
@@ -169,6 +172,24 @@ mod tests {
         assert!(inputs.into_iter().eq(0..400));
         let empty: Vec<Input> = (0..5000).map(|_| input(&folder.path().join("empty"), 0)).collect();
         assert_eq!(divide(&empty, 2).expect("divided").len(), 2);
+    }
+
+    /// One file was divided into nine equal splits for two workers: one of them read five, and the
+    /// other one waited. Each worker has as many.
+    #[test]
+    fn one_input_is_divided_evenly() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for bytes in [9_000_001, 46 << 20, 214_274_700, (1 << 30) + 1, 5_000_000_019] {
+            let file = [input(&folder.path().join("one.jsonl"), bytes)];
+            for workers in [1, 2, 3, 7] {
+                let splits = divide(&file, workers).expect("divided");
+                assert_eq!(splits.len() % workers, 0, "{bytes} bytes, {workers} workers");
+                let sizes = splits.iter().map(PlannedSplit::bytes);
+                let (least, most) = (sizes.clone().min(), sizes.max());
+                assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1));
+                assert!(most.is_some_and(|most| most <= SPLIT_BYTES_MAX));
+            }
+        }
     }
 
     /// A split has a part of one input or several whole ones, never both: an input that changes is
