@@ -35,6 +35,14 @@ fn of_files_of_others() {
     }
 }
 
+/// Copies the command `pagefold` to `folder`. A program of its own copies: if this one did, a process
+/// that another test starts meanwhile could hold the copy open for writing, so that it could not be
+/// run ("text file busy").
+fn copy_command(folder: &Path) {
+    let copied = Command::new("cp").arg(pagefold()).arg(folder.join("pagefold")).status();
+    assert!(copied.expect("started").success());
+}
+
 /// Runs the command `pagefold` of `folder` with `words`, as a user to whom access is denied: to
 /// root nothing is.
 fn as_nobody(folder: &Path, words: &[&str]) -> Output {
@@ -65,7 +73,7 @@ fn of_denied_access() {
         let at = folder.path();
         write(at, "store/LOCK", "");
         std::fs::create_dir(at.join("out")).expect("made");
-        std::fs::copy(pagefold(), at.join("pagefold")).expect("copied");
+        copy_command(at);
         mode(&at.join("pagefold"), 0o755);
         for open in [".", "store", "out"] {
             mode(&at.join(open), 0o777);
@@ -94,7 +102,7 @@ fn of_denied_access_elsewhere() {
     let at = folder.path();
     write(at, "closed/in.jsonl", GOOD);
     says(at, &["run", "job.toml"], 0, &[]);
-    std::fs::copy(pagefold(), at.join("pagefold")).expect("copied");
+    copy_command(at);
     mode(at, 0o755);
     mode(&at.join("pagefold"), 0o755);
     let denied = |words: &[&str], expected: &str| {
