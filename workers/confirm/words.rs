@@ -13,6 +13,8 @@ const NUMBER_WORDS: &str = include_str!("number_words.txt");
 const NUMBER_WORD_BYTES_MAX: usize = 11;
 /// Words of which one stands against the other, a class a line.
 const OPPOSITES: &str = include_str!("opposites.txt");
+/// The most characters of a Chinese one.
+const OPPOSITE_CHARS_MAX: usize = 2;
 /// Chinese surnames, a class as those.
 const SURNAMES: &str = include_str!("surnames.txt");
 /// Short English words that hold a sentence together.
@@ -91,25 +93,46 @@ pub fn make_one_number(left: &str, right: &str) -> bool {
 /// Whether the tokens at `i` and `j` are two words of one class, Chinese characters perhaps with
 /// neighbours: `男` and `女`, `美元` and `日元`, `import` and `export`.
 pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
-    let has = |tokens: &Tokens<'_>, at: usize, word: &str| {
-        let place = &tokens.places[at];
-        match word.starts_with(is_han) {
-            true => {
-                tokens.text[..place.end as usize].ends_with(word)
-                    || tokens.text[place.start as usize..].starts_with(word)
+    let left = words_of_classes(a, i);
+    // Most tokens are none.
+    if left.is_empty() {
+        return false;
+    }
+    let right = words_of_classes(b, j);
+    left.iter().any(|(class, x)| right.iter().any(|(other, y)| class == other && x != y))
+}
+
+/// A word of a class of opposites: the number of the class, and of the word in it.
+type ClassWord = (usize, usize);
+
+/// Of each class that the token at `at` has a word of, the first one.
+fn words_of_classes(tokens: &Tokens<'_>, at: usize) -> Vec<ClassWord> {
+    static WORDS: OnceLock<HashMap<&str, Vec<ClassWord>>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| {
+        let mut words: HashMap<&str, Vec<ClassWord>> = HashMap::new();
+        for (class, line) in lines(OPPOSITES).chain(lines(SURNAMES)).enumerate() {
+            for (number, word) in line.split(' ').enumerate() {
+                words.entry(word).or_default().push((class, number));
             }
-            false => tokens.token(at) == word,
         }
-    };
-    static CLASSES: OnceLock<Vec<Vec<&str>>> = OnceLock::new();
-    let classes = CLASSES.get_or_init(|| {
-        let classes = lines(OPPOSITES).chain(lines(SURNAMES));
-        classes.map(|class| class.split(' ').collect()).collect()
+        words
     });
-    classes.iter().any(|class| {
-        let of = |tokens, at| class.iter().find(|word| has(tokens, at, word));
-        of(a, i).zip(of(b, j)).is_some_and(|(x, y)| x != y)
-    })
+    let place = &tokens.places[at];
+    let (start, end) = (place.start as usize, place.end as usize);
+    let text = tokens.text.as_ref();
+    let mut found: Vec<ClassWord> = Vec::new();
+    let mut add = |word: &str| found.extend(words.get(word).into_iter().flatten());
+    if text[start..end].starts_with(is_han) {
+        let ends = text[start..].char_indices().map(|(at, c)| start + at + c.len_utf8());
+        ends.take(OPPOSITE_CHARS_MAX).for_each(|behind| add(&text[start..behind]));
+        let starts = text[..end].char_indices().rev().map(|(at, _)| at);
+        starts.take(OPPOSITE_CHARS_MAX).for_each(|before| add(&text[before..end]));
+    } else {
+        add(&text[start..end]);
+    }
+    found.sort_unstable();
+    found.dedup_by_key(|(class, _)| *class);
+    found
 }
 
 /// Whether a Chinese word begins with a surname.

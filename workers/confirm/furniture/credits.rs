@@ -36,11 +36,13 @@ pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     labelled(tokens, at).or_else(|| {
         let (text, place) = (tokens.text.as_ref(), tokens.places[at].start as usize);
         let in_lead = || lead(text).or_else(|| byline(text)).filter(|end| place < *end);
-        // Most edits are farther from the end than credits begin.
-        let is_near_end = text[place..].chars().nth(CLOSING_CHARS_MAX).is_none();
-        let start = || if is_near_end { closing(text) } else { None };
-        let closes = || start().filter(|start| *start <= place).map(|_| text.len());
-        let end = in_lead().or_else(|| bracketed(text, place)).or_else(closes)?;
+        let in_bracket = || {
+            // Most texts have none.
+            let may_be = OPEN.iter().any(|mark| tokens.may_have(*mark));
+            if may_be { bracketed(text, place) } else { None }
+        };
+        let closes = || is_in_closing(text, place).then_some(text.len());
+        let end = in_lead().or_else(in_bracket).or_else(closes)?;
         let behind = |at: &usize| tokens.places[*at].start as usize >= end;
         Some((at..tokens.len()).find(behind).unwrap_or(tokens.len()))
     })
@@ -131,12 +133,19 @@ fn lead(text: &str) -> Option<usize> {
         if found {
             return Some(at + c.len_utf8());
         }
-        for (word, chars_max) in [("消息", 18), ("报道", 18), ("获悉", 8)] {
-            let Some(behind) = rest.strip_prefix(word) else { continue };
-            let of_source = word != "报道" || before.starts_with('据');
+        let (word, chars_max) = match c {
+            '消' => ("消息", 18),
+            '报' if before.starts_with('据') => ("报道", 18),
+            '获' => ("获悉", 8),
+            _ => ("", 0),
+        };
+        if at > 0
+            && chars_max > 0
+            && let Some(behind) = rest.strip_prefix(word)
+        {
             // `记者从气象局获悉` names what the text is about.
             let is_short = chars_before() <= chars_max && !before.contains(['从', '在', '向']);
-            if at > 0 && of_source && is_short && behind.starts_with([':', ',']) {
+            if is_short && behind.starts_with([':', ',']) {
                 return Some(at + word.len() + 1);
             }
         }
@@ -198,11 +207,13 @@ fn with_agency(text: &str) -> &str {
     text.char_indices().nth(AGENCY_CHARS_MAX + 2).map_or(text, |(at, _)| &text[..at])
 }
 
-/// The first byte of the credits that end `text`, if nothing but labels, names and a code follows:
-/// `编辑 王芳 校对 赵六`.
-fn closing(text: &str) -> Option<usize> {
+/// Whether the byte at `place` is of the credits that end `text`, with nothing but labels, names and
+/// a code behind the first of them: `编辑 王芳 校对 赵六`.
+fn is_in_closing(text: &str, place: usize) -> bool {
     let tail = text.char_indices().rev().take(CLOSING_CHARS_MAX).map(|(at, _)| at);
-    tail.filter(|at| are_credits(&text[*at..]) && is_free_before(&text[..*at], false)).last()
+    // Most edits are farther from the end than credits begin.
+    let mut starts = tail.skip_while(|at| *at > place);
+    starts.any(|at| are_credits(&text[at..]) && is_free_before(&text[..at], false))
 }
 
 /// What stands behind the longest label at the begin of `text` that credits at the end have.

@@ -25,11 +25,11 @@ const FURNITURE_WORDS: &str = include_str!("words.txt");
 /// A label and its kind.
 pub type KnownLabel = (&'static str, Kind);
 
-/// All labels, by their last byte and by their first one: they are looked for beside each number in
-/// which two texts differ.
+/// All labels, by their last character and by their first one: they are looked for beside each
+/// number in which two texts differ.
 pub struct Labels {
-    by_last: HashMap<u8, Vec<KnownLabel>>,
-    by_first: HashMap<u8, Vec<KnownLabel>>,
+    by_last: HashMap<char, Vec<KnownLabel>>,
+    by_first: HashMap<char, Vec<KnownLabel>>,
 }
 
 impl Labels {
@@ -38,11 +38,11 @@ impl Labels {
         LABELS.get_or_init(|| {
             let mut labels = Labels { by_last: HashMap::new(), by_first: HashMap::new() };
             for (label, kind) in words::lines(FURNITURE_WORDS).filter_map(label_of_line) {
-                let ([first, ..], [.., last]) = (label.as_bytes(), label.as_bytes()) else {
-                    continue;
-                };
-                labels.by_last.entry(*last).or_default().push((label, kind));
-                labels.by_first.entry(*first).or_default().push((label, kind));
+                let mut chars = label.chars();
+                let Some(first) = chars.next() else { continue };
+                let last = chars.next_back().unwrap_or(first);
+                labels.by_last.entry(last).or_default().push((label, kind));
+                labels.by_first.entry(first).or_default().push((label, kind));
             }
             labels
         })
@@ -50,14 +50,14 @@ impl Labels {
 
     /// Those that may end `text`.
     pub fn ending(text: &str) -> &'static [KnownLabel] {
-        let last = text.as_bytes().last();
-        last.and_then(|last| Labels::get().by_last.get(last)).map_or(&[], Vec::as_slice)
+        let last = text.chars().next_back();
+        last.and_then(|last| Labels::get().by_last.get(&last)).map_or(&[], Vec::as_slice)
     }
 
     /// Those that may begin `text`.
     pub fn beginning(text: &str) -> &'static [KnownLabel] {
-        let first = text.as_bytes().first();
-        first.and_then(|first| Labels::get().by_first.get(first)).map_or(&[], Vec::as_slice)
+        let first = text.chars().next();
+        first.and_then(|first| Labels::get().by_first.get(&first)).map_or(&[], Vec::as_slice)
     }
 }
 
