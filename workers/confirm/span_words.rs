@@ -8,7 +8,7 @@ use crate::confirm::spelled::{count, has_content};
 use crate::confirm::words::{begins_with_surname, has_title, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
-use crate::text::tagged::TaggedWords;
+use crate::text::tagged::{Tag, TaggedWords};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -130,7 +130,7 @@ impl Words {
             if high <= start || low >= end {
                 continue;
             }
-            let tag = tagged.tag(number);
+            let Tag { name: tag, known } = tagged.tag(number);
             // A mark makes a clause as a word does.
             let is_other = |c: char| c.is_alphanumeric() && !is_han(c);
             words.nouns = tag.starts_with('n') && (words.words == 0 || words.nouns);
@@ -139,7 +139,6 @@ impl Words {
             words.letters.extend(word.chars().filter(|c| c.is_alphanumeric()));
             let length = words.letters.len() - before;
             if length >= 2 && word.chars().all(is_han) {
-                let known = tagged.is_known(number);
                 words.name |= known && NAMES.contains(&tag);
                 words.unknown |= !known;
                 let named = known && PERSONS.contains(&tag);

@@ -10,14 +10,24 @@ use jieba_rs::Jieba;
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
+/// What a word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag<'t> {
+    /// jieba's tag, such as `nr` for the name of a person. That of a word that no dictionary has is
+    /// guessed by its characters.
+    pub name: &'t str,
+    /// Whether a dictionary has the word.
+    pub known: bool,
+}
+
 /// The words of a text, whose tags are looked up when they are asked for.
 ///
 /// ```
-/// use workers::text::tagged::TaggedWords;
+/// use workers::text::tagged::{Tag, TaggedWords};
 ///
 /// let words = TaggedWords::of("我来自北京", None);
 /// assert_eq!(words.words(), ["我", "来自", "北京"]);
-/// assert_eq!((words.tag(2), words.is_known(2)), ("ns", true));
+/// assert_eq!(words.tag(2), Tag { name: "ns", known: true });
 /// ```
 pub struct TaggedWords<'t> {
     text: &'t str,
@@ -59,25 +69,21 @@ impl<'t> TaggedWords<'t> {
         &self.words
     }
 
-    /// Whether a dictionary has the word at this place.
-    pub fn is_known(&self, at: usize) -> bool {
+    /// The tag of the word at this place, and whether a dictionary has the word.
+    pub fn tag(&self, at: usize) -> Tag<'_> {
         let word = self.words[at];
-        match &self.user {
-            Some((jieba, _)) => jieba.has_word(word),
-            None => segment::tag(word).is_some(),
+        if let Some((jieba, tags)) = &self.user {
+            return Tag { name: tags[at], known: jieba.has_word(word) };
+        }
+        match segment::tag(word) {
+            Some(name) => Tag { name, known: true },
+            None => Tag { name: self.guess(at), known: false },
         }
     }
 
-    /// The tag of the word at this place, such as `nr` for the name of a person. That of a word
-    /// that no dictionary has is guessed by its characters.
-    pub fn tag(&self, at: usize) -> &str {
+    /// The tag of a word that no dictionary has.
+    fn guess(&self, at: usize) -> &str {
         let word = self.words[at];
-        if let Some((_, tags)) = &self.user {
-            return tags[at];
-        }
-        if let Some(tag) = segment::tag(word) {
-            return tag;
-        }
         let mut alphanumeric = word.bytes().filter(u8::is_ascii_alphanumeric).peekable();
         if alphanumeric.peek().is_some() {
             return if alphanumeric.all(|byte| byte.is_ascii_digit()) { "m" } else { "eng" };

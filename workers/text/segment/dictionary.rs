@@ -70,6 +70,16 @@ impl Tags {
     }
 }
 
+/// Where a word ends in the tables.
+enum Place {
+    /// It is the character of this code.
+    Single(Code),
+    /// It is this one of the pairs.
+    Pair(usize),
+    /// It ends with this one of the items.
+    Item(usize),
+}
+
 /// Cuts a file into tables.
 struct Tables(&'static [u8]);
 
@@ -127,9 +137,7 @@ impl Dictionary {
 
     /// The frequency of `word`; none if it is no word.
     pub fn frequency(&self, word: &str) -> Option<u64> {
-        let codes: Vec<Code> = word.chars().map(|c| self.code(c)).collect();
-        let score = self.score_of(&codes);
-        (score > f64::NEG_INFINITY).then(|| self.frequency_of(score))
+        self.word(&self.codes(word)).map(|(score, _)| self.frequency_of(score))
     }
 
     fn of(file: &'static [u8]) -> Dictionary {
@@ -217,50 +225,43 @@ impl Dictionary {
         }
     }
 
-    /// The score of a word; negative infinity if it is none.
-    fn score_of(&self, codes: &[Code]) -> f64 {
-        let (first, second, rest) = match codes {
-            [] => return f64::NEG_INFINITY,
-            [code] => return self.single(*code),
-            [first, second, rest @ ..] => (*first, *second, rest),
-        };
-        let pair = self.pair(first, second);
-        let (mut score, mut place) = (self.score(pair), pair.items());
-        for code in rest {
-            match (place > 0).then(|| self.item(place, *code)).flatten() {
-                Some(found) => (score, place) = found,
-                None => return f64::NEG_INFINITY,
+    /// The score of a word, and where it ends in the tables; none of what is no word.
+    fn word(&self, codes: &[Code]) -> Option<(f64, Place)> {
+        let (score, end) = match codes {
+            [] => return None,
+            [code] => (self.single(*code), Place::Single(*code)),
+            [first, second, rest @ ..] => {
+                let (place, pair) = self.placed_pair(*first, *second);
+                let (mut score, mut end) = (self.score(pair), Place::Pair(place));
+                let mut items = pair.items();
+                for code in rest {
+                    let item = (items > 0).then(|| self.placed_item(items, *code)).flatten()?;
+                    (score, end, items) = (item.1, Place::Item(item.0), item.2);
+                }
+                (score, end)
             }
-        }
-        score
+        };
+        (score > f64::NEG_INFINITY).then_some((score, end))
     }
 
     /// jieba's tag of `word`, such as `nr` for the name of a person; none if it is no word.
     pub fn tag(&self, word: &str) -> Option<&'static str> {
-        let codes: Vec<Code> = word.chars().map(|c| self.code(c)).collect();
         let tags = Tags::get();
-        let tag = match codes[..] {
-            [] => 0,
-            [code] => tags.singles[usize::from(code)],
-            [first, second, ref rest @ ..] => {
-                let (place, pair) = self.placed_pair(first, second);
-                if pair.0 == 0 {
-                    return None;
-                }
-                let (mut tag, mut items) = (tags.pairs[place], pair.items());
-                for code in rest {
-                    let found = (items > 0).then(|| self.placed_item(items, *code)).flatten()?;
-                    (tag, items) = (tags.items[found.0], found.2);
-                }
-                tag
-            }
+        let number = match self.word(&self.codes(word))?.1 {
+            Place::Single(code) => tags.singles[usize::from(code)],
+            Place::Pair(place) => tags.pairs[place],
+            Place::Item(place) => tags.items[place],
         };
-        (tag > 0).then(|| tags.name(tag))
+        Some(tags.name(number))
+    }
+
+    fn codes(&self, word: &str) -> Vec<Code> {
+        word.chars().map(|c| self.code(c)).collect()
     }
 
     /// Whether characters are a word.
     pub fn is_word(&self, codes: &[Code]) -> bool {
-        self.score_of(codes) > f64::NEG_INFINITY
+        self.word(codes).is_some()
     }
 
     /// Whether the model of unseen words is asked for a character.

@@ -2,7 +2,7 @@ use super::dictionary::Dictionary;
 use super::suggest::user_words;
 use super::*;
 use crate::text::ln::ln;
-use crate::text::tagged::TaggedWords;
+use crate::text::tagged::{Tag, TaggedWords};
 use flate2::read::MultiGzDecoder;
 use jieba_rs::Jieba;
 use proptest::prelude::*;
@@ -31,8 +31,9 @@ fn check_tags(text: &str) {
     let expected = JIEBA.tag(text, true);
     assert_eq!(tagged.words().len(), expected.len(), "{text:?}");
     for (at, expected) in expected.into_iter().enumerate() {
-        let found = (tagged.words()[at], tagged.tag(at), tagged.is_known(at));
-        assert_eq!(found, (expected.word, expected.tag, JIEBA.has_word(expected.word)), "{text:?}");
+        let known = JIEBA.has_word(expected.word);
+        let found = (tagged.words()[at], tagged.tag(at));
+        assert_eq!(found, (expected.word, Tag { name: expected.tag, known }), "{text:?}");
     }
 }
 
