@@ -169,6 +169,31 @@ pub fn are_short_names(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Two words of one class are opposites, in whatever place of their texts, and no other words.
+    #[test]
+    fn opposites() {
+        let words = lines(OPPOSITES).flat_map(|class| class.split(' '));
+        let han = words.filter(|word| word.starts_with(is_han));
+        assert!(han.map(|word| word.chars().count()).max() <= Some(OPPOSITE_CHARS_MAX));
+        let one_differs = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let at = (0..x.len()).find(|at| x.token(*at) != y.token(*at)).expect("one differs");
+            are_opposites((&x, at), (&y, at))
+        };
+        for (a, b, expected) in [
+            ("他在上周来", "他在下周来", true),
+            ("价格是美元", "价格是日元", true),
+            ("男队", "女队", true),
+            ("import of rice", "export of rice", true),
+            ("男队", "甲队", false),
+            ("import of rice", "minimum of rice", false),
+            ("他在上山来", "他在下周来", true),
+            ("important rice", "exported rice", false),
+        ] {
+            assert_eq!((one_differs(a, b), one_differs(b, a)), (expected, expected), "{a}, {b}");
+        }
+    }
+
     /// Words of one number belong together, and no others.
     #[test]
     fn numbers_of_words() {
