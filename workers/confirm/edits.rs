@@ -7,7 +7,7 @@
 //! depend on how much differs.
 
 use crate::confirm::lcs::common;
-use crate::text::hash::BuildAsIs;
+use crate::text::hash::BuildSeeded;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub fn has_room(a: usize, b: usize) -> bool {
 #[derive(Default)]
 struct Work {
     /// The number of each code of the columns, from 1.
-    numbers: HashMap<u64, u32, BuildAsIs>,
+    numbers: HashMap<u64, u32, BuildSeeded>,
     /// For each number the columns that have it, as bits. Number 0 is a code that no column has.
     masks: Vec<u64>,
     /// All rows, the first one before any code of `b`. Behind them are rows of other calls.

@@ -9,7 +9,7 @@
 use crate::confirm::alignment::{TOKENS_MAX, Tokens};
 use crate::confirm::repetitive;
 use crate::document::Id;
-use crate::text::hash::BuildAsIs;
+use crate::text::hash::BuildSeeded;
 use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};
 use std::cell::OnceCell;
@@ -77,8 +77,8 @@ type Kept = Option<Rc<Prepared>>;
 /// The texts that were compared last.
 #[derive(Default)]
 pub struct PreparedTexts {
-    young: HashMap<u64, (Id, Kept), BuildAsIs>,
-    old: HashMap<u64, (Id, Kept), BuildAsIs>,
+    young: HashMap<u64, (Id, Kept), BuildSeeded>,
+    old: HashMap<u64, (Id, Kept), BuildSeeded>,
     /// Of the young generation.
     bytes: usize,
 }
