@@ -1,5 +1,7 @@
-//! The pages beside the code, and the table of where things are, name files that exist.
+//! The pages beside the code, and the table of where things are, name files that exist, and rooms
+//! import what the page on architecture says.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The files under `folder` whose names end in `.ending`, but for hidden and built ones.
@@ -59,5 +61,57 @@ fn files_are_where_the_table_says() {
         let mut files = names.filter(|name| name.contains('/')).peekable();
         assert!(files.peek().is_some(), "{what}: no file");
         files.for_each(|file| assert!(root.join(file).is_file(), "{what}: no {file}"));
+    }
+}
+
+/// The rooms of `workers`, each with those that it imports, by the table of its page.
+fn told_rooms(page: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let (_, after) =
+        page.split_once("| imports, besides leaves |\n|---|---|---|\n").expect("a table");
+    let rows = after.lines().map_while(|line| line.strip_prefix("| `")?.strip_suffix('|'));
+    let room = |row: &str| {
+        let (name, rest) = row.split_once("` | ").expect("a name");
+        let (_, imports) = rest.rsplit_once('|').expect("a last column");
+        let imports = imports.split(',').map(|one| one.trim().to_owned());
+        (name.to_owned(), imports.filter(|one| !one.is_empty()).collect())
+    };
+    rows.map(room).collect()
+}
+
+/// Each room of `workers` imports the rooms that the page on architecture names, and no other. Of
+/// two rooms the one that is listed later may import the earlier one, so there is no circle.
+#[test]
+fn rooms_import_what_the_page_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers");
+    let page = std::fs::read_to_string(root.join("README.md")).expect("readable");
+    let told = told_rooms(&page);
+    assert!(told.len() >= 21, "only {} rooms", told.len());
+    let place = |room: &str| page.find(&format!("\n| `{room}` | "));
+    for (room, imports) in &told {
+        let mut found = BTreeSet::new();
+        for file in files(&root.join(room), "rs") {
+            let is_test = |part: &std::ffi::OsStr| {
+                let part = part.to_string_lossy();
+                part.contains("test") || part.starts_with("oracle")
+            };
+            if file.strip_prefix(&root).expect("below").iter().any(is_test) {
+                continue;
+            }
+            let code = std::fs::read_to_string(&file).expect("readable");
+            let code = code.split("#[cfg(test)]\nmod ").next().expect("a first part");
+            let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for named in lines.flat_map(|line| line.split("crate::").skip(1)) {
+                let name: String = named.chars().take_while(char::is_ascii_alphanumeric).collect();
+                if told.contains_key(&name) && name != *room {
+                    assert!(
+                        place(&name) < place(room),
+                        "{room} imports {name}: {}",
+                        file.display()
+                    );
+                    found.insert(name);
+                }
+            }
+        }
+        assert_eq!(&found, imports, "what {room} imports, and what the page says of it");
     }
 }

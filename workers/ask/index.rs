@@ -54,7 +54,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens the tables of `head`. No dictionary is loaded before a text needs it.
+    /// Opens the tables of `head`.
     ///
     /// # Errors
     ///

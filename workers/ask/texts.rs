@@ -38,7 +38,7 @@ pub struct Text {
 }
 
 impl Texts {
-    /// A maker of the texts of `job`. No dictionary is loaded before a text needs it.
+    /// A maker of the texts of `job`.
     pub fn new(job: &Job) -> Texts {
         Texts { job: job.clone(), makers: Mutex::default() }
     }

@@ -55,8 +55,7 @@ fn blank(url: &str, is_key: bool, date: i64) -> Visit {
     }
 }
 
-/// Finds the normalised text of records, and so their contents. No word is cut, so no dictionary is
-/// needed.
+/// Finds the normalised text of records, and so their contents. No text is cut into words.
 pub struct TextReader {
     extract: extract::Options,
     furniture: Option<Furniture>,
@@ -172,8 +171,8 @@ impl VisitMaker {
         Ok((visit, evidence))
     }
 
-    /// The first part of [`VisitMaker::visit`]: which text the record has. No word is cut, so no
-    /// dictionary is needed.
+    /// The first part of [`VisitMaker::visit`]: which text the record has. The text is not cut into
+    /// words.
     pub fn read(&mut self, record: Record, is_key: bool, mut note: impl FnMut(&str)) -> Visit {
         let mut visit = blank(&record.url, is_key, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;

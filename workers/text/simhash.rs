@@ -32,7 +32,7 @@ impl Default for Options {
 /// use workers::text::features::{Featurizer, Options, Unit};
 /// use workers::text::{normalize, simhash::distance, simhash::simhash};
 ///
-/// // 4-grams of characters. The default, words, loads a dictionary.
+/// // 4-grams of characters. The default is words.
 /// let options = Options { unit: Unit::Characters, ..Options::default() };
 /// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
 /// let mut fingerprint = |normal: &str| {
