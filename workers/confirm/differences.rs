@@ -14,9 +14,11 @@
 //! [`spelled`]: crate::confirm::spelled
 //! [`negations`]: crate::confirm::negations
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
+use crate::confirm::in_code::in_code;
 use crate::confirm::lcs;
 use crate::confirm::models::is_other_model;
 use crate::confirm::negations::{are_reversed, deny};
@@ -25,7 +27,6 @@ use crate::confirm::span_words::Words;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other};
 use crate::confirm::units::{is_other_unit, is_same_unit};
 use crate::confirm::words::{are_opposites, are_short_names};
-use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
 use std::ops::Range;
 
@@ -65,97 +66,6 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// ([`FACT_WORDS_MAX`] or one side twice as long as the other, if one is not known as a name).
 const NAME_WORDS_MAX: usize = 5;
 
-/// Makes spans cover whole numbers, and joins spans that belong together.
-///
-/// A shortest edit script may cut a number in two, and may match a word with the same word of
-/// another place.
-pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
-    let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
-    for (at, span) in spans.iter().enumerate() {
-        // Between two spans the tokens of both sides are equal.
-        let last = settled.last().map_or(0, |last| last.a.end);
-        let next = spans.get(at + 1).map_or(a.len(), |next| next.a.start);
-        let span = moved(a, b, span, span.a.start - last, next - span.a.end);
-        let joined =
-            |left: usize, right: usize| numbers::joins(a, left) || numbers::joins(b, right);
-        let back = (0..span.a.start - last)
-            .take_while(|n| joined(span.a.start - n, span.b.start - n))
-            .count();
-        let on =
-            (0..next - span.a.end).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
-        let span = Span {
-            a: span.a.start - back..span.a.end + on,
-            b: span.b.start - back..span.b.end + on,
-        };
-        match settled.last_mut() {
-            Some(last) if belong(a, b, last, &span) => {
-                last.a.end = span.a.end;
-                last.b.end = span.b.end;
-            }
-            _ => settled.push(span),
-        }
-    }
-    settled
-}
-
-/// The settled spans in which two texts differ, for tests.
-#[cfg(test)]
-pub fn settled(a: &Tokens<'_>, b: &Tokens<'_>) -> Vec<Span> {
-    settle(a, b, &crate::confirm::alignment::spans(a, b, 1000).expect("near"))
-}
-
-/// A span on one side alone, moved so that it does not cut a number.
-///
-/// `12日。13日。` without `12日。` may be written as without `2日。1`, which cuts both numbers.
-fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usize) -> Span {
-    let (tokens, range) = match (span.a.is_empty(), span.b.is_empty()) {
-        (false, true) => (a, &span.a),
-        (true, false) => (b, &span.b),
-        _ => return span.clone(),
-    };
-    let whole = |range: &Range<usize>| {
-        !numbers::joins(tokens, range.start) && !numbers::joins(tokens, range.end)
-    };
-    let shifted = |by: isize| {
-        let shift = |range: &Range<usize>| {
-            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
-        };
-        (shift(range), Span { a: shift(&span.a), b: shift(&span.b) })
-    };
-    if whole(range) {
-        return span.clone();
-    }
-    let back = (0..before)
-        .take_while(|n| tokens.token(range.start - 1 - n) == tokens.token(range.end - 1 - n))
-        .count();
-    let on = (0..after)
-        .take_while(|n| tokens.token(range.start + n) == tokens.token(range.end + n))
-        .count();
-    let places = (1..=back as isize).map(|n| -n).chain(1..=on as isize);
-    let found = places.map(shifted).find(|(range, _)| whole(range));
-    found.map_or_else(|| span.clone(), |(_, span)| span)
-}
-
-/// Whether two neighbouring spans are one replacement.
-fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
-    let between = next.a.start - last.a.end;
-    // A number is one, however long it is, and so are digits that spaces part.
-    let in_number = |tokens: &Tokens<'_>, at: usize| {
-        let is_digit = |at: usize| at < tokens.len() && numbers::is_digit(tokens.token(at));
-        numbers::joins(tokens, at) || at > 0 && is_digit(at - 1) && is_digit(at)
-    };
-    if between == 0 && (in_number(a, last.a.end) || in_number(b, last.b.end)) {
-        return true;
-    }
-    // A name may have a character in common with the one that it replaces. Words part at spaces.
-    let inside = between == 0 || between == 1 && is_han_token(a, last.a.end);
-    let longest =
-        [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
-    // What is deleted on one side and inserted on the other, with few tokens between.
-    let opposite = last.a.is_empty() && next.b.is_empty() || last.b.is_empty() && next.a.is_empty();
-    inside && longest <= 3 || opposite && between <= 4 && longest <= 6
-}
-
 /// Whether a span has few tokens on both sides and some on each.
 pub fn is_small(span: &Span) -> bool {
     let (less, more) = (span.a.len().min(span.b.len()), span.a.len().max(span.b.len()));
@@ -169,7 +79,8 @@ pub fn is_small(span: &Span) -> bool {
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
-/// use workers::confirm::differences::{Difference, of_numbers, settle};
+/// use workers::confirm::differences::{Difference, of_numbers};
+/// use workers::confirm::settle::settle;
 ///
 /// let (a, b) = ("a boat of 12 metres", "a boat of 15 metres");
 /// let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
@@ -203,7 +114,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         };
     }
     // One numeral for another is another number, whatever it counts.
-    let is_count = |token: &str| numbers::is_numeral(token) || token == HALF;
+    let is_count = |token: &str| is_numeral(token) || token == HALF;
     let numerals =
         x.len() == 1 && y.len() == 1 && is_count(a.token(x.start)) && is_count(b.token(y.start));
     let found = numerals || numbers::any(a, x.clone()) && numbers::any(b, y.clone());
@@ -241,7 +152,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         [false, false] => left.len() == right.len() && same_words(a, b, span),
         _ => lacking[0] && lacking[1],
     };
-    let code = !short && (numbers::in_code(a, x) || numbers::in_code(b, y));
+    let code = !short && (in_code(a, x) || in_code(b, y));
     match other && !code && !is_slip(a, b, span) {
         true => Difference::Number,
         false => Difference::Edit,
@@ -261,7 +172,7 @@ fn is_cut_off(
     let mut equal = x.clone().zip(y.clone());
     let behind = (cut..whole.len()).find(|at| !numbers::joins(whole, *at));
     short.gap(short.len()).trim_end_matches(['.', '…']).is_empty()
-        && numbers::is_digit(short.token(x.end - 1))
+        && is_digit(short.token(x.end - 1))
         && numbers::joins(whole, cut)
         && behind.is_some()
         && equal.all(|(i, j)| short.token(i) == whole.token(j))
@@ -300,7 +211,7 @@ fn replaced_tokens<'t>(
 
 /// Whether a token is a digit or a Chinese numeral.
 fn is_number(token: &str) -> bool {
-    numbers::is_digit(token) || numbers::is_numeral(token)
+    is_digit(token) || is_numeral(token)
 }
 
 /// Whether what makes another number may be slips of the pen: as many tokens on both sides, and
@@ -359,7 +270,7 @@ pub fn of_words(
         return Difference::Word;
     }
     let has_han = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().any(|at| is_han_token(tokens, at))
+        range.clone().any(|at| is_han_token(tokens.token(at)))
     };
     if !has_han(a, x) && !has_han(b, y) {
         return if words && are_other((a, x), (b, y)) {
@@ -380,7 +291,7 @@ pub fn of_words(
     }
     let names = left.name && right.name;
     // One replaced character is more often a slip than a fact, unless both words are names.
-    if one && is_han_token(a, x.start) && is_han_token(b, y.start) {
+    if one && is_han_token(a.token(x.start)) && is_han_token(b.token(y.start)) {
         let alone = left.words == 1 && right.words == 1;
         let names = names && left.letters.len() == right.letters.len();
         // Of two unknown words that look like names of persons one is more often a slip, unless
@@ -413,14 +324,10 @@ fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
             .all(|(i, j)| are_opposites((a, i), (b, j)))
 }
 
-/// Whether a token is a Chinese character.
-fn is_han_token(tokens: &Tokens<'_>, at: usize) -> bool {
-    tokens.token(at).chars().all(is_han)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confirm::settle::settled;
     use crate::text::normalize;
 
     fn differences(a: &str, b: &str) -> Vec<Difference> {

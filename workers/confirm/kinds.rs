@@ -4,22 +4,18 @@
 //! ([`crate::confirm::parts`]).
 
 use crate::confirm::alignment::{Tokens, spans};
-use crate::confirm::differences::{
-    Counted, Difference, may_be_slips, of_numbers, of_words, settle,
-};
+use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
+use crate::confirm::differences::{Counted, Difference, may_be_slips, of_numbers, of_words};
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::of_other_signs;
 use crate::confirm::operators::of_other_operators;
+use crate::confirm::other_signs::of_other_signs;
 use crate::confirm::passages::{are_other_questions, are_other_quotations};
+use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
 use serde::Serialize;
 use std::ops::Range;
-
-/// Edits that are a rewritten clause if so few tokens lie between each two.
-pub(super) const CLAUSE_EDITS: usize = 3;
-const CLAUSE_GAP_TOKENS: usize = 3;
 
 /// What a part of one text is that the other text lacks or has otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -278,15 +274,6 @@ fn headline(
 fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
     (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
-}
-
-/// The edits, those together that are close to each other.
-pub(super) fn clauses<'e, 's>(edits: &'e [&'s Span]) -> impl Iterator<Item = &'e [&'s Span]> {
-    // Furniture between two edits may be longer on one side. Both count, so that the order of the
-    // texts does not.
-    edits.chunk_by(|left, right| {
-        (right.a.start - left.a.end).max(right.b.start - left.b.end) <= CLAUSE_GAP_TOKENS
-    })
 }
 
 #[cfg(test)]

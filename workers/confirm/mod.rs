@@ -32,20 +32,26 @@
 //! measure that weighs more: see [`texts`].
 
 pub mod alignment;
+pub mod clauses;
 pub mod details;
 pub mod differences;
+pub mod digits;
 pub mod edits;
 pub mod furniture;
+pub mod in_code;
 pub mod kinds;
 pub mod lcs;
 pub mod models;
 pub mod negations;
 pub mod numbers;
 pub mod operators;
+pub mod other_signs;
 pub mod parts;
 pub mod passages;
 pub mod prepared;
 pub mod repetitive;
+pub mod settle;
+pub mod signs;
 pub mod span_words;
 pub mod spelled;
 pub mod swaps;
@@ -54,6 +60,7 @@ pub mod texts;
 pub mod thousands;
 pub mod times;
 pub mod units;
+pub mod value;
 pub mod words;
 
 use crate::confirm::differences::Difference;

@@ -1,8 +1,8 @@
 //! Tells which of two texts denies what the other one says.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::lcs;
-use crate::confirm::numbers::is_digit;
 use crate::confirm::words::{lines, of_kind};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -151,7 +151,7 @@ const SLIP_LETTERS_MAX: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn is_denied(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {

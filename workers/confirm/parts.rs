@@ -5,8 +5,8 @@ use crate::confirm::Options;
 use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
-use crate::confirm::numbers::with_signs;
 use crate::confirm::operators::of_other_marks;
+use crate::confirm::signs::with_signs;
 use serde::Serialize;
 
 /// A place where two texts differ, with some of what stands around it in the first.

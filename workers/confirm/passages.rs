@@ -150,7 +150,7 @@ fn are_quoted((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {

@@ -7,9 +7,9 @@
 //! not.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::lcs;
 use crate::confirm::negations::{is_inside, is_prefixed};
-use crate::confirm::numbers::is_digit;
 use crate::confirm::words::are_opposites;
 use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
 use std::ops::Range;
@@ -161,7 +161,7 @@ fn without_equal_ends<'p>(p: &'p [char], q: &'p [char]) -> (&'p [char], &'p [cha
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {

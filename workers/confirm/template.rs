@@ -7,8 +7,8 @@
 //! counts once. A clause that was rewritten is no slot: words are put in or left out, too.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::edits::Span;
-use crate::confirm::kinds::{CLAUSE_EDITS, clauses};
 use crate::confirm::lcs;
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -74,7 +74,7 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn count(a: &str, b: &str) -> usize {
         let of = |a: &str, b: &str| {

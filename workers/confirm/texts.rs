@@ -14,8 +14,9 @@
 //! similarity counts, so that words that lost the space between them cost nothing.
 
 use crate::confirm::Options;
-use crate::confirm::alignment::{Tokens, is_decimal_mark, is_minus_sign};
+use crate::confirm::alignment::Tokens;
 use crate::confirm::differences::{Difference, is_small};
+use crate::confirm::digits::{is_decimal_mark, is_minus_sign};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::lcs;

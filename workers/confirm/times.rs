@@ -1,10 +1,9 @@
 //! Finds which numbers are one date, one clock, or a date with its clock: the five of `3 november
 //! 2024, 10:25`. Whether it is furniture, its place tells ([`crate::confirm::furniture`]).
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::numbers::{digit_value, is_digit};
+use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::digits::{digit_value, is_digit};
 use crate::confirm::words::{is_month, names_a_day};
-use crate::text::characters::is_han;
 
 /// What may stand between a date and its clock: marks, and words with what stands on their sides.
 const BRIDGES: [&str; 6] = [" ", ", ", ". ", " - ", " – ", " — "];
@@ -28,10 +27,6 @@ fn is_date_word(token: &str) -> bool {
 /// Whether `token` is a digit, or the name of a month or of a day of the week.
 pub fn is_number(token: &str) -> bool {
     is_digit(token) || names_a_day(token)
-}
-
-fn is_han_token(token: &str) -> bool {
-    token.chars().all(is_han)
 }
 
 /// Whether the tokens before and at `at` belong to one date, clock or number, or to a date and its

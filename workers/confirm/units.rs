@@ -5,8 +5,9 @@
 //! words, and an inflection or a particle behind a number is no other unit.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::{is_digit, is_part};
+use crate::confirm::numbers::is_part;
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
 use std::collections::HashMap;

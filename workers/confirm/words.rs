@@ -3,6 +3,7 @@
 //! surnames.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::HAN_DIGITS;
 use crate::text::characters::is_han;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -82,9 +83,7 @@ pub fn make_one_number(left: &str, right: &str) -> bool {
     // A digit behind a point has the point: `1.2 million`.
     let digit = left.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());
     match numeral(left).filter(|_| left.is_ascii()) {
-        Some(before) if is_ten(before) && !is_magnitude(behind) => {
-            "一二三四五六七八九".contains(behind)
-        }
+        Some(before) if is_ten(before) && !is_magnitude(behind) => HAN_DIGITS.contains(behind),
         Some(before) => is_number(before) && is_magnitude(behind),
         None => digit && is_magnitude(behind),
     }

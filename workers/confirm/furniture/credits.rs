@@ -5,9 +5,9 @@
 //! bracket that a byline opens, the first clause of a text, or its last words.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::{Kind, Labels, is_spaced, starts_own_word};
-use crate::confirm::numbers::is_digit;
 use crate::text::characters::is_han;
 
 /// The most tokens of a name in a credit, and the most words of one in Latin letters.

@@ -17,8 +17,8 @@ mod links;
 mod shares;
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::furniture::group::Group;
-use crate::confirm::numbers::is_digit;
 use crate::confirm::times::is_number;
 use std::ops::Range;
 
