@@ -19,7 +19,7 @@ use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
-use crate::confirm::lcs;
+use crate::confirm::likeness::share_few_characters;
 use crate::confirm::models::is_other_model;
 use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
@@ -300,8 +300,7 @@ pub fn of_words(
         let persons = left.person && right.person && known;
         return if alone && (names || persons) { Difference::Name } else { Difference::Edit };
     }
-    let longer = left.letters.len().max(right.letters.len());
-    let parted = 2 * lcs::length(&left.letters, &right.letters) < longer;
+    let parted = share_few_characters(&left.letters, &right.letters);
     let few = all_words <= FACT_WORDS_MAX && x.len().max(y.len()) <= 2 * x.len().min(y.len());
     if names || few && parted && (left.name || left.unknown) && (right.name || right.unknown) {
         return Difference::Name;

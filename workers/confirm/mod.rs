@@ -41,6 +41,7 @@ pub mod furniture;
 pub mod in_code;
 pub mod kinds;
 pub mod lcs;
+pub mod likeness;
 pub mod models;
 pub mod negations;
 pub mod numbers;

@@ -2,7 +2,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
-use crate::confirm::lcs;
+use crate::confirm::likeness::share_few_letters;
 use crate::confirm::words::{lines, of_kind};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -142,7 +142,7 @@ fn is_slip((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<us
     let one = x.len() == 1 && y.len() == 1;
     let han = p.iter().chain(&q).all(|c| is_han(*c));
     let longer = p.len().max(q.len());
-    p == q || one && (han || longer <= SLIP_LETTERS_MAX && 5 * lcs::length(&p, &q) >= 3 * longer)
+    p == q || one && (han || longer <= SLIP_LETTERS_MAX && !share_few_letters(&p, &q))
 }
 
 /// A negation is no misspelling of a word of more letters.

@@ -7,6 +7,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
+use crate::confirm::likeness::letters;
 use crate::confirm::spelled::are_parted;
 use std::ops::Range;
 
@@ -129,13 +130,13 @@ fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
 pub fn are_other_quotations((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bool {
     let Some((x, y)) = extent(clause) else { return false };
     let fits = |range: &Range<usize>| (1..=PASSAGE_TOKENS_MAX).contains(&range.len());
-    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
-        tokens.passage(range).chars().filter(|c| c.is_alphanumeric()).collect()
+    let of = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
+        letters(tokens.passage(range)).collect()
     };
     fits(&x)
         && fits(&y)
         && are_quoted((a, &x), (b, &y))
-        && are_parted(&letters(a, &x), &letters(b, &y))
+        && are_parted(&of(a, &x), &of(b, &y))
 }
 
 fn are_quoted((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {

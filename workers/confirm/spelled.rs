@@ -8,7 +8,8 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
-use crate::confirm::lcs;
+use crate::confirm::lcs::common;
+use crate::confirm::likeness::share_few_letters;
 use crate::confirm::negations::{is_inside, is_prefixed};
 use crate::confirm::words::are_opposites;
 use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
@@ -121,7 +122,7 @@ pub fn has_content(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
 pub fn are_parted(p: &[char], q: &[char]) -> bool {
     let (short, long) = if p.len() < q.len() { (p, q) } else { (q, p) };
     let begins = short.len() >= CONTENT_LETTERS_MIN && long.starts_with(short);
-    !begins && 5 * lcs::length(p, q) < 3 * long.len()
+    !begins && share_few_letters(p, q)
 }
 
 /// The letters and digits of the tokens of `range`, with their marks.
@@ -152,9 +153,9 @@ fn are_verbs_denied(p: &[char], q: &[char]) -> bool {
 }
 
 fn without_equal_ends<'p>(p: &'p [char], q: &'p [char]) -> (&'p [char], &'p [char]) {
-    let front = lcs::common(p.iter(), q.iter());
+    let front = common(p.iter(), q.iter());
     let (p, q) = (&p[front..], &q[front..]);
-    let back = lcs::common(p.iter().rev(), q.iter().rev());
+    let back = common(p.iter().rev(), q.iter().rev());
     (&p[..p.len() - back], &q[..q.len() - back])
 }
 
