@@ -218,13 +218,13 @@ const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree
 /// behind its dash.
 fn is_minus(before: &str, dash: char, after: &str) -> bool {
     let joins = |c: char| c.is_ascii_alphanumeric() || is_minus_sign(c);
-    let is_number =
+    let is_of_number =
         |c: char| digit_value(c).is_some() || HAN_DIGITS.contains(c) || HAN_MAGNITUDES.contains(c);
     let opens = |c: char| c.is_whitespace() || "([{（「『“\"".contains(c);
     let is_free = || dash == '−' || before.chars().next_back().is_none_or(opens);
     let unit = after.trim_start_matches(|c: char| digit_value(c).is_some() || is_decimal_mark(c));
     !before.ends_with(joins)
-        && !before.chars().rev().take(4).any(is_number)
+        && !before.chars().rev().take(4).any(is_of_number)
         && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
 }
 

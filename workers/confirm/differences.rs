@@ -24,7 +24,7 @@ use crate::confirm::models::is_other_model;
 use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
 use crate::confirm::span_words::Words;
-use crate::confirm::spelled::{FACT_WORDS_MAX, are_other};
+use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_words};
 use crate::confirm::units::{is_other_unit, is_same_unit};
 use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::dictionary::UserDictionary;
@@ -153,7 +153,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         _ => lacking[0] && lacking[1],
     };
     let code = !short && (in_code(a, x) || in_code(b, y));
-    match other && !code && !is_slip(a, b, span) {
+    match other && !code && !is_slip_of_number(a, b, span) {
         true => Difference::Number,
         false => Difference::Edit,
     }
@@ -187,14 +187,14 @@ fn is_same_day(left: &[i128], right: &[i128]) -> bool {
         values
     };
     left.len() <= DATE_NUMBERS_MAX
-        && left.iter().any(|value| numbers::is_month(*value))
+        && left.iter().any(|value| numbers::is_value_of_month(*value))
         && sorted(left) == sorted(right)
 }
 
 /// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
 /// moved.
 fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let is_word = |token: &&str| !is_number(token);
+    let is_word = |token: &&str| !is_digit_or_numeral(token);
     let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
     left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
 }
@@ -210,7 +210,7 @@ fn replaced_tokens<'t>(
 }
 
 /// Whether a token is a digit or a Chinese numeral.
-fn is_number(token: &str) -> bool {
+fn is_digit_or_numeral(token: &str) -> bool {
     is_digit(token) || is_numeral(token)
 }
 
@@ -220,16 +220,16 @@ pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let mut differ = replaced_tokens(a, b, span).peekable();
     span.a.len() == span.b.len()
         && differ.peek().is_some()
-        && differ.all(|(x, y)| !(is_number(x) && is_number(y)))
+        && differ.all(|(x, y)| !(is_digit_or_numeral(x) && is_digit_or_numeral(y)))
 }
 
 /// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
-fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len() != span.b.len() {
         return false;
     }
     let mut differ = replaced_tokens(a, b, span);
-    matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_number(x) != is_number(y))
+    matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_digit_or_numeral(x) != is_digit_or_numeral(y))
 }
 
 /// The content words that are facts if they are replaced. Each value includes those before it.
@@ -273,7 +273,7 @@ pub fn of_words(
         range.clone().any(|at| is_han_token(tokens.token(at)))
     };
     if !has_han(a, x) && !has_han(b, y) {
-        return if words && are_other((a, x), (b, y)) {
+        return if words && are_other_words((a, x), (b, y)) {
             Difference::Word
         } else {
             Difference::Edit

@@ -66,7 +66,7 @@ pub fn deny((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<u
         (true, true) => false,
         (true, false) => is_negation(b, y),
         (false, true) => is_negation(a, x),
-        (false, false) => has_negation(a, x) != has_negation(b, y) && !is_slip((a, x), (b, y)),
+        (false, false) => has_negation(a, x) != has_negation(b, y) && !is_misspelt((a, x), (b, y)),
     }
 }
 
@@ -134,7 +134,7 @@ fn is_contracted(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.
-fn is_slip((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
+fn is_misspelt((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         range.clone().flat_map(|at| tokens.token(at).chars()).collect()
     };

@@ -72,7 +72,7 @@ fn is_and(tokens: &Tokens<'_>, at: usize) -> bool {
         && at + 1 < tokens.len()
         && (tokens.gap(at), tokens.gap(at + 1)) == (" ", " ")
         && matches!(tokens.token(at - 1), "hundred" | "thousand")
-        && is_word(tokens.token(at + 1))
+        && is_number_word(tokens.token(at + 1))
 }
 
 /// Whether the token at `at` begins `零下` before a number, which is below zero.
@@ -148,7 +148,7 @@ pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
     let token = tokens.token(at);
     is_digit(token)
         || is_numeral_at(tokens, at)
-        || is_word(token)
+        || is_number_word(token)
         || magnitude_behind(tokens, at).is_some()
         || is_point_of_share(tokens, at)
         || is_and(tokens, at)
@@ -173,12 +173,12 @@ fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
 pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
     range.any(|at| {
         let token = tokens.token(at);
-        is_digit(token) || is_numeral(token) && counts(tokens, at) || is_word(token)
+        is_digit(token) || is_numeral(token) && counts(tokens, at) || is_number_word(token)
     })
 }
 
 /// Whether `token` is an English word that is a number, a month or a day of the week.
-fn is_word(token: &str) -> bool {
+fn is_number_word(token: &str) -> bool {
     token.is_ascii() && words::numeral(token).is_some()
 }
 
@@ -283,7 +283,7 @@ fn plain(c: char) -> char {
 }
 
 /// Whether a value of [`values`] is that of the name of a month.
-pub fn is_month(value: i128) -> bool {
+pub fn is_value_of_month(value: i128) -> bool {
     (9_900_001 * ONE..=9_900_012 * ONE).contains(&value)
 }
 

@@ -31,8 +31,8 @@ const QUOTES: [(char, char); 9] = [
     ('【', '】'),
 ];
 
-/// Marks that end a sentence.
-const ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
+/// Marks that end a passage: besides those of sentences also those of a line and of its label.
+const PASSAGE_ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
 
 /// The tokens of both texts from the first to the last edit of a clause.
 fn extent(clause: &[&Span]) -> Option<(Range<usize>, Range<usize>)> {
@@ -64,7 +64,7 @@ pub fn are_other_questions(
 fn question(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     let ends = |at: &usize| {
         let gap = tokens.gap(*at);
-        gap.contains(ENDS) || gap.contains(". ")
+        gap.contains(PASSAGE_ENDS) || gap.contains(". ")
     };
     let end = (range.end.max(1)..=tokens.len()).take(PASSAGE_TOKENS_MAX).find(ends)?;
     let start = (0..=range.start).rev().take(PASSAGE_TOKENS_MAX).find(|at| *at == 0 || ends(at))?;
@@ -133,10 +133,7 @@ pub fn are_other_quotations((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]
     let of = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         letters(tokens.passage(range)).collect()
     };
-    fits(&x)
-        && fits(&y)
-        && are_quoted((a, &x), (b, &y))
-        && are_parted(&of(a, &x), &of(b, &y))
+    fits(&x) && fits(&y) && are_quoted((a, &x), (b, &y)) && are_parted(&of(a, &x), &of(b, &y))
 }
 
 fn are_quoted((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {

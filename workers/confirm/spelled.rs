@@ -32,17 +32,17 @@ const CONTENT_SYLLABLES_MIN: usize = 2;
 ///
 /// ```
 /// use workers::confirm::alignment::Tokens;
-/// use workers::confirm::spelled::are_other;
+/// use workers::confirm::spelled::are_other_words;
 ///
 /// let are_other = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
-///     are_other((&a, &(0..a.len())), (&b, &(0..b.len())))
+///     are_other_words((&a, &(0..a.len())), (&b, &(0..b.len())))
 /// };
 /// assert!(are_other("köln", "hamburg"));
 /// assert!(are_other("서울시는", "부산시는"));
 /// assert!(!are_other("говорит", "говорил"));
 /// ```
-pub fn are_other(
+pub fn are_other_words(
     (a, x): (&Tokens<'_>, &Range<usize>),
     (b, y): (&Tokens<'_>, &Range<usize>),
 ) -> bool {
@@ -167,7 +167,7 @@ mod tests {
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            settled(&x, &y).iter().any(|span| are_other((&x, &span.a), (&y, &span.b)))
+            settled(&x, &y).iter().any(|span| are_other_words((&x, &span.a), (&y, &span.b)))
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

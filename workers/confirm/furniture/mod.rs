@@ -19,7 +19,7 @@ mod shares;
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::furniture::group::Group;
-use crate::confirm::times::is_number;
+use crate::confirm::times::is_digit_or_day;
 use std::ops::Range;
 
 /// What a piece of furniture is.
@@ -64,7 +64,7 @@ pub(super) fn is_date(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// The piece that the token at `at` belongs to, and the token behind that piece.
 fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
-    let is_number = |at: &usize| is_number(tokens.token(*at));
+    let is_number = |at: &usize| is_digit_or_day(tokens.token(*at));
     let place = |at: usize| tokens.places[at].start as usize;
     let behind =
         |end: usize| (at..tokens.len()).find(|at| place(*at) >= end).unwrap_or(tokens.len());
