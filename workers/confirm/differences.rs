@@ -23,7 +23,7 @@ use crate::confirm::likeness::share_few_characters;
 use crate::confirm::models::is_other_model;
 use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
-use crate::confirm::span_words::Words;
+use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_words};
 use crate::confirm::units::{is_other_unit, is_same_unit};
 use crate::confirm::words::{are_opposites, are_short_names};
@@ -282,32 +282,38 @@ pub fn of_words(
     if words && are_all_opposites(a, b, span) {
         return Difference::Word;
     }
-    let words_around = Words::around(a, x, dictionary).zip(Words::around(b, y, dictionary));
+    let words_around = SpanWords::around(a, x, dictionary).zip(SpanWords::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
     // A clause that was rewritten has other words, too.
-    let all_words = left.words.max(right.words);
+    let all_words = left.count.max(right.count);
     if all_words > NAME_WORDS_MAX {
         return Difference::Edit;
     }
-    let names = left.name && right.name;
+    let names = left.has_name && right.has_name;
     // One replaced character is more often a slip than a fact, unless both words are names.
     if one && is_han_token(a.token(x.start)) && is_han_token(b.token(y.start)) {
-        let alone = left.words == 1 && right.words == 1;
+        let alone = left.count == 1 && right.count == 1;
         let names = names && left.letters.len() == right.letters.len();
         // Of two unknown words that look like names of persons one is more often a slip, unless
         // they bear a title.
-        let known = left.name || right.name || left.titled && right.titled;
-        let persons = left.person && right.person && known;
+        let known =
+            left.has_name || right.has_name || left.has_titled_person && right.has_titled_person;
+        let persons = left.has_person && right.has_person && known;
         return if alone && (names || persons) { Difference::Name } else { Difference::Edit };
     }
     let parted = share_few_characters(&left.letters, &right.letters);
     let few = all_words <= FACT_WORDS_MAX && x.len().max(y.len()) <= 2 * x.len().min(y.len());
-    if names || few && parted && (left.name || left.unknown) && (right.name || right.unknown) {
+    if names
+        || few
+            && parted
+            && (left.has_name || left.has_unknown)
+            && (right.has_name || right.has_unknown)
+    {
         return Difference::Name;
     }
     // A character that is put in or left out is no slip of another one.
-    let are_nouns = x.len() != y.len() && left.nouns && right.nouns;
-    match words && few && parted && (left.content && right.content || are_nouns) {
+    let are_nouns = x.len() != y.len() && left.are_nouns && right.are_nouns;
+    match words && few && parted && (left.has_content && right.has_content || are_nouns) {
         true => Difference::Word,
         false => Difference::Edit,
     }

@@ -280,7 +280,7 @@ fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::texts::compare;
+    use crate::confirm::texts::{SharedGrams, compare};
 
     /// A verdict does not depend on the order of two texts: an edit beside furniture that is longer
     /// on one side is near the next edit on both sides or on none.
@@ -296,6 +296,7 @@ mod tests {
         };
         assert_eq!(replaced(&x, &y), 3);
         assert_eq!(replaced(&y, &x), 3);
-        assert_eq!(compare(&x, &y, (0, 1), &options), compare(&y, &x, (0, 1), &options));
+        let grams = SharedGrams { common: 0, all: 1 };
+        assert_eq!(compare(&x, &y, grams, &options), compare(&y, &x, grams, &options));
     }
 }
