@@ -186,6 +186,20 @@ impl<'a> Tokens<'a> {
     }
 }
 
+#[cfg(test)]
+impl Tokens<'_> {
+    /// The tokens that begin in the first `part` of the text.
+    pub fn range_of(&self, part: &str) -> Range<usize> {
+        let start = self.text.find(part).expect("it is there");
+        let is_inside =
+            |place: &Range<u32>| (start..start + part.len()).contains(&(place.start as usize));
+        let at = |at: Option<usize>| at.expect("it has a token");
+        let first = at(self.places.iter().position(is_inside));
+        let last = at(self.places.iter().rposition(is_inside));
+        first..last + 1
+    }
+}
+
 /// Whether a token is a Chinese character.
 pub fn is_han_token(token: &str) -> bool {
     token.chars().all(is_han)

@@ -82,13 +82,7 @@ mod tests {
 
     fn is_code(text: &str, number: &str) -> bool {
         let tokens = Tokens::of(text).expect("short");
-        let place = text.find(number).expect("it is there");
-        let inside = |at: &usize| {
-            (place..place + number.len()).contains(&(tokens.places[*at].start as usize))
-        };
-        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
-        let range = at[0]..at[at.len() - 1] + 1;
-        in_code(&tokens, range)
+        in_code(&tokens, tokens.range_of(number))
     }
 
     /// Numbers of versions, paths and code are told from numbers of sentences.

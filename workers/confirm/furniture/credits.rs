@@ -260,12 +260,9 @@ mod tests {
 
     fn is_credit(text: &str, part: &str) -> bool {
         let tokens = Tokens::of(text).expect("short");
-        let start = text.find(part).expect("it is there");
-        let inside =
-            |at: &usize| (start..start + part.len()).contains(&(tokens.places[*at].start as usize));
-        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
-        let mut next = at[0];
-        while next <= at[at.len() - 1] {
+        let range = tokens.range_of(part);
+        let mut next = range.start;
+        while next < range.end {
             match end(&tokens, next) {
                 Some(behind) => next = behind.max(next + 1),
                 None => return false,

@@ -97,11 +97,7 @@ mod tests {
 
     fn furniture(text: &str, part: &str) -> Option<Furniture> {
         let tokens = Tokens::of(text).expect("short");
-        let start = text.find(part).expect("it is there");
-        let inside =
-            |at: &usize| (start..start + part.len()).contains(&(tokens.places[*at].start as usize));
-        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
-        of(&tokens, at[0]..at[at.len() - 1] + 1)
+        of(&tokens, tokens.range_of(part))
     }
 
     /// A label, a date or a name is furniture in a line of its own.
