@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
+use crate::store::table::consolidate;
 use crate::tables::GroupRow;
 use std::ops::BitOr;
 
@@ -117,7 +118,7 @@ pub fn groups(
         epoch.advanced();
         let key = changes[0].key;
         let old = before.next_if(|rows| rows[0].key == key).unwrap_or_default();
-        let new = crate::store::table::consolidate([old, changes].concat());
+        let new = consolidate([old, changes].concat());
         let members = members(old, &new, |row: &GroupRow| row.content);
         let group = GroupTouch::of(GroupChange::of(&members));
         // A change inside the group concerns band 0 only, whose key is the group's.

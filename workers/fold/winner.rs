@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::document::NO_SCORE;
     use crate::random::Random;
-    use crate::store::manifest::Retention;
+    use crate::store::entry::Retention;
 
     const TIME: i64 = 1_000_000_000;
 
