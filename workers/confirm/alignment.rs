@@ -491,7 +491,7 @@ mod tests {
 
     /// A circle within a Chinese numeral is its zero; elsewhere it is a mark.
     #[test]
-    fn circles() {
+    fn a_circle_is_zero_within_a_numeral() {
         let codes = |text: &str| Tokens::of(text).map(|tokens| tokens.codes);
         assert_eq!(codes("二○二四年，一○○号"), codes("二〇二四年，一〇〇号"));
         assert_eq!(codes("二◯二四年"), codes("二〇二四年"));

@@ -369,7 +369,7 @@ mod tests {
 
     /// Facts are told from furniture and from edits, in both orders.
     #[test]
-    fn kinds() {
+    fn facts_are_told_from_furniture_and_edits() {
         use Difference::*;
         for (a, b, kinds) in [
             (
