@@ -13,7 +13,7 @@ use crate::fold::failure::Failure;
 use crate::fold::operators::{OPERATORS, STAGES};
 use crate::fold::origins::Gathered;
 use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
-use crate::fold::spans::{Span, Volume};
+use crate::fold::spans::{OperatorSpan, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::fold::winner::Lost;
 use crate::job::Job;
@@ -346,7 +346,7 @@ impl Epoch {
         debug_assert!(OPERATORS.contains(&operator), "operator {operator} is not listed");
         let us = |at: Instant| at.saturating_duration_since(self.started).as_micros() as u64;
         let (began_us, ended_us, volume) = (us(since), us(Instant::now()), self.volume.take());
-        let span = Span { operator: operator.to_owned(), began_us, ended_us, volume };
+        let span = OperatorSpan { operator: operator.to_owned(), began_us, ended_us, volume };
         self.receipt.borrow_mut().spans.push(span);
         tracing::debug!(worker = self.index, stage = operator, ms = ended_us / 1000, "stage ended");
     }

@@ -20,7 +20,7 @@ use std::ops::BitOr;
 /// A changed fingerprint, sent to the owner of its bucket in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Touched {
+pub struct TouchedFingerprint {
     /// The band.
     pub band: u64,
     /// The fingerprint as that band's sort key.
@@ -100,7 +100,7 @@ pub fn groups(
     epoch: &Epoch,
     bands: &Bands,
     changes: &[ContentChange],
-    emit: &mut dyn FnMut(Touched),
+    emit: &mut dyn FnMut(TouchedFingerprint),
 ) -> Result<()> {
     let row = |change: &ContentChange| GroupRow {
         key: bands.key(0, change.fingerprint),
@@ -129,7 +129,11 @@ pub fn groups(
         };
         let fingerprint = bands.unkey(0, key);
         for band in 0..concerned {
-            emit(Touched { band: band as u64, key: bands.key(band, fingerprint), group });
+            emit(TouchedFingerprint {
+                band: band as u64,
+                key: bands.key(band, fingerprint),
+                group,
+            });
         }
         epoch.count_bucket(0, old.len(), new.len());
         if new.len() > PIVOTS {

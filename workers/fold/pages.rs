@@ -79,7 +79,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         epoch.count(Counter::VisitsRepeated, dedup(&mut rows) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
-        for Touched { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
+        for TouchedUrl { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
             epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url =
@@ -110,7 +110,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
 }
 
 /// A URL that the epoch may change.
-struct Touched {
+struct TouchedUrl {
     doc: Id,
     /// The URL itself, where no visit may have it.
     url: Option<Box<[u8]>>,
@@ -134,7 +134,7 @@ impl Before {
         now: Now,
         from: u64,
         to: Option<u64>,
-    ) -> Vec<Touched> {
+    ) -> Vec<TouchedUrl> {
         let mut docs = visited;
         if !now.lapse.is_never() {
             let rows =
@@ -153,13 +153,13 @@ impl Before {
         docs.dedup();
         let mut pages = self.pages.matching(&docs).into_iter().peekable();
         let mut gone = self.gone.matching(&docs).into_iter().peekable();
-        let mut touched: Vec<Touched> = Vec::with_capacity(docs.len());
+        let mut touched: Vec<TouchedUrl> = Vec::with_capacity(docs.len());
         for doc in docs {
             let page = pages.next_if(|page| page.doc == doc);
             let known = Known { page, gone: gone.next_if(|gone| gone.doc == doc) };
-            touched.push(Touched { doc, url: None, known });
+            touched.push(TouchedUrl { doc, url: None, known });
         }
-        let may_lapse = |touched: &Touched| {
+        let may_lapse = |touched: &TouchedUrl| {
             touched.known.page.as_ref().is_some_and(|page| now.lapse.takes(page))
         };
         let lapsing: Vec<Id> =
