@@ -16,6 +16,7 @@ use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
 use crate::fold::spans::{OperatorSpan, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::fold::winner::Lost;
+use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::progress::{Progress, Turns};
@@ -268,6 +269,11 @@ impl Epoch {
             self.fresh.borrow_mut().insert(name.to_owned(), segment.clone());
             self.receipt.borrow_mut().segments.insert(name.to_owned(), segment);
         }
+    }
+
+    /// The keep rule.
+    pub fn keep_rule(&self) -> KeepRule {
+        KeepRule::new(&self.shared.job.keep, &self.shared.plan.sources)
     }
 
     /// Adds `n` to a counter of the receipt.

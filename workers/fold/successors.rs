@@ -14,9 +14,10 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::clusters::{AcceptedPair, TouchedContent};
 use crate::fold::epoch::Epoch;
-use crate::fold::pages::{PASS_ROWS, passes, seen_max};
+use crate::fold::passes::{PASS_ROWS, passes};
+use crate::fold::touched::{AcceptedPair, TouchedContent};
+use crate::fold::wrong_clock::{corrected, seen_max};
 use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::out_of_time;
 use crate::tables::{ComponentRow, ContentRow, LeaderRow, MemberRow, PairRow, SuccessorRow};
@@ -222,14 +223,9 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
                     diff: 1,
                 }),
                 None if back.binary_search(&content).is_ok() => None,
-                // A time of when the clock was wrong is corrected, as that of a page is.
                 None => {
                     old.clone().filter(|row| row.last_time >= gone_min).map(|row| SuccessorRow {
-                        last_time: if row.last_time > seen_max {
-                            plan.logical_time
-                        } else {
-                            row.last_time
-                        },
+                        last_time: corrected(row.last_time, seen_max, plan.logical_time),
                         ..row
                     })
                 }
