@@ -22,6 +22,7 @@ pub mod incumbents;
 pub mod ingest;
 pub mod keys;
 pub mod leaders;
+pub mod merge;
 pub mod operators;
 pub mod origins;
 pub mod pages;
