@@ -66,7 +66,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The tokens of `text`, which has to be put in.
+    /// The tokens of `text`, without the text itself, which is put in afterwards.
     fn cut(text: &str) -> Option<Tokens<'a>> {
         // Most tokens are Chinese characters of three bytes, or longer words.
         let likely = text.len().min(3 * TOKENS_MAX) / 3 + 1;

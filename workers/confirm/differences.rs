@@ -39,7 +39,7 @@ pub const VERSION: u32 = 12;
 pub enum Difference {
     /// Another number.
     Number,
-    /// A counter, a clock, a date line or a copyright line.
+    /// What stands around an article ([`Furniture`]), but for credits.
     Furniture,
     /// The name of a source, an author or an editor behind a label.
     Credit,

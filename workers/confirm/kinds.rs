@@ -29,7 +29,7 @@ pub enum PartKind {
     Word,
     /// A headline in front of one text, left out.
     Headline,
-    /// A counter, a clock, a date line or a copyright line, left out.
+    /// What stands around an article ([`crate::confirm::furniture::Furniture`]), left out.
     Furniture,
     /// The same number in other characters, left out.
     Variant,

@@ -131,7 +131,7 @@ pub struct Options {
     /// By text: the longest text, in characters, that one replaced content word refuses. A longer
     /// one is refused if nearly all that differs are several words ([`template`]). Default: 300.
     pub words_chars_max: u32,
-    /// By text: leave out counters, clocks, date lines and copyright lines. Default: true.
+    /// By text: leave out what stands around an article ([`furniture::Furniture`]). Default: true.
     pub furniture: bool,
     /// By text: the words that the job adds to the dictionary, with tags that say which are names.
     /// They are identity and no key of `[confirm]`.

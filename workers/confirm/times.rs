@@ -1,5 +1,5 @@
 //! Finds which numbers are one date, one clock, or a date with its clock: the five of `3 november
-//! 2024, 10:25`. Whether it is furniture, its place tells ([`crate::confirm::furniture`]).
+//! 2024, 10:25`. Whether a time is furniture depends on its place ([`crate::confirm::furniture`]).
 
 use crate::confirm::alignment::{Tokens, is_han_token};
 use crate::confirm::digits::{digit_value, is_digit};

@@ -1,5 +1,4 @@
-//! Furniture: what stands around an article and says nothing of it, such as counters, clocks, date
-//! lines, copyright lines and the names of source and editor.
+//! Furniture: what stands around an article and says nothing of it. [`Furniture`] has the list.
 //!
 //! The same words and figures stand in sentences, too: a mill has `5,000 shares`, a session opens
 //! on `2024-10-05`. What tells furniture from them is its frame. A label or a date is furniture
