@@ -166,7 +166,7 @@ mod tests {
 
     /// The pauses are 1, 5 and 25 times the backoff.
     #[test]
-    fn pauses() {
+    fn pauses_grow_fivefold() {
         let second = Duration::from_secs(1);
         assert_eq!(
             [1, 2, 3].map(|attempt| pause(second, attempt)),

@@ -395,7 +395,7 @@ mod tests {
     /// A failure with a cause of its own takes precedence over the loss of a rank; among equals the
     /// first one counts.
     #[test]
-    fn causes() {
+    fn the_first_own_cause_counts() {
         let reported = |kinds: &[Kind]| {
             let failures =
                 kinds.iter().enumerate().map(|(n, kind)| Error::new(*kind, n.to_string()));
@@ -409,7 +409,7 @@ mod tests {
     /// A different nonce or a different key gives a different link key, which is never the ranks'
     /// own key.
     #[test]
-    fn link_keys() {
+    fn link_keys_differ_by_nonce_and_key() {
         let (one, two) = (Key::of([1; 32]), Key::of([2; 32]));
         let keys = [link_key(&one, "a"), link_key(&one, "b"), link_key(&two, "a"), one];
         for (n, key) in keys.iter().enumerate() {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 use workers::fold::operators::STAGES;
 use workers::fold::receipt::Receipt;
-use workers::fold::spans::{Span, Volume};
+use workers::fold::spans::{OperatorSpan, Volume};
 
 /// A part of what the launcher did, in microseconds after the command began.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ pub struct WorkerSpans {
     /// The number of the worker among all.
     pub worker: usize,
     /// Its operators, in the order in which they ended.
-    pub spans: Vec<Span>,
+    pub spans: Vec<OperatorSpan>,
 }
 
 /// What each worker did, in the order of their numbers.
@@ -170,7 +170,7 @@ pub fn table(workers: &[WorkerSpans], times: &Times) -> String {
 fn between(workers: &[WorkerSpans]) -> f64 {
     let of = |worker: &WorkerSpans| {
         let ended = worker.spans.iter().map(|span| span.ended_us).max().unwrap_or(0);
-        ended.saturating_sub(worker.spans.iter().map(Span::us).sum())
+        ended.saturating_sub(worker.spans.iter().map(OperatorSpan::us).sum())
     };
     seconds(workers.iter().map(of).sum()) / workers.len().max(1) as f64
 }
@@ -188,9 +188,9 @@ fn rounded(figure: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn span(operator: &str, began_us: u64, ended_us: u64) -> Span {
+    fn span(operator: &str, began_us: u64, ended_us: u64) -> OperatorSpan {
         let volume = Volume { rows_in: 2, rows_out: 1, bytes_in: 16, bytes_written: 5 };
-        Span { operator: operator.into(), began_us, ended_us, volume }
+        OperatorSpan { operator: operator.into(), began_us, ended_us, volume }
     }
 
     /// A stage takes what its operators take on the slowest worker, its skew is that over the mean,

@@ -8,8 +8,8 @@ use crate::ask::tables::{BUCKET_CONTENTS_MAX, Tables};
 use crate::candidates::hamming::Scratch;
 use crate::candidates::pivots::{PIVOTS, PIVOTS_LEAST, examined_before, examined_between};
 use crate::document::Id;
-use crate::fold::buckets::{Found, near};
-use crate::fold::groups::{GroupTouch, Touched};
+use crate::fold::buckets::{PairSink, changed_pairs};
+use crate::fold::groups::{GroupTouch, TouchedFingerprint};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a text would be compared with.
@@ -75,7 +75,7 @@ struct NearOf {
     others: Vec<(u64, u64, usize)>,
 }
 
-impl Found for NearOf {
+impl PairSink for NearOf {
     fn pair(&mut self, a: u64, b: u64, [before, after]: [usize; 2]) {
         if a != self.key && b != self.key {
             self.others.push((a, b, before.min(after)));
@@ -103,7 +103,7 @@ pub fn proposed(
     let mut scratch = Scratch::new();
     for band in 0..bands.count() {
         let key = bands.key(band, fingerprint);
-        let touched = [Touched {
+        let touched = [TouchedFingerprint {
             band: band as u64,
             key,
             group: if own.is_empty() {
@@ -114,10 +114,22 @@ pub fn proposed(
         }];
         let mut found = NearOf { key, found: Vec::new(), others: Vec::new() };
         match band {
-            0 => near(&tables.mapped.groups, &touched, bands, band, &mut scratch, &mut found),
-            _ => {
-                near(&tables.mapped.band[band - 1], &touched, bands, band, &mut scratch, &mut found)
-            }
+            0 => changed_pairs(
+                &tables.mapped.groups,
+                &touched,
+                bands,
+                band,
+                &mut scratch,
+                &mut found,
+            ),
+            _ => changed_pairs(
+                &tables.mapped.band[band - 1],
+                &touched,
+                bands,
+                band,
+                &mut scratch,
+                &mut found,
+            ),
         }
         let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
         for (other, product_max) in found.found {

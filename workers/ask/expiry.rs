@@ -13,7 +13,7 @@ use crate::ask::answer::{Answer, Found, because};
 use crate::ask::index::Index;
 use crate::document::Id;
 use crate::plan::time::now;
-use crate::store::manifest::Retention;
+use crate::store::entry::Retention;
 use crate::tables::pages::has_expired;
 use std::collections::BTreeSet;
 

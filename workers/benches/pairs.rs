@@ -15,8 +15,8 @@ use crate::random::Random;
 use workers::candidates::bands::Bands;
 use workers::candidates::hamming::{Kernel, Scratch, within};
 use workers::document::Id;
-use workers::fold::buckets::near;
-use workers::fold::groups::{GroupTouch, Touched};
+use workers::fold::buckets::changed_pairs;
+use workers::fold::groups::{GroupTouch, TouchedFingerprint};
 use workers::store::manifest::{Run, TableState};
 use workers::store::runs::Table;
 use workers::store::segment;
@@ -231,14 +231,28 @@ impl Stored {
     }
 
     /// Opens the tables and finds the pairs of `touched` among themselves and with what is stored.
-    fn near(&self, touched: &[Touched], bands: &Bands) -> Found {
+    fn near(&self, touched: &[TouchedFingerprint], bands: &Bands) -> Found {
         let (mut found, scratch) = (Found::default(), &mut Scratch::new());
         for touched in touched.chunk_by(|a, b| a.band == b.band) {
             let band = touched[0].band as usize;
             let mut emit = Unkeyed { bands, band, found: &mut found };
             match band {
-                0 => near(&self.open::<GroupRow>(band), touched, bands, band, scratch, &mut emit),
-                _ => near(&self.open::<BandRow>(band), touched, bands, band, scratch, &mut emit),
+                0 => changed_pairs(
+                    &self.open::<GroupRow>(band),
+                    touched,
+                    bands,
+                    band,
+                    scratch,
+                    &mut emit,
+                ),
+                _ => changed_pairs(
+                    &self.open::<BandRow>(band),
+                    touched,
+                    bands,
+                    band,
+                    scratch,
+                    &mut emit,
+                ),
             }
         }
         found
@@ -252,7 +266,7 @@ struct Unkeyed<'a> {
     found: &'a mut Found,
 }
 
-impl workers::fold::buckets::Found for Unkeyed<'_> {
+impl workers::fold::buckets::PairSink for Unkeyed<'_> {
     fn pair(&mut self, a: u64, b: u64, _: [usize; 2]) {
         self.found.add(self.bands.unkey(self.band, a), self.bands.unkey(self.band, b));
     }
@@ -357,12 +371,12 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
     let bands = Bands::new(3, None).expect("k = 3 is supported");
     let mut stored = fingerprints(new + stored, 0);
     let new = stored.split_off(stored.len() - new.min(stored.len()));
-    let touch = |band, value| Touched {
+    let touch = |band, value| TouchedFingerprint {
         band: band as u64,
         key: bands.key(band, value),
         group: GroupTouch::CREATED | GroupTouch::PROBE,
     };
-    let mut touched: Vec<Touched> = (0..bands.count())
+    let mut touched: Vec<TouchedFingerprint> = (0..bands.count())
         .flat_map(|band| new.iter().map(move |&value| touch(band, value)))
         .collect();
     touched.sort_unstable();

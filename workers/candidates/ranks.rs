@@ -243,7 +243,7 @@ mod tests {
     /// completely. The cost of a large group is linear in its contents, and the cost of two groups
     /// is bounded.
     #[test]
-    fn costs() {
+    fn a_large_group_costs_no_square() {
         let group = |contents: u64| (0..contents).collect::<Group>();
         let far = |contents: u64| (0..contents).map(|n| n + 1_000_000).collect::<Group>();
         assert_eq!(within(&group(64)).len(), 64 * 63 / 2);

@@ -9,7 +9,7 @@ use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
 use crate::plan::Plan;
 use crate::store::digest::HashingFile;
-use crate::store::manifest::FileRef;
+use crate::store::lists::FileRef;
 use crate::store::{Store, durable};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -11,9 +11,11 @@
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
 //! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
 
+use crate::confirm::digits::{
+    HAN_DIGITS, HAN_MAGNITUDES, HAN_ZEROS, digit_value, is_circle, is_decimal_mark, is_minus_sign,
+};
 use crate::confirm::edits::{self, Span};
 use crate::confirm::lcs::common;
-use crate::confirm::numbers::digit_value;
 use crate::confirm::thousands::Thousands;
 use crate::text::characters::{is_han, is_letter, is_mark_of_letter};
 use std::borrow::Cow;
@@ -25,11 +27,6 @@ pub const TOKENS_MAX: usize = 1 << 15;
 
 /// A text with as many different marks has them all, as far as is known.
 const MARKS_MAX: usize = 64;
-
-/// How official texts write 〇.
-pub const CIRCLE: char = '○';
-/// The same, larger.
-pub const LARGE_CIRCLE: char = '◯';
 
 /// The most tokens of both texts times edits, where texts are too long for the second way of
 /// [`spans`].
@@ -69,7 +66,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The tokens of `text`, which has to be put in.
+    /// The tokens of `text`, without the text itself, which is put in afterwards.
     fn cut(text: &str) -> Option<Tokens<'a>> {
         // Most tokens are Chinese characters of three bytes, or longer words.
         let likely = text.len().min(3 * TOKENS_MAX) / 3 + 1;
@@ -117,7 +114,7 @@ impl<'a> Tokens<'a> {
         // A digit is the same in all scripts.
         let digit = |value: u32| u64::from(b'0') + u64::from(value);
         self.codes.push(match (chars.next(), chars.next()) {
-            (Some(CIRCLE | LARGE_CIRCLE), None) => u64::from(u32::from('〇')),
+            (Some(c), None) if is_circle(c) => u64::from(u32::from('〇')),
             (Some(c), None) => digit_value(c).map_or(u64::from(u32::from(c)), digit),
             // So are a decimal comma and a point, and a minus sign and a hyphen.
             (Some(mark), Some(c)) => match digit_value(c) {
@@ -135,11 +132,13 @@ impl<'a> Tokens<'a> {
 
     /// Whether the character `c` at `at` is a circle behind a Chinese digit, which stands for 〇.
     fn is_zero(&self, at: usize, c: char) -> bool {
-        let is_digit =
-            |code: u64| "〇零一二三四五六七八九".chars().any(|c| u64::from(u32::from(c)) == code);
-        matches!(c, CIRCLE | LARGE_CIRCLE)
+        let mut digits = HAN_ZEROS.chars().chain(HAN_DIGITS.chars());
+        is_circle(c)
             && self.places.last().is_some_and(|last| last.end as usize == at)
-            && self.codes.last().is_some_and(|code| is_digit(*code))
+            && self
+                .codes
+                .last()
+                .is_some_and(|code| digits.any(|c| u64::from(u32::from(c)) == *code))
     }
 
     /// Whether `mark` may stand between tokens.
@@ -187,19 +186,28 @@ impl<'a> Tokens<'a> {
     }
 }
 
+#[cfg(test)]
+impl Tokens<'_> {
+    /// The tokens that begin in the first `part` of the text.
+    pub fn range_of(&self, part: &str) -> Range<usize> {
+        let start = self.text.find(part).expect("it is there");
+        let is_inside =
+            |place: &Range<u32>| (start..start + part.len()).contains(&(place.start as usize));
+        let at = |at: Option<usize>| at.expect("it has a token");
+        let first = at(self.places.iter().position(is_inside));
+        let last = at(self.places.iter().rposition(is_inside));
+        first..last + 1
+    }
+}
+
+/// Whether a token is a Chinese character.
+pub fn is_han_token(token: &str) -> bool {
+    token.chars().all(is_han)
+}
+
 /// Whether two passages have the same tokens.
 pub fn are_equal(a: &Tokens<'_>, x: &Range<usize>, b: &Tokens<'_>, y: &Range<usize>) -> bool {
     x.len() == y.len() && x.clone().zip(y.clone()).all(|(i, j)| a.token(i) == b.token(j))
-}
-
-/// Whether a mark is a minus sign, or a hyphen in its place.
-pub fn is_minus_sign(c: char) -> bool {
-    matches!(c, '-' | '−')
-}
-
-/// Whether a mark may part the digits of a whole number from those of its fraction.
-pub fn is_decimal_mark(c: char) -> bool {
-    matches!(c, '.' | ',' | '٫')
 }
 
 /// The bytes before the digit at `at` that belong to it: a decimal point or comma, or a minus sign.
@@ -224,13 +232,13 @@ const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree
 /// behind its dash.
 fn is_minus(before: &str, dash: char, after: &str) -> bool {
     let joins = |c: char| c.is_ascii_alphanumeric() || is_minus_sign(c);
-    let is_number =
-        |c: char| digit_value(c).is_some() || "一二三四五六七八九十百千万亿".contains(c);
+    let is_of_number =
+        |c: char| digit_value(c).is_some() || HAN_DIGITS.contains(c) || HAN_MAGNITUDES.contains(c);
     let opens = |c: char| c.is_whitespace() || "([{（「『“\"".contains(c);
     let is_free = || dash == '−' || before.chars().next_back().is_none_or(opens);
     let unit = after.trim_start_matches(|c: char| digit_value(c).is_some() || is_decimal_mark(c));
     !before.ends_with(joins)
-        && !before.chars().rev().take(4).any(is_number)
+        && !before.chars().rev().take(4).any(is_of_number)
         && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
 }
 
@@ -483,7 +491,7 @@ mod tests {
 
     /// A circle within a Chinese numeral is its zero; elsewhere it is a mark.
     #[test]
-    fn circles() {
+    fn a_circle_is_zero_within_a_numeral() {
         let codes = |text: &str| Tokens::of(text).map(|tokens| tokens.codes);
         assert_eq!(codes("二○二四年，一○○号"), codes("二〇二四年，一〇〇号"));
         assert_eq!(codes("二◯二四年"), codes("二〇二四年"));

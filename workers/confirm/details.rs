@@ -4,11 +4,13 @@
 
 use crate::confirm::Options;
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_numeral;
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
+use crate::confirm::in_code::in_code;
 use crate::confirm::kinds::PartKind;
 use crate::confirm::models::model;
-use crate::confirm::numbers::{any, in_code, is_numeral, joins};
+use crate::confirm::numbers::{any, joins};
 use crate::confirm::parts::classified;
 use crate::confirm::words::names_a_day;
 use serde::Serialize;

@@ -14,18 +14,19 @@
 //! [`spelled`]: crate::confirm::spelled
 //! [`negations`]: crate::confirm::negations
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
-use crate::confirm::lcs;
+use crate::confirm::in_code::in_code;
+use crate::confirm::likeness::share_few_characters;
 use crate::confirm::models::is_other_model;
 use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
-use crate::confirm::span_words::Words;
-use crate::confirm::spelled::{FACT_WORDS_MAX, are_other};
+use crate::confirm::span_words::SpanWords;
+use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_words};
 use crate::confirm::units::{is_other_unit, is_same_unit};
 use crate::confirm::words::{are_opposites, are_short_names};
-use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
 use std::ops::Range;
 
@@ -38,7 +39,7 @@ pub const VERSION: u32 = 12;
 pub enum Difference {
     /// Another number.
     Number,
-    /// A counter, a clock, a date line or a copyright line.
+    /// What stands around an article ([`Furniture`]), but for credits.
     Furniture,
     /// The name of a source, an author or an editor behind a label.
     Credit,
@@ -65,97 +66,6 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// ([`FACT_WORDS_MAX`] or one side twice as long as the other, if one is not known as a name).
 const NAME_WORDS_MAX: usize = 5;
 
-/// Makes spans cover whole numbers, and joins spans that belong together.
-///
-/// A shortest edit script may cut a number in two, and may match a word with the same word of
-/// another place.
-pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
-    let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
-    for (at, span) in spans.iter().enumerate() {
-        // Between two spans the tokens of both sides are equal.
-        let last = settled.last().map_or(0, |last| last.a.end);
-        let next = spans.get(at + 1).map_or(a.len(), |next| next.a.start);
-        let span = moved(a, b, span, span.a.start - last, next - span.a.end);
-        let joined =
-            |left: usize, right: usize| numbers::joins(a, left) || numbers::joins(b, right);
-        let back = (0..span.a.start - last)
-            .take_while(|n| joined(span.a.start - n, span.b.start - n))
-            .count();
-        let on =
-            (0..next - span.a.end).take_while(|n| joined(span.a.end + n, span.b.end + n)).count();
-        let span = Span {
-            a: span.a.start - back..span.a.end + on,
-            b: span.b.start - back..span.b.end + on,
-        };
-        match settled.last_mut() {
-            Some(last) if belong(a, b, last, &span) => {
-                last.a.end = span.a.end;
-                last.b.end = span.b.end;
-            }
-            _ => settled.push(span),
-        }
-    }
-    settled
-}
-
-/// The settled spans in which two texts differ, for tests.
-#[cfg(test)]
-pub fn settled(a: &Tokens<'_>, b: &Tokens<'_>) -> Vec<Span> {
-    settle(a, b, &crate::confirm::alignment::spans(a, b, 1000).expect("near"))
-}
-
-/// A span on one side alone, moved so that it does not cut a number.
-///
-/// `12日。13日。` without `12日。` may be written as without `2日。1`, which cuts both numbers.
-fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usize) -> Span {
-    let (tokens, range) = match (span.a.is_empty(), span.b.is_empty()) {
-        (false, true) => (a, &span.a),
-        (true, false) => (b, &span.b),
-        _ => return span.clone(),
-    };
-    let whole = |range: &Range<usize>| {
-        !numbers::joins(tokens, range.start) && !numbers::joins(tokens, range.end)
-    };
-    let shifted = |by: isize| {
-        let shift = |range: &Range<usize>| {
-            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
-        };
-        (shift(range), Span { a: shift(&span.a), b: shift(&span.b) })
-    };
-    if whole(range) {
-        return span.clone();
-    }
-    let back = (0..before)
-        .take_while(|n| tokens.token(range.start - 1 - n) == tokens.token(range.end - 1 - n))
-        .count();
-    let on = (0..after)
-        .take_while(|n| tokens.token(range.start + n) == tokens.token(range.end + n))
-        .count();
-    let places = (1..=back as isize).map(|n| -n).chain(1..=on as isize);
-    let found = places.map(shifted).find(|(range, _)| whole(range));
-    found.map_or_else(|| span.clone(), |(_, span)| span)
-}
-
-/// Whether two neighbouring spans are one replacement.
-fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
-    let between = next.a.start - last.a.end;
-    // A number is one, however long it is, and so are digits that spaces part.
-    let in_number = |tokens: &Tokens<'_>, at: usize| {
-        let is_digit = |at: usize| at < tokens.len() && numbers::is_digit(tokens.token(at));
-        numbers::joins(tokens, at) || at > 0 && is_digit(at - 1) && is_digit(at)
-    };
-    if between == 0 && (in_number(a, last.a.end) || in_number(b, last.b.end)) {
-        return true;
-    }
-    // A name may have a character in common with the one that it replaces. Words part at spaces.
-    let inside = between == 0 || between == 1 && is_han_token(a, last.a.end);
-    let longest =
-        [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
-    // What is deleted on one side and inserted on the other, with few tokens between.
-    let opposite = last.a.is_empty() && next.b.is_empty() || last.b.is_empty() && next.a.is_empty();
-    inside && longest <= 3 || opposite && between <= 4 && longest <= 6
-}
-
 /// Whether a span has few tokens on both sides and some on each.
 pub fn is_small(span: &Span) -> bool {
     let (less, more) = (span.a.len().min(span.b.len()), span.a.len().max(span.b.len()));
@@ -169,7 +79,8 @@ pub fn is_small(span: &Span) -> bool {
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
-/// use workers::confirm::differences::{Difference, of_numbers, settle};
+/// use workers::confirm::differences::{Difference, of_numbers};
+/// use workers::confirm::settle::settle;
 ///
 /// let (a, b) = ("a boat of 12 metres", "a boat of 15 metres");
 /// let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
@@ -203,7 +114,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         };
     }
     // One numeral for another is another number, whatever it counts.
-    let is_count = |token: &str| numbers::is_numeral(token) || token == HALF;
+    let is_count = |token: &str| is_numeral(token) || token == HALF;
     let numerals =
         x.len() == 1 && y.len() == 1 && is_count(a.token(x.start)) && is_count(b.token(y.start));
     let found = numerals || numbers::any(a, x.clone()) && numbers::any(b, y.clone());
@@ -241,8 +152,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         [false, false] => left.len() == right.len() && same_words(a, b, span),
         _ => lacking[0] && lacking[1],
     };
-    let code = !short && (numbers::in_code(a, x) || numbers::in_code(b, y));
-    match other && !code && !is_slip(a, b, span) {
+    let code = !short && (in_code(a, x) || in_code(b, y));
+    match other && !code && !is_slip_of_number(a, b, span) {
         true => Difference::Number,
         false => Difference::Edit,
     }
@@ -261,7 +172,7 @@ fn is_cut_off(
     let mut equal = x.clone().zip(y.clone());
     let behind = (cut..whole.len()).find(|at| !numbers::joins(whole, *at));
     short.gap(short.len()).trim_end_matches(['.', '…']).is_empty()
-        && numbers::is_digit(short.token(x.end - 1))
+        && is_digit(short.token(x.end - 1))
         && numbers::joins(whole, cut)
         && behind.is_some()
         && equal.all(|(i, j)| short.token(i) == whole.token(j))
@@ -276,14 +187,14 @@ fn is_same_day(left: &[i128], right: &[i128]) -> bool {
         values
     };
     left.len() <= DATE_NUMBERS_MAX
-        && left.iter().any(|value| numbers::is_month(*value))
+        && left.iter().any(|value| numbers::is_value_of_month(*value))
         && sorted(left) == sorted(right)
 }
 
 /// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
 /// moved.
 fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let is_word = |token: &&str| !is_number(token);
+    let is_word = |token: &&str| !is_digit_or_numeral(token);
     let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
     left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
 }
@@ -299,8 +210,8 @@ fn replaced_tokens<'t>(
 }
 
 /// Whether a token is a digit or a Chinese numeral.
-fn is_number(token: &str) -> bool {
-    numbers::is_digit(token) || numbers::is_numeral(token)
+fn is_digit_or_numeral(token: &str) -> bool {
+    is_digit(token) || is_numeral(token)
 }
 
 /// Whether what makes another number may be slips of the pen: as many tokens on both sides, and
@@ -309,16 +220,16 @@ pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let mut differ = replaced_tokens(a, b, span).peekable();
     span.a.len() == span.b.len()
         && differ.peek().is_some()
-        && differ.all(|(x, y)| !(is_number(x) && is_number(y)))
+        && differ.all(|(x, y)| !(is_digit_or_numeral(x) && is_digit_or_numeral(y)))
 }
 
 /// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
-fn is_slip(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len() != span.b.len() {
         return false;
     }
     let mut differ = replaced_tokens(a, b, span);
-    matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_number(x) != is_number(y))
+    matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_digit_or_numeral(x) != is_digit_or_numeral(y))
 }
 
 /// The content words that are facts if they are replaced. Each value includes those before it.
@@ -359,10 +270,10 @@ pub fn of_words(
         return Difference::Word;
     }
     let has_han = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().any(|at| is_han_token(tokens, at))
+        range.clone().any(|at| is_han_token(tokens.token(at)))
     };
     if !has_han(a, x) && !has_han(b, y) {
-        return if words && are_other((a, x), (b, y)) {
+        return if words && are_other_words((a, x), (b, y)) {
             Difference::Word
         } else {
             Difference::Edit
@@ -371,33 +282,38 @@ pub fn of_words(
     if words && are_all_opposites(a, b, span) {
         return Difference::Word;
     }
-    let words_around = Words::around(a, x, dictionary).zip(Words::around(b, y, dictionary));
+    let words_around = SpanWords::around(a, x, dictionary).zip(SpanWords::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
     // A clause that was rewritten has other words, too.
-    let all_words = left.words.max(right.words);
+    let all_words = left.count.max(right.count);
     if all_words > NAME_WORDS_MAX {
         return Difference::Edit;
     }
-    let names = left.name && right.name;
+    let names = left.has_name && right.has_name;
     // One replaced character is more often a slip than a fact, unless both words are names.
-    if one && is_han_token(a, x.start) && is_han_token(b, y.start) {
-        let alone = left.words == 1 && right.words == 1;
+    if one && is_han_token(a.token(x.start)) && is_han_token(b.token(y.start)) {
+        let alone = left.count == 1 && right.count == 1;
         let names = names && left.letters.len() == right.letters.len();
         // Of two unknown words that look like names of persons one is more often a slip, unless
         // they bear a title.
-        let known = left.name || right.name || left.titled && right.titled;
-        let persons = left.person && right.person && known;
+        let known =
+            left.has_name || right.has_name || left.has_titled_person && right.has_titled_person;
+        let persons = left.has_person && right.has_person && known;
         return if alone && (names || persons) { Difference::Name } else { Difference::Edit };
     }
-    let longer = left.letters.len().max(right.letters.len());
-    let parted = 2 * lcs::length(&left.letters, &right.letters) < longer;
+    let parted = share_few_characters(&left.letters, &right.letters);
     let few = all_words <= FACT_WORDS_MAX && x.len().max(y.len()) <= 2 * x.len().min(y.len());
-    if names || few && parted && (left.name || left.unknown) && (right.name || right.unknown) {
+    if names
+        || few
+            && parted
+            && (left.has_name || left.has_unknown)
+            && (right.has_name || right.has_unknown)
+    {
         return Difference::Name;
     }
     // A character that is put in or left out is no slip of another one.
-    let are_nouns = x.len() != y.len() && left.nouns && right.nouns;
-    match words && few && parted && (left.content && right.content || are_nouns) {
+    let are_nouns = x.len() != y.len() && left.are_nouns && right.are_nouns;
+    match words && few && parted && (left.has_content && right.has_content || are_nouns) {
         true => Difference::Word,
         false => Difference::Edit,
     }
@@ -413,14 +329,10 @@ fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
             .all(|(i, j)| are_opposites((a, i), (b, j)))
 }
 
-/// Whether a token is a Chinese character.
-fn is_han_token(tokens: &Tokens<'_>, at: usize) -> bool {
-    tokens.token(at).chars().all(is_han)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confirm::settle::settled;
     use crate::text::normalize;
 
     fn differences(a: &str, b: &str) -> Vec<Difference> {
@@ -457,7 +369,7 @@ mod tests {
 
     /// Facts are told from furniture and from edits, in both orders.
     #[test]
-    fn kinds() {
+    fn facts_are_told_from_furniture_and_edits() {
         use Difference::*;
         for (a, b, kinds) in [
             (

@@ -236,7 +236,7 @@ mod tests {
 
     /// Lists that would take too much memory have no room.
     #[test]
-    fn room() {
+    fn large_lists_have_no_room() {
         assert!(has_room(10_000, 10_000));
         assert!(!has_room(1 << 15, 1 << 15));
     }

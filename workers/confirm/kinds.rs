@@ -4,22 +4,18 @@
 //! ([`crate::confirm::parts`]).
 
 use crate::confirm::alignment::{Tokens, spans};
-use crate::confirm::differences::{
-    Counted, Difference, may_be_slips, of_numbers, of_words, settle,
-};
+use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
+use crate::confirm::differences::{Counted, Difference, may_be_slips, of_numbers, of_words};
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::of_other_signs;
 use crate::confirm::operators::of_other_operators;
+use crate::confirm::other_signs::of_other_signs;
 use crate::confirm::passages::{are_other_questions, are_other_quotations};
+use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
 use serde::Serialize;
 use std::ops::Range;
-
-/// Edits that are a rewritten clause if so few tokens lie between each two.
-pub(super) const CLAUSE_EDITS: usize = 3;
-const CLAUSE_GAP_TOKENS: usize = 3;
 
 /// What a part of one text is that the other text lacks or has otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -33,7 +29,7 @@ pub enum PartKind {
     Word,
     /// A headline in front of one text, left out.
     Headline,
-    /// A counter, a clock, a date line or a copyright line, left out.
+    /// What stands around an article ([`crate::confirm::furniture::Furniture`]), left out.
     Furniture,
     /// The same number in other characters, left out.
     Variant,
@@ -276,23 +272,15 @@ fn headline(
 
 /// Whether no mark inside the tokens of `range` ends a sentence.
 fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    // A headline may have a colon or a bar, so these end none.
     let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
     (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
-}
-
-/// The edits, those together that are close to each other.
-pub(super) fn clauses<'e, 's>(edits: &'e [&'s Span]) -> impl Iterator<Item = &'e [&'s Span]> {
-    // Furniture between two edits may be longer on one side. Both count, so that the order of the
-    // texts does not.
-    edits.chunk_by(|left, right| {
-        (right.a.start - left.a.end).max(right.b.start - left.b.end) <= CLAUSE_GAP_TOKENS
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::texts::compare;
+    use crate::confirm::texts::{SharedGrams, compare};
 
     /// A verdict does not depend on the order of two texts: an edit beside furniture that is longer
     /// on one side is near the next edit on both sides or on none.
@@ -308,6 +296,7 @@ mod tests {
         };
         assert_eq!(replaced(&x, &y), 3);
         assert_eq!(replaced(&y, &x), 3);
-        assert_eq!(compare(&x, &y, (0, 1), &options), compare(&y, &x, (0, 1), &options));
+        let grams = SharedGrams { common: 0, all: 1 };
+        assert_eq!(compare(&x, &y, grams, &options), compare(&y, &x, grams, &options));
     }
 }

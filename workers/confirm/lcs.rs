@@ -12,47 +12,22 @@
 //! LCS = number of zeros in V
 //! ```
 //!
-//! We differ in three points. Columns are processed in strips, each over all its rows, with one
-//! carry for each row between strips, so that the masks of a strip fit the cache. Only rows in the
-//! band that the wanted length allows are visited (Ukkonen: "Algorithms for approximate string
-//! matching", Information and Control 64, 1985). And the computation stops after a strip when the
-//! wanted LCS cannot be reached any more. Matches outside the band are ignored, so an LCS that
-//! reaches the wanted length is exact, and any other is refused.
+//! We differ in one point. Columns are processed in strips, each over all its rows, with one carry
+//! for each row between strips, so that the masks of a strip fit the cache.
 
 use std::cell::RefCell;
 
-/// Texts with more characters, white space not counted, are not aligned. At this length a pair
-/// takes about 50 ms if 0.92 of it is wanted.
-pub const CHARACTERS_MAX: usize = 1 << 17;
-
-/// The characters of a text without white space; `None` if there are more than [`CHARACTERS_MAX`].
-pub fn characters(normal: &str) -> Option<Vec<char>> {
-    let found: Vec<char> =
-        normal.chars().filter(|c| !c.is_whitespace()).take(CHARACTERS_MAX + 1).collect();
-    (found.len() <= CHARACTERS_MAX).then_some(found)
-}
-
 /// The length of the longest common subsequence. Symmetric.
 pub fn length(a: &[char], b: &[char]) -> usize {
-    lcs(a, b, 0).unwrap_or(0)
-}
-
-/// The length of the longest common subsequence, if it is `least` or more. Symmetric.
-pub fn lcs(a: &[char], b: &[char], least: usize) -> Option<usize> {
-    if a.len().min(b.len()) < least {
-        return None;
-    }
     let prefix = common(a.iter(), b.iter());
     let (a, b) = (&a[prefix..], &b[prefix..]);
     let suffix = common(a.iter().rev(), b.iter().rev());
     let (a, b) = (&a[..a.len() - suffix], &b[..b.len() - suffix]);
-    let least = least.saturating_sub(prefix + suffix);
-    WORK.with_borrow_mut(|work| {
+    let between = WORK.with_borrow_mut(|work| {
         work.fill(a.iter().copied(), b.iter().copied());
-        work.run(a.len() - least, b.len() - least, least)?;
-        Some(work.zeros(a.len())).filter(|lcs| *lcs >= least)
-    })
-    .map(|lcs| lcs + prefix + suffix)
+        work.zeros()
+    });
+    prefix + between + suffix
 }
 
 /// The length of the common prefix.
@@ -78,8 +53,6 @@ struct Work {
     masks: Vec<[u64; STRIP]>,
     /// For each row the carry of the strip before.
     carries: Vec<u8>,
-    /// V of all strips so far.
-    bits: Vec<[u64; STRIP]>,
 }
 
 thread_local! {
@@ -90,7 +63,6 @@ thread_local! {
             rows: Vec::new(),
             masks: Vec::new(),
             carries: Vec::new(),
-            bits: Vec::new(),
         })
     };
 }
@@ -121,40 +93,19 @@ impl Work {
         self.masks.resize(self.masks.len().max(count as usize + 1), [0; STRIP]);
     }
 
-    /// Processes the strips. Matches of column i and row j count where i - j <= `ahead` and
-    /// j - i <= `behind`. `None` as soon as fewer than `least` matches are possible.
-    fn run(&mut self, ahead: usize, behind: usize, least: usize) -> Option<()> {
-        self.bits.clear();
+    /// The number of zeros in V of all strips. A bit behind the last column stays one, since no
+    /// mask has it.
+    fn zeros(&mut self) -> usize {
         self.carries.clear();
         self.carries.resize(self.rows.len(), 0);
-        let (mut zeros, mut from) = (0, 0usize);
+        let mut zeros = 0;
         for columns in self.columns.chunks(STRIP_COLUMNS) {
             for (at, number) in columns.iter().enumerate() {
                 self.masks[*number as usize][at / 64] |= 1 << (at % 64);
             }
-            let first = from.saturating_sub(ahead).min(self.rows.len());
-            let last = (from + columns.len() + behind).min(self.rows.len()).max(first);
-            let bits = strip(&self.rows[first..last], &mut self.carries[first..last], &self.masks);
+            let bits = strip(&self.rows, &mut self.carries, &self.masks);
             columns.iter().for_each(|number| self.masks[*number as usize] = [0; STRIP]);
-            self.bits.push(bits);
             zeros += bits.iter().map(|word| word.count_zeros() as usize).sum::<usize>();
-            from += columns.len();
-            if zeros + (self.columns.len() - from) < least {
-                return None;
-            }
-        }
-        Some(())
-    }
-
-    /// The number of zeros in the first `columns` bits of V.
-    fn zeros(&self, columns: usize) -> usize {
-        let mut left = columns;
-        let mut zeros = 0;
-        for word in self.bits.iter().flatten() {
-            let here = left.min(64);
-            let below = if here == 64 { u64::MAX } else { (1 << here) - 1 };
-            zeros += (!word & below).count_ones() as usize;
-            left -= here;
         }
         zeros
     }
@@ -198,50 +149,32 @@ mod tests {
     }
 
     fn chars(text: &str) -> Vec<char> {
-        characters(text).expect("short")
+        text.chars().collect()
     }
 
     proptest! {
-        /// Bits, strips and removed common ends equal the quadratic table, and too short an LCS is
-        /// refused.
+        /// Bits, strips and removed common ends equal the quadratic table.
         #[test]
-        fn lcs_is_plain(a in "[a-d]{0,400}", b in "[a-d]{0,400}", least in 0usize..400) {
+        fn length_is_plain(a in "[a-d]{0,600}", b in "[a-d]{0,600}") {
             let (x, y) = (chars(&a), chars(&b));
-            let length = plain(&x, &y);
-            prop_assert_eq!(lcs(&x, &y, 0), Some(length));
-            prop_assert_eq!(lcs(&x, &y, length), Some(length));
-            prop_assert_eq!(lcs(&x, &y, length + 1), None);
-            prop_assert_eq!(lcs(&x, &y, least), (length >= least).then_some(length));
-            prop_assert_eq!(lcs(&y, &x, least), (length >= least).then_some(length));
+            let expected = plain(&x, &y);
+            prop_assert_eq!(length(&x, &y), expected);
+            prop_assert_eq!(length(&y, &x), expected);
         }
 
-        /// Texts near each other, where the band and the early stop decide, equal the table, too.
+        /// So do they for texts near each other.
         #[test]
         fn near_texts_are_plain(
             text in "[a-z一-三 ]{0,600}",
             edits in proptest::collection::vec((0usize..700, "[x-z八九]{0,24}"), 0..6),
-            least in 0usize..600,
         ) {
-            let mut other: Vec<char> = text.chars().collect();
+            let mut other = chars(&text);
             for (at, put) in &edits {
                 let at = at % (other.len() + 1);
                 other.splice(at..(at + put.len() / 2).min(other.len()), put.chars());
             }
-            let (x, y) = (chars(&text), chars(&other.into_iter().collect::<String>()));
-            let length = plain(&x, &y);
-            prop_assert_eq!(lcs(&x, &y, least), (length >= least).then_some(length));
+            let text = chars(&text);
+            prop_assert_eq!(length(&text, &other), plain(&text, &other));
         }
-    }
-
-    /// Texts of the greatest length have characters to align, and longer ones have none.
-    #[test]
-    fn too_long() {
-        let text = "好".repeat(CHARACTERS_MAX);
-        let same = chars(&text);
-        assert_eq!(lcs(&same, &same, 0), Some(CHARACTERS_MAX));
-        assert_eq!(characters(&format!("{text}好")), None);
-        let other: Vec<char> =
-            (0..CHARACTERS_MAX as u32).filter_map(|n| char::from_u32(0x4e00 + n % 5000)).collect();
-        assert_eq!(lcs(&same, &other, CHARACTERS_MAX / 2), None);
     }
 }

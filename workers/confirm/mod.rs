@@ -32,20 +32,27 @@
 //! measure that weighs more: see [`texts`].
 
 pub mod alignment;
+pub mod clauses;
 pub mod details;
 pub mod differences;
+pub mod digits;
 pub mod edits;
 pub mod furniture;
+pub mod in_code;
 pub mod kinds;
 pub mod lcs;
+pub mod likeness;
 pub mod models;
 pub mod negations;
 pub mod numbers;
 pub mod operators;
+pub mod other_signs;
 pub mod parts;
 pub mod passages;
 pub mod prepared;
 pub mod repetitive;
+pub mod settle;
+pub mod signs;
 pub mod span_words;
 pub mod spelled;
 pub mod swaps;
@@ -54,10 +61,12 @@ pub mod texts;
 pub mod thousands;
 pub mod times;
 pub mod units;
+pub mod value;
 pub mod words;
 
 use crate::confirm::differences::Difference;
 use crate::confirm::prepared::Prepared;
+use crate::confirm::texts::SharedGrams;
 use crate::text::dictionary::UserDictionary;
 use crate::text::number_set;
 use crate::text::shingles::{jaccard_of, shared};
@@ -122,7 +131,7 @@ pub struct Options {
     /// By text: the longest text, in characters, that one replaced content word refuses. A longer
     /// one is refused if nearly all that differs are several words ([`template`]). Default: 300.
     pub words_chars_max: u32,
-    /// By text: leave out counters, clocks, date lines and copyright lines. Default: true.
+    /// By text: leave out what stands around an article ([`furniture::Furniture`]). Default: true.
     pub furniture: bool,
     /// By text: the words that the job adds to the dictionary, with tags that say which are names.
     /// They are identity and no key of `[confirm]`.
@@ -411,6 +420,39 @@ struct Undecided {
     by_long_alone: bool,
     long_floor: u16,
     other_numbers: bool,
+    lengths: Lengths,
+    /// Whether the 5-grams of one of the texts say too little.
+    repetitive: bool,
+}
+
+/// What follows from the lengths of two texts.
+#[derive(Clone, Copy)]
+struct Lengths {
+    /// The characters of the longer one.
+    longer: u32,
+    /// Whether both are long.
+    all_long: bool,
+    /// Whether replaced facts matter.
+    facts_matter: bool,
+}
+
+impl Lengths {
+    fn of(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Lengths {
+        let (shorter, longer) = (a.chars().min(b.chars()), a.chars().max(b.chars()));
+        Lengths {
+            longer,
+            all_long: shorter as usize >= texts::LONG_CHARS,
+            facts_matter: options.facts > Facts::Off && longer <= options.facts_chars_max,
+        }
+    }
+
+    /// The rules by which their texts are accepted and refused.
+    fn reasons(self) -> [Reason; 2] {
+        match self.all_long {
+            true => [Reason::Shingles, Reason::ShinglesRefused],
+            false => [Reason::Coverage, Reason::CoverageRefused],
+        }
+    }
 }
 
 /// The rules at the top of this file that read no text.
@@ -425,9 +467,11 @@ fn by_sketches(
     let Some(estimate) = long.or(short) else {
         return Ok(Verdict::refuse(0, Reason::SketchRefused));
     };
-    let (_, all_long, facts_matter) = lengths(a, b, options);
-    let repetitive = repeat_themselves((a.chars(), &x), (b.chars(), &y));
-    let long_floor = if all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
+    let lengths = Lengths::of(a, b, options);
+    let repetitive =
+        repetitive::repeats_itself(a.chars(), &x) || repetitive::repeats_itself(b.chars(), &y);
+    let long_floor =
+        if lengths.all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
     let hopeless =
         |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
     let by_long_alone = hopeless(short, SHORT_FLOOR);
@@ -437,69 +481,69 @@ fn by_sketches(
     let other_numbers = number_set::conflict(x.numerals, y.numerals);
     if let Some(long) = long
         && long.band(options.similarity_min) == Band::Clear
-        && !facts_matter
+        && !lengths.facts_matter
         && !repetitive
     {
         return Ok(Verdict::accept(long.similarity, Reason::Sketch));
     }
-    Err(Undecided { long, short, estimate, by_long_alone, long_floor, other_numbers })
+    Err(Undecided {
+        long,
+        short,
+        estimate,
+        by_long_alone,
+        long_floor,
+        other_numbers,
+        lengths,
+        repetitive,
+    })
 }
 
 /// The table at the top of this file.
 fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
-    let Undecided { long, short, estimate, by_long_alone, long_floor, other_numbers } =
-        match by_sketches(a, b, options) {
-            Ok(verdict) => return verdict,
-            Err(undecided) => undecided,
-        };
-    let (longer, all_long, facts_matter) = lengths(a, b, options);
+    let undecided = match by_sketches(a, b, options) {
+        Ok(verdict) => return verdict,
+        Err(undecided) => undecided,
+    };
+    let Undecided { long, short, lengths, .. } = undecided;
     if let Some(x) = a.prepared()
         && let Some(y) = b.prepared()
     {
-        let floor = if by_long_alone { long_floor } else { 0 };
+        let floor = if undecided.by_long_alone { undecided.long_floor } else { 0 };
         let verdict = match long.filter(|alike| alike.band(options.similarity_min) == Band::Clear) {
-            Some(alike) if !facts_matter => Verdict::accept(alike.similarity, Reason::Sketch),
-            Some(alike) if all_long => by_facts(&x, &y, alike.similarity, options),
-            _ => by_whole_text(&x, &y, (all_long, facts_matter), floor, options),
+            Some(alike) if !lengths.facts_matter => {
+                Verdict::accept(alike.similarity, Reason::Sketch)
+            }
+            Some(alike) if lengths.all_long => by_facts(&x, &y, alike.similarity, options),
+            _ => by_whole_text(&x, &y, lengths, floor, options),
         };
         if verdict.accepted
-            && repeat_themselves((a.chars(), &a.sketches()), (b.chars(), &b.sketches()))
+            && undecided.repetitive
             && let Some(similarity) = repetitive::unlike(x.passages(), y.passages())
         {
-            let reason = if all_long { Reason::ShinglesRefused } else { Reason::CoverageRefused };
-            return Verdict::refuse(similarity, reason);
+            return Verdict::refuse(similarity, lengths.reasons()[1]);
         }
         return verdict;
     }
     let reaches = |alike: Option<Alike>, min| alike.filter(|alike| alike.similarity >= min);
     match reaches(long, options.similarity_min).or(reaches(short, options.short_similarity_min)) {
-        Some(alike) if other_numbers && facts_matter && longer <= UNREAD_CHARS_MAX => {
+        Some(alike)
+            if undecided.other_numbers
+                && lengths.facts_matter
+                && lengths.longer <= UNREAD_CHARS_MAX =>
+        {
             Verdict::refuse(alike.similarity, Reason::Numerals)
         }
         Some(alike) => Verdict::accept(alike.similarity, Reason::Sketch),
-        None => Verdict::refuse(estimate.similarity, Reason::SketchRefused),
+        None => Verdict::refuse(undecided.estimate.similarity, Reason::SketchRefused),
     }
-}
-
-/// Whether the 5-grams of one of two texts, of which there are characters and sketches, say too
-/// little.
-fn repeat_themselves(a: (u32, &Sketches<'_>), b: (u32, &Sketches<'_>)) -> bool {
-    [a, b].into_iter().any(|(chars, sketches)| repetitive::repeats_itself(chars, sketches))
-}
-
-/// The characters of the longer text, whether both are long, and whether replaced facts matter.
-fn lengths(a: &impl Evidence, b: &impl Evidence, options: &Options) -> (u32, bool, bool) {
-    let (shorter, longer) = (a.chars().min(b.chars()), a.chars().max(b.chars()));
-    let all_long = shorter as usize >= texts::LONG_CHARS;
-    (longer, all_long, options.facts > Facts::Off && longer <= options.facts_chars_max)
 }
 
 /// Decides by the facts of two long texts whose sketches are clearly alike, and say how much: to
 /// shingle them takes longer than all else.
 fn by_facts(a: &Prepared, b: &Prepared, similarity: u16, options: &Options) -> Verdict {
     let tokens = a.tokens.as_ref().zip(b.tokens.as_ref());
-    let fact =
-        tokens.and_then(|(a, b)| texts::compare(a, b, (similarity.into(), 10_000), options).fact);
+    let estimated = SharedGrams { common: similarity.into(), all: 10_000 };
+    let fact = tokens.and_then(|(a, b)| texts::compare(a, b, estimated, options).fact);
     match fact {
         Some(fact) => Verdict::refuse(similarity, reason_of(fact)),
         None => Verdict::accept(similarity, Reason::Sketch),
@@ -515,30 +559,27 @@ fn reason_of(fact: Difference) -> Reason {
     }
 }
 
-/// Decides by two texts. `all_long` and `facts_matter` are those of [`lengths`]; below `floor`, the
-/// least Jaccard similarity that a rule may accept, they are not aligned.
+/// Decides by two texts. They are not aligned below `floor`, the least Jaccard similarity that a
+/// rule may accept.
 fn by_whole_text(
     a: &Prepared,
     b: &Prepared,
-    (all_long, facts_matter): (bool, bool),
+    lengths: Lengths,
     floor: u16,
     options: &Options,
 ) -> Verdict {
-    let (accepted, refused) = match all_long {
-        true => (Reason::Shingles, Reason::ShinglesRefused),
-        false => (Reason::Coverage, Reason::CoverageRefused),
-    };
+    let [accepted, refused] = lengths.reasons();
     let (x, y) = (a.shingles(), b.shingles());
     let common = shared(x, y);
     let all = x.len() + y.len() - common;
     let plain = jaccard_of(common, all);
-    if plain >= options.similarity_min && !facts_matter {
+    if plain >= options.similarity_min && !lengths.facts_matter {
         return Verdict::accept(plain, accepted);
     }
     let tokens = if plain < floor { None } else { a.tokens.as_ref().zip(b.tokens.as_ref()) };
     let Some((a, b)) = tokens else { return Verdict::refuse(plain, refused) };
-    let measure = texts::compare(a, b, (common, all), options);
-    let fact = measure.fact.filter(|_| facts_matter);
+    let measure = texts::compare(a, b, SharedGrams { common, all }, options);
+    let fact = measure.fact.filter(|_| lengths.facts_matter);
     match fact {
         _ if measure.similarity < options.similarity_min => {
             Verdict::refuse(measure.similarity, refused)

@@ -1,8 +1,8 @@
 //! Tells which of two texts denies what the other one says.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::lcs;
-use crate::confirm::numbers::is_digit;
+use crate::confirm::digits::is_digit;
+use crate::confirm::likeness::share_few_letters;
 use crate::confirm::words::{lines, of_kind};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -66,7 +66,7 @@ pub fn deny((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<u
         (true, true) => false,
         (true, false) => is_negation(b, y),
         (false, true) => is_negation(a, x),
-        (false, false) => has_negation(a, x) != has_negation(b, y) && !is_slip((a, x), (b, y)),
+        (false, false) => has_negation(a, x) != has_negation(b, y) && !is_misspelt((a, x), (b, y)),
     }
 }
 
@@ -134,7 +134,7 @@ fn is_contracted(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.
-fn is_slip((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
+fn is_misspelt((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
     let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         range.clone().flat_map(|at| tokens.token(at).chars()).collect()
     };
@@ -142,7 +142,7 @@ fn is_slip((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<us
     let one = x.len() == 1 && y.len() == 1;
     let han = p.iter().chain(&q).all(|c| is_han(*c));
     let longer = p.len().max(q.len());
-    p == q || one && (han || longer <= SLIP_LETTERS_MAX && 5 * lcs::length(&p, &q) >= 3 * longer)
+    p == q || one && (han || longer <= SLIP_LETTERS_MAX && !share_few_letters(&p, &q))
 }
 
 /// A negation is no misspelling of a word of more letters.
@@ -151,7 +151,7 @@ const SLIP_LETTERS_MAX: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn is_denied(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {

@@ -1,68 +1,21 @@
-//! Numbers in two aligned texts, and which of them belong to code.
+//! Numbers in two aligned texts.
 //!
 //! A number is a run of digits, with decimal points or commas and with marks between thousands, a
 //! numeral in Chinese characters that counts or orders something, or an English word that is one.
 //! All are compared by value. The rule that refuses a pair for them is in the table of
 //! `confirm/mod.rs`.
 
-use crate::confirm::alignment::{CIRCLE, LARGE_CIRCLE, Tokens, is_decimal_mark, is_minus_sign};
-use crate::confirm::edits::{Span, equal_parts};
-use crate::confirm::models;
+use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::{digit_value, is_decimal_mark, is_digit, is_minus_sign, is_numeral};
+use crate::confirm::signs::signs;
 use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
+use crate::confirm::value::{ONE, value};
 use crate::confirm::words;
-use crate::text::characters::is_han;
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64;
-
-/// Whether `token` is a digit, perhaps with a decimal mark or a minus sign before it.
-pub fn is_digit(token: &str) -> bool {
-    match token.as_bytes() {
-        [.., last] if last.is_ascii() => last.is_ascii_digit(),
-        // The digits of other scripts have two or three bytes, and a mark has no more.
-        bytes => {
-            (2..=6).contains(&bytes.len())
-                && token.chars().next_back().is_some_and(|c| digit_value(c).is_some())
-        }
-    }
-}
 
 /// What a number in digits is without the marks that are part of its digits.
 fn without_marks(token: &str) -> &str {
     token.trim_start_matches(|c| is_decimal_mark(c) || is_minus_sign(c))
-}
-
-/// The zeros of scripts with digits of their own, in Unicode's order: Arabic, Persian, N'Ko, nine
-/// of India, Thai, Lao, Tibetan, Burmese, Khmer and Mongolian.
-const ZEROS: [char; 18] = [
-    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
-    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}',
-    '\u{17e0}', '\u{1810}',
-];
-
-/// The value of a decimal digit of any of these scripts, or of an ASCII digit.
-#[inline]
-pub fn digit_value(c: char) -> Option<u32> {
-    if c.is_ascii() {
-        return c.to_digit(10);
-    }
-    if !('\u{660}'..='\u{1819}').contains(&c) {
-        return None;
-    }
-    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= c)].last()?;
-    Some(c as u32 - *zero as u32).filter(|value| *value < 10)
-}
-
-/// Chinese numerals; those from the third to the eleventh are 1 to 9.
-const NUMERALS: &str = "零〇一二三四五六七八九十百千万亿兆两";
-/// Those of contracts, and a short form of twenty.
-const FORMAL: &str = "壹贰叁肆伍陆柒捌玖拾佰仟廿";
-
-/// Whether `token` is a Chinese numeral.
-pub fn is_numeral(token: &str) -> bool {
-    let mut chars = token.chars();
-    let is_one =
-        |c| NUMERALS.contains(c) || FORMAL.contains(c) || matches!(c, CIRCLE | LARGE_CIRCLE);
-    chars.next().is_some_and(is_one) && chars.next().is_none()
 }
 
 /// Short forms of magnitudes behind a sum of money: `$5m`.
@@ -119,7 +72,7 @@ fn is_and(tokens: &Tokens<'_>, at: usize) -> bool {
         && at + 1 < tokens.len()
         && (tokens.gap(at), tokens.gap(at + 1)) == (" ", " ")
         && matches!(tokens.token(at - 1), "hundred" | "thousand")
-        && is_word(tokens.token(at + 1))
+        && is_number_word(tokens.token(at + 1))
 }
 
 /// Whether the token at `at` begins `零下` before a number, which is below zero.
@@ -195,7 +148,7 @@ pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
     let token = tokens.token(at);
     is_digit(token)
         || is_numeral_at(tokens, at)
-        || is_word(token)
+        || is_number_word(token)
         || magnitude_behind(tokens, at).is_some()
         || is_point_of_share(tokens, at)
         || is_and(tokens, at)
@@ -220,12 +173,12 @@ fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
 pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
     range.any(|at| {
         let token = tokens.token(at);
-        is_digit(token) || is_numeral(token) && counts(tokens, at) || is_word(token)
+        is_digit(token) || is_numeral(token) && counts(tokens, at) || is_number_word(token)
     })
 }
 
 /// Whether `token` is an English word that is a number, a month or a day of the week.
-fn is_word(token: &str) -> bool {
+fn is_number_word(token: &str) -> bool {
     token.is_ascii() && words::numeral(token).is_some()
 }
 
@@ -330,213 +283,8 @@ fn plain(c: char) -> char {
 }
 
 /// Whether a value of [`values`] is that of the name of a month.
-pub fn is_month(value: i128) -> bool {
+pub fn is_value_of_month(value: i128) -> bool {
     (9_900_001 * ONE..=9_900_012 * ONE).contains(&value)
-}
-
-/// One in [`value`].
-const ONE: i128 = 1_000_000_000;
-
-/// The digits of a number in digits that have room in [`value`], before and behind the point.
-const DIGITS_MAX: [usize; 2] = [24, 9];
-
-/// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has
-/// no room in 128 bits has the greatest value if it is written with Chinese numerals. A number of
-/// many digits has a great value that is drawn from them, so that the keys of two parcels differ.
-pub(super) fn value(number: &str) -> i128 {
-    if let Some(value) = value_of_many_digits(number) {
-        return value;
-    }
-    let (mut total, mut section, mut digit) = (0i128, 0i128, 0i128);
-    // The last magnitude of four digits or more: in 1亿2千万 the second one adds, in 1万亿 it
-    // multiplies.
-    let mut last = 0;
-    // What a digit behind the point is worth.
-    let mut place = None;
-    for c in number.chars() {
-        let unit = match c {
-            '十' => 10,
-            '百' => 100,
-            '千' => 1_000,
-            '万' => 10_000,
-            '亿' => 100_000_000,
-            '兆' => 1_000_000_000_000,
-            '.' => {
-                place = Some(ONE / 10);
-                continue;
-            }
-            _ => {
-                let one = digit_of(c);
-                digit = match &mut place {
-                    Some(place) => {
-                        let more = one * *place;
-                        *place /= 10;
-                        digit.saturating_add(more)
-                    }
-                    None => digit.saturating_mul(10).saturating_add(one * ONE),
-                };
-                continue;
-            }
-        };
-        if unit < 10_000 {
-            let digit = if digit == 0 { ONE } else { digit };
-            section = section.saturating_add(digit.saturating_mul(unit));
-        } else {
-            let section_of_it = section.saturating_add(digit);
-            total = match unit < last {
-                true => total.saturating_add(section_of_it.saturating_mul(unit)),
-                false => total.saturating_add(section_of_it).saturating_mul(unit),
-            };
-            (section, last) = (0, unit);
-        }
-        (digit, place) = (0, None);
-    }
-    let value = total.saturating_add(section).saturating_add(digit);
-    if number.starts_with(['-', '−']) { -value } else { value }
-}
-
-fn value_of_many_digits(number: &str) -> Option<i128> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1]
-        || number.chars().any(|c| digit_value(c).is_none() && !matches!(c, '.' | '-' | '−'))
-    {
-        return None;
-    }
-    let digits = |part: &str| -> String {
-        part.chars().filter_map(|c| char::from_digit(digit_value(c)?, 10)).collect()
-    };
-    let (whole, fraction) = (digits(whole), digits(fraction));
-    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
-    if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1] {
-        return None;
-    }
-    let drawn = i128::MAX - i128::from(xxh3_64(format!("{whole}.{fraction}").as_bytes()));
-    Some(if number.starts_with(['-', '−']) { -drawn } else { drawn })
-}
-
-/// The value of one digit or Chinese numeral below ten; 0 of any other character.
-fn digit_of(c: char) -> i128 {
-    let of_numeral = || NUMERALS.chars().skip(2).position(|numeral| numeral == c);
-    match c {
-        '零' | '〇' => 0,
-        '两' => 2,
-        _ => match digit_value(c) {
-            Some(digit) => digit.into(),
-            None => of_numeral().map_or(0, |at| at as i128 + 1),
-        },
-    }
-}
-
-/// Units that stand behind a number without a space. Such a number is no code.
-const UNITS: [&str; 28] = [
-    "kg", "g", "mg", "t", "km", "m", "cm", "mm", "l", "ml", "w", "kw", "mw", "kwh", "v", "a", "gb",
-    "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
-];
-
-/// Signs of money, which stand before a number, and of shares, which stand behind it.
-const MONEY: [char; 7] = ['$', '€', '£', '¥', '₩', '₹', '₽'];
-const SHARES: [char; 2] = ['%', '‰'];
-
-/// The sign of money before the tokens of `range`, and the sign of a share behind them.
-fn signs(tokens: &Tokens<'_>, range: &Range<usize>) -> [Option<char>; 2] {
-    let before = tokens.gap(range.start).trim_end().chars().next_back();
-    let behind = tokens.gap(range.end).chars().next();
-    [before.filter(|c| MONEY.contains(c)), behind.filter(|c| SHARES.contains(c))]
-}
-
-/// The numbers between `spans` that both texts have, but of another currency or share: `$5` and
-/// `€5`. A sign that one text lacks changes nothing. Marks are no tokens, so no span has them.
-pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
-    let kinds = |signs: &[char]| {
-        signs.iter().filter(|sign| a.may_have(**sign) || b.may_have(**sign)).count()
-    };
-    if kinds(&MONEY) < 2 && kinds(&SHARES) < 2 {
-        return Vec::new();
-    }
-    let other = |i: usize, j: usize| {
-        // At the first digit of a number.
-        if !is_digit(a.token(i)) || joins(a, i) {
-            return None;
-        }
-        let digits = (i + 1..a.len()).take_while(|at| joins(a, *at)).count() + 1;
-        let span = Span { a: i..i + digits, b: j..(j + digits).min(b.len()) };
-        let pairs = signs(a, &span.a).into_iter().zip(signs(b, &span.b));
-        let is_other = |(x, y): (Option<char>, Option<char>)| x.zip(y).is_some_and(|(x, y)| x != y);
-        pairs.into_iter().any(is_other).then_some(span)
-    };
-    let equal = equal_parts(spans, [a.len(), b.len()]).flat_map(|part| part.a.zip(part.b));
-    equal.filter_map(|(i, j)| other(i, j)).collect()
-}
-
-/// The number in the tokens of `range` with its signs.
-pub fn with_signs(tokens: &Tokens<'_>, range: &Range<usize>) -> String {
-    let [before, behind] =
-        signs(tokens, range).map(|sign| sign.map(String::from).unwrap_or_default());
-    format!("{before}{}{behind}", tokens.passage(range))
-}
-
-/// Words before a number with a point that is no version.
-const QUANTITIES: [&str; 36] = [
-    "price", "prices", "cost", "costs", "fee", "total", "sum", "balance", "amount", "rate", "tax",
-    "weight", "weighs", "length", "height", "width", "depth", "score", "average", "eur", "usd",
-    "rmb", "is", "was", "are", "were", "by", "than", "about", "nearly", "almost", "over", "under",
-    "around", "only", "just",
-];
-
-/// The most digits before the point of a version.
-const VERSION_DIGITS_MAX: usize = 2;
-
-/// Whether a number belongs to code, a path or a version: Latin letters or marks of code touch it,
-/// or the numbers that it is joined with, or it has a point, few digits before it, and behind a
-/// Latin word that names no quantity.
-///
-/// A unit is none of these, nor is a flight or a model that stands between Chinese characters or is
-/// a word of a sentence, nor are `Size 47` and `July 12`.
-pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
-    let (start, end) =
-        (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
-    let (left, right) = (&tokens.text[..start], &tokens.text[end..]);
-    // A value of a record in JSON is data.
-    let is_value = left.trim_end().ends_with("\":") && right.trim_start().starts_with([',', '}']);
-    if is_value
-        || is_name_between_characters(left, right)
-        || models::model(&tokens.text, start..end).is_some()
-    {
-        return false;
-    }
-    let joined = |c: char| c.is_ascii_digit() || "-/.+".contains(c);
-    let touches = |c: char| c.is_ascii_alphabetic() || "_=<>[]{}`\"#\\".contains(c);
-    let behind = left.trim_end_matches(joined).ends_with(touches);
-    let measured = UNITS.iter().any(|unit| {
-        right.strip_prefix(unit).is_some_and(|rest| {
-            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || touches(c))
-        })
-    });
-    let follows = !measured && right.trim_start_matches(joined).starts_with(touches);
-    let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let behind_word = range.start > 0
-        && tokens.gap(range.start) == " "
-        && latin(tokens.token(range.start - 1))
-        && !QUANTITIES.contains(&tokens.token(range.start - 1));
-    let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
-    let version = behind_word
-        && !right.starts_with('%')
-        && rest
-            .find(|at| tokens.token(*at).starts_with('.'))
-            .is_some_and(|point| point - range.start <= VERSION_DIGITS_MAX);
-    behind || follows || version
-}
-
-/// Whether a number between `left` and `right` is alone, or part of a name as `ca1234`, between
-/// Chinese characters or at the end of their sentence. `v2` names a version.
-fn is_name_between_characters(left: &str, right: &str) -> bool {
-    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let before = left.trim_end_matches(inside);
-    let name = &left[before.len()..];
-    let is_version = name.starts_with('v') && name[1..].bytes().all(|byte| byte.is_ascii_digit());
-    let after = right.trim_start_matches(inside);
-    let ends = after.chars().next().is_none_or(|c| is_han(c) || "。,;!?、".contains(c));
-    before.ends_with(is_han) && ends && !is_version
 }
 
 #[cfg(test)]
@@ -628,67 +376,5 @@ mod tests {
         assert_ne!(value("0.12345678901"), value("0.12345678907"));
         assert_eq!(value("0.500000000000"), value("0.5"));
         assert_eq!(value("00000000000000000000000000007"), value("7"));
-    }
-
-    /// The digits of a script are the ten characters behind its zero, as Unicode has them.
-    #[test]
-    fn digits_of_scripts() {
-        assert!(ZEROS.is_sorted());
-        for zero in ZEROS {
-            for value in 0..10 {
-                let c = char::from_u32(zero as u32 + value).expect("a character");
-                assert!(c.is_numeric(), "{c}");
-                assert_eq!(digit_value(c), Some(value));
-                assert!(is_digit(c.encode_utf8(&mut [0; 4])));
-            }
-        }
-        for c in ['a', '٪', 'ก', '〇', '①'] {
-            assert_eq!(digit_value(c), None, "{c}");
-        }
-    }
-
-    fn is_code(text: &str, number: &str) -> bool {
-        let tokens = Tokens::of(text).expect("short");
-        let place = text.find(number).expect("it is there");
-        let inside = |at: &usize| {
-            (place..place + number.len()).contains(&(tokens.places[*at].start as usize))
-        };
-        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
-        let range = at[0]..at[at.len() - 1] + 1;
-        in_code(&tokens, range)
-    }
-
-    /// Numbers of versions, paths and code are told from numbers of sentences.
-    #[test]
-    fn code_and_sentences() {
-        for (text, number) in [
-            ("已在 rust 1.55 中", "1.55"),
-            ("let a = [12]", "12"),
-            ("型号 `kx-31` 的灯", "31"),
-            ("从v2升级", "2"),
-            ("文件 /2024/x.html 已删", "2024"),
-            ("width=30kg", "30"),
-        ] {
-            assert!(is_code(text, number), "{text}");
-        }
-        for (text, number) in [
-            ("今天气温30度", "30"),
-            ("共有 12 人", "12"),
-            ("型号 kx-31 的灯", "31"),
-            ("sales rose in q1 as hoped", "1"),
-            ("a shirt of size 47 in", "47"),
-            ("size 47. price 10.9", "47. price 10.9"),
-            ("the price 10.90 includes tax", "10.90"),
-            ("it came to 199.20 in all", "199.20"),
-            ("股东会定于2024-10-05召开", "10"),
-            ("全长120km的公路", "120"),
-            ("该机重量 30kg。", "30"),
-            ("国家标准gb/t 1234-2008。", "1234"),
-            ("航班ca1234起飞", "1234"),
-            ("联系电话010-65551234。", "010"),
-            ("利率降至-0.5%。", "0.5"),
-        ] {
-            assert!(!is_code(text, number), "{text}");
-        }
     }
 }

@@ -8,8 +8,8 @@
 //! more digits are those of telephones, days and books, and are written with marks and without.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::edits::{Span, equal_parts};
-use crate::confirm::numbers::is_digit;
 use crate::confirm::words::lines;
 use std::sync::OnceLock;
 

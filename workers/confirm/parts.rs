@@ -5,8 +5,8 @@ use crate::confirm::Options;
 use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
-use crate::confirm::numbers::with_signs;
 use crate::confirm::operators::of_other_marks;
+use crate::confirm::signs::with_signs;
 use serde::Serialize;
 
 /// A place where two texts differ, with some of what stands around it in the first.
@@ -117,7 +117,7 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::confirm::differences::Difference;
-    use crate::confirm::texts::compare;
+    use crate::confirm::texts::{SharedGrams, compare};
     use proptest::prelude::*;
 
     /// Each kind is named where it stands, with both sides and what is around them.
@@ -193,7 +193,7 @@ mod tests {
             let options = Options::default();
             let Some(found) = parts(&a, &b, &options) else { return Ok(()) };
             let (x, y) = (Tokens::of(&a).expect("short"), Tokens::of(&b).expect("short"));
-            let fact = compare(&x, &y, (0, 1), &options).fact;
+            let fact = compare(&x, &y, SharedGrams { common: 0, all: 1 }, &options).fact;
             let has = |kind| found.iter().any(|part| part.kind == kind);
             match fact {
                 Some(Difference::Number) => prop_assert!(has(PartKind::Number)),

@@ -7,6 +7,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
+use crate::confirm::likeness::letters;
 use crate::confirm::spelled::are_parted;
 use std::ops::Range;
 
@@ -30,8 +31,8 @@ const QUOTES: [(char, char); 9] = [
     ('【', '】'),
 ];
 
-/// Marks that end a sentence.
-const ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
+/// Marks that end a passage: besides those of sentences also those of a line and of its label.
+const PASSAGE_ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
 
 /// The tokens of both texts from the first to the last edit of a clause.
 fn extent(clause: &[&Span]) -> Option<(Range<usize>, Range<usize>)> {
@@ -63,7 +64,7 @@ pub fn are_other_questions(
 fn question(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     let ends = |at: &usize| {
         let gap = tokens.gap(*at);
-        gap.contains(ENDS) || gap.contains(". ")
+        gap.contains(PASSAGE_ENDS) || gap.contains(". ")
     };
     let end = (range.end.max(1)..=tokens.len()).take(PASSAGE_TOKENS_MAX).find(ends)?;
     let start = (0..=range.start).rev().take(PASSAGE_TOKENS_MAX).find(|at| *at == 0 || ends(at))?;
@@ -129,13 +130,10 @@ fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
 pub fn are_other_quotations((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bool {
     let Some((x, y)) = extent(clause) else { return false };
     let fits = |range: &Range<usize>| (1..=PASSAGE_TOKENS_MAX).contains(&range.len());
-    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
-        tokens.passage(range).chars().filter(|c| c.is_alphanumeric()).collect()
+    let of = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
+        letters(tokens.passage(range)).collect()
     };
-    fits(&x)
-        && fits(&y)
-        && are_quoted((a, &x), (b, &y))
-        && are_parted(&letters(a, &x), &letters(b, &y))
+    fits(&x) && fits(&y) && are_quoted((a, &x), (b, &y)) && are_parted(&of(a, &x), &of(b, &y))
 }
 
 fn are_quoted((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
@@ -150,7 +148,7 @@ fn are_quoted((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {

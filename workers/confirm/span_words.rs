@@ -17,22 +17,22 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// The words that a span touches.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct SpanWords {
     /// How many there are, with the marks between Chinese ones.
-    pub words: usize,
+    pub count: usize,
     /// One is a name of the dictionary: of a person, a place, an organisation, a product.
-    pub name: bool,
+    pub has_name: bool,
     /// One is the name of a person, in the dictionary or not: a surname and two characters. What
     /// looks like a name of two characters in all is more often something else.
-    pub person: bool,
+    pub has_person: bool,
     /// A title stands directly before or behind the name of a person.
-    pub titled: bool,
+    pub has_titled_person: bool,
     /// One is not in the dictionary, as most names of persons.
-    pub unknown: bool,
+    pub has_unknown: bool,
     /// One is a noun, a verb, an adjective, or a content word of another script.
-    pub content: bool,
+    pub has_content: bool,
     /// All are nouns: also those of one character, which are mostly parts of words.
-    pub nouns: bool,
+    pub are_nouns: bool,
     /// Their letters.
     pub letters: Vec<char>,
 }
@@ -59,7 +59,7 @@ const WINDOWS_BYTES_MAX: usize = 1 << 24;
 /// Words by the hash of their window, the place of the span in it and the dictionary.
 #[derive(Default)]
 struct Seen {
-    words: HashMap<u128, Rc<Words>>,
+    words: HashMap<u128, Rc<SpanWords>>,
     bytes: usize,
 }
 
@@ -69,13 +69,13 @@ thread_local! {
     static SEEN: RefCell<Seen> = RefCell::default();
 }
 
-impl Words {
+impl SpanWords {
     /// The words that the tokens of `range` belong to; none if their window is too long.
     pub fn around(
         tokens: &Tokens<'_>,
         range: &Range<usize>,
         dictionary: Option<&UserDictionary>,
-    ) -> Option<Rc<Words>> {
+    ) -> Option<Rc<SpanWords>> {
         let (from, to) =
             (range.start.saturating_sub(CONTEXT), (range.end + CONTEXT).min(tokens.len()));
         let base = tokens.places[from].start as usize;
@@ -93,7 +93,8 @@ impl Words {
             }
             let Seen { words, bytes } = seen;
             let words = words.entry(key).or_insert_with(|| {
-                let words = Words::of(window, &(start..end), dictionary).with_others(tokens, range);
+                let words =
+                    SpanWords::of(window, &(start..end), dictionary).with_others(tokens, range);
                 *bytes += words.bytes();
                 Rc::new(words)
             });
@@ -103,14 +104,14 @@ impl Words {
 
     /// The bytes that are kept for them, with their place in the map.
     fn bytes(&self) -> usize {
-        const PLACE: usize = 2 * size_of::<(u128, Rc<Words>)>();
-        PLACE + size_of::<Words>() + self.letters.capacity() * size_of::<char>()
+        const PLACE: usize = 2 * size_of::<(u128, Rc<SpanWords>)>();
+        PLACE + size_of::<SpanWords>() + self.letters.capacity() * size_of::<char>()
     }
 
     /// These and the words of other scripts among the tokens of `range`.
-    fn with_others(mut self, tokens: &Tokens<'_>, range: &Range<usize>) -> Words {
-        self.words += count(tokens, range);
-        self.content |= has_content(tokens, range);
+    fn with_others(mut self, tokens: &Tokens<'_>, range: &Range<usize>) -> SpanWords {
+        self.count += count(tokens, range);
+        self.has_content |= has_content(tokens, range);
         self
     }
 
@@ -119,9 +120,9 @@ impl Words {
         window: &str,
         &Range { start, end }: &Range<usize>,
         dictionary: Option<&UserDictionary>,
-    ) -> Words {
+    ) -> SpanWords {
         let tagged = TaggedWords::of(window, dictionary);
-        let (mut words, mut at) = (Words::default(), 0);
+        let (mut words, mut at) = (SpanWords::default(), 0);
         let mut previous = "";
         for (number, word) in tagged.words().iter().enumerate() {
             let (low, high) = (at, at + word.len());
@@ -133,23 +134,23 @@ impl Words {
             let Tag { name: tag, known } = tagged.tag(number);
             // A mark makes a clause as a word does.
             let is_other = |c: char| c.is_alphanumeric() && !is_han(c);
-            words.nouns = tag.starts_with('n') && (words.words == 0 || words.nouns);
-            words.words += usize::from(!word.starts_with(is_other));
+            words.are_nouns = tag.starts_with('n') && (words.count == 0 || words.are_nouns);
+            words.count += usize::from(!word.starts_with(is_other));
             let before = words.letters.len();
             words.letters.extend(word.chars().filter(|c| c.is_alphanumeric()));
             let length = words.letters.len() - before;
             if length >= 2 && word.chars().all(is_han) {
-                words.name |= known && NAMES.contains(&tag);
-                words.unknown |= !known;
+                words.has_name |= known && NAMES.contains(&tag);
+                words.has_unknown |= !known;
                 let named = known && PERSONS.contains(&tag);
                 let is_person = match length {
                     3 => (named || !known) && begins_with_surname(word),
                     2 => named && is_surname(before_it),
                     _ => false,
                 };
-                words.person |= is_person;
-                words.titled |= is_person && has_title(&window[..low], &window[high..]);
-                words.content |= tag.starts_with(|c| CONTENT.contains(c));
+                words.has_person |= is_person;
+                words.has_titled_person |= is_person && has_title(&window[..low], &window[high..]);
+                words.has_content |= tag.starts_with(|c| CONTENT.contains(c));
             }
         }
         words
@@ -167,13 +168,13 @@ mod tests {
         for n in 0..20_000u32 {
             let text = format!("{word} {n}");
             let tokens = Tokens::of(&*text).expect("short");
-            assert!(Words::around(&tokens, &(0..1), None).is_some());
+            assert!(SpanWords::around(&tokens, &(0..1), None).is_some());
         }
         let bytes =
             SEEN.with_borrow(|seen| seen.words.values().map(|words| words.bytes()).sum::<usize>());
         assert!(bytes <= WINDOWS_BYTES_MAX + 4 * WINDOW_BYTES_MAX, "{bytes}");
         let long = "k".repeat(WINDOW_BYTES_MAX + 1);
         let tokens = Tokens::of(&*long).expect("short");
-        assert!(Words::around(&tokens, &(0..1), None).is_none(), "it is no word");
+        assert!(SpanWords::around(&tokens, &(0..1), None).is_none(), "it is no word");
     }
 }

@@ -7,9 +7,10 @@
 //! not.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::lcs;
+use crate::confirm::digits::is_digit;
+use crate::confirm::lcs::common;
+use crate::confirm::likeness::share_few_letters;
 use crate::confirm::negations::{is_inside, is_prefixed};
-use crate::confirm::numbers::is_digit;
 use crate::confirm::words::are_opposites;
 use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
 use std::ops::Range;
@@ -31,17 +32,17 @@ const CONTENT_SYLLABLES_MIN: usize = 2;
 ///
 /// ```
 /// use workers::confirm::alignment::Tokens;
-/// use workers::confirm::spelled::are_other;
+/// use workers::confirm::spelled::are_other_words;
 ///
 /// let are_other = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
-///     are_other((&a, &(0..a.len())), (&b, &(0..b.len())))
+///     are_other_words((&a, &(0..a.len())), (&b, &(0..b.len())))
 /// };
 /// assert!(are_other("köln", "hamburg"));
 /// assert!(are_other("서울시는", "부산시는"));
 /// assert!(!are_other("говорит", "говорил"));
 /// ```
-pub fn are_other(
+pub fn are_other_words(
     (a, x): (&Tokens<'_>, &Range<usize>),
     (b, y): (&Tokens<'_>, &Range<usize>),
 ) -> bool {
@@ -121,7 +122,7 @@ pub fn has_content(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
 pub fn are_parted(p: &[char], q: &[char]) -> bool {
     let (short, long) = if p.len() < q.len() { (p, q) } else { (q, p) };
     let begins = short.len() >= CONTENT_LETTERS_MIN && long.starts_with(short);
-    !begins && 5 * lcs::length(p, q) < 3 * long.len()
+    !begins && share_few_letters(p, q)
 }
 
 /// The letters and digits of the tokens of `range`, with their marks.
@@ -152,21 +153,21 @@ fn are_verbs_denied(p: &[char], q: &[char]) -> bool {
 }
 
 fn without_equal_ends<'p>(p: &'p [char], q: &'p [char]) -> (&'p [char], &'p [char]) {
-    let front = lcs::common(p.iter(), q.iter());
+    let front = common(p.iter(), q.iter());
     let (p, q) = (&p[front..], &q[front..]);
-    let back = lcs::common(p.iter().rev(), q.iter().rev());
+    let back = common(p.iter().rev(), q.iter().rev());
     (&p[..p.len() - back], &q[..q.len() - back])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            settled(&x, &y).iter().any(|span| are_other((&x, &span.a), (&y, &span.b)))
+            settled(&x, &y).iter().any(|span| are_other_words((&x, &span.a), (&y, &span.b)))
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

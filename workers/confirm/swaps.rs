@@ -124,7 +124,7 @@ fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn found(a: &str, b: &str) -> Vec<Option<Swap>> {
         let of = |a: &str, b: &str| {

@@ -7,9 +7,9 @@
 //! counts once. A clause that was rewritten is no slot: words are put in or left out, too.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::edits::Span;
-use crate::confirm::kinds::{CLAUSE_EDITS, clauses};
-use crate::confirm::lcs;
+use crate::confirm::likeness::{letters, share_few_characters, share_few_letters};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
 
@@ -58,23 +58,20 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if tokens.contains(&0) || tokens.iter().any(|tokens| *tokens > SLOT_TOKENS_MAX) {
         return false;
     }
-    let [x, y] = [a.passage(&span.a), b.passage(&span.b)].map(|text| -> Vec<char> {
-        text.chars().filter(|c| c.is_alphanumeric()).take(SLOT_LETTERS_MAX + 1).collect()
-    });
+    let [x, y] = [a.passage(&span.a), b.passage(&span.b)]
+        .map(|text| -> Vec<char> { letters(text).take(SLOT_LETTERS_MAX + 1).collect() });
     let (less, more) = (x.len().min(y.len()), x.len().max(y.len()));
     let han = x.iter().chain(&y).all(|c| is_han(*c));
     let least = if han { HAN_MIN } else { LATIN_MIN };
-    // An inflection or a misspelling of a Latin word has most of its letters.
-    let shared = || lcs::length(&x, &y);
     less >= least
         && more <= SLOT_LETTERS_MAX
-        && if han { 2 * shared() < more } else { 5 * shared() < 3 * more }
+        && if han { share_few_characters(&x, &y) } else { share_few_letters(&x, &y) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::differences::settled;
+    use crate::confirm::settle::settled;
 
     fn count(a: &str, b: &str) -> usize {
         let of = |a: &str, b: &str| {

@@ -132,7 +132,7 @@ proptest! {
 
 /// Each rule decides where the table says so.
 #[test]
-fn rules() {
+fn each_rule_decides_where_its_row_says() {
     let options = Options::default();
     let long = text(0, 1000);
     assert_eq!(verdict(&long, &long, &options), (true, Reason::Sketch));
@@ -351,7 +351,7 @@ fn out_of_range() {
 
 /// Every reason has a name of its own.
 #[test]
-fn names() {
+fn each_reason_has_its_own_name() {
     let names: std::collections::BTreeSet<_> =
         (1..=Reason::Words as u8).map(Reason::name).collect();
     assert_eq!(names.len(), usize::from(Reason::Words as u8));

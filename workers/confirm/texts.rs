@@ -14,8 +14,9 @@
 //! similarity counts, so that words that lost the space between them cost nothing.
 
 use crate::confirm::Options;
-use crate::confirm::alignment::{Tokens, is_decimal_mark, is_minus_sign};
+use crate::confirm::alignment::Tokens;
 use crate::confirm::differences::{Difference, is_small};
+use crate::confirm::digits::{is_decimal_mark, is_minus_sign};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::lcs;
@@ -44,6 +45,15 @@ pub struct Measure {
     pub headline: bool,
 }
 
+/// The 5-grams of two texts.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedGrams {
+    /// Those that both have.
+    pub common: usize,
+    /// Those that one of them has, or both.
+    pub all: usize,
+}
+
 /// Sums over the spans, in characters of either side.
 #[derive(Default)]
 struct Sums {
@@ -59,17 +69,11 @@ struct Sums {
     passages: usize,
 }
 
-/// Compares two normalised texts, which share `common` of `all` their long shingles. Symmetric. Two
-/// texts without a letter are not alike.
-pub fn compare(
-    x: &Tokens<'_>,
-    y: &Tokens<'_>,
-    (common, all): (usize, usize),
-    options: &Options,
-) -> Measure {
-    // Whatever a rule takes from one side alone, it takes from the same text in both orders.
+/// Compares two normalised texts. Symmetric. Two texts without a letter are not alike.
+pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, grams: SharedGrams, options: &Options) -> Measure {
+    // Puts the two texts in one order, so that the verdict does not depend on which comes first.
     let (x, y) = if y.text < x.text { (y, x) } else { (x, y) };
-    let plain = (common * 10_000 / all.max(1)) as u16;
+    let plain = (grams.common * 10_000 / grams.all.max(1)) as u16;
     let unlike = |similarity| Measure { similarity, fact: None, headline: false };
     let lengths = [x.chars(0..x.len()), y.chars(0..y.len())];
     if lengths[0].min(lengths[1]) == 0 {
@@ -87,7 +91,7 @@ pub fn compare(
             sums.add_edit(x, y, span, chars);
         }
     }
-    let similarity = sums.similarity(lengths, (common, all)).max(plain);
+    let similarity = sums.similarity(lengths, grams).max(plain);
     let headline = found.has(PartKind::Headline);
     found.settle_frame(options);
     let mut fact = other_number(&found, sums.slips);
@@ -179,7 +183,7 @@ impl Sums {
     }
 
     /// The measure of the head of this file, in 1/10,000.
-    fn similarity(&self, lengths: [usize; 2], (common, all): (usize, usize)) -> u16 {
+    fn similarity(&self, lengths: [usize; 2], SharedGrams { common, all }: SharedGrams) -> u16 {
         let longer = lengths[0].max(lengths[1]);
         let [n, m] = [0, 1].map(|side| lengths[side] - self.left_out[side]);
         let shared = n.saturating_sub(self.edited[0]);

@@ -5,8 +5,8 @@
 //! Elsewhere between two digits a comma is a decimal mark, or it parts a list. Points group as
 //! well, where there are two or a decimal comma follows.
 
-use crate::confirm::alignment::{is_decimal_mark, is_minus_sign};
-use crate::confirm::numbers::{digit_value, value};
+use crate::confirm::digits::{digit_value, is_decimal_mark, is_minus_sign};
+use crate::confirm::value::value;
 use std::ops::Range;
 
 /// The answers for the commas of one run of digits and commas, which is read once.

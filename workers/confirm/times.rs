@@ -1,10 +1,9 @@
 //! Finds which numbers are one date, one clock, or a date with its clock: the five of `3 november
-//! 2024, 10:25`. Whether it is furniture, its place tells ([`crate::confirm::furniture`]).
+//! 2024, 10:25`. Whether a time is furniture depends on its place ([`crate::confirm::furniture`]).
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::numbers::{digit_value, is_digit};
-use crate::confirm::words::{is_month, names_a_day};
-use crate::text::characters::is_han;
+use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::digits::{digit_value, is_digit};
+use crate::confirm::words::{names_a_day, names_a_month};
 
 /// What may stand between a date and its clock: marks, and words with what stands on their sides.
 const BRIDGES: [&str; 6] = [" ", ", ", ". ", " - ", " – ", " — "];
@@ -26,12 +25,8 @@ fn is_date_word(token: &str) -> bool {
 }
 
 /// Whether `token` is a digit, or the name of a month or of a day of the week.
-pub fn is_number(token: &str) -> bool {
+pub fn is_digit_or_day(token: &str) -> bool {
     is_digit(token) || names_a_day(token)
-}
-
-fn is_han_token(token: &str) -> bool {
-    token.chars().all(is_han)
 }
 
 /// Whether the tokens before and at `at` belong to one date, clock or number, or to a date and its
@@ -64,7 +59,7 @@ fn are_one(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 fn is_behind_month(tokens: &Tokens<'_>, at: usize) -> bool {
-    (at.saturating_sub(MONTH_TOKENS)..at).any(|at| is_month(tokens.token(at)))
+    (at.saturating_sub(MONTH_TOKENS)..at).any(|at| names_a_month(tokens.token(at)))
 }
 
 /// Whether the tokens before and at `at` are on both sides of the mark, or one is the word or the
@@ -135,7 +130,7 @@ fn ends_date(tokens: &Tokens<'_>, at: usize) -> bool {
     let last = tokens.token(at - 1);
     let digit_before = at > 1 && is_digit(tokens.token(at - 2));
     if !is_digit(last) {
-        return digit_before && (matches!(last, "日" | "号") || is_month(last));
+        return digit_before && (matches!(last, "日" | "号") || names_a_month(last));
     }
     let text = &tokens.text[..tokens.places[at - 1].end as usize];
     let day = text.chars().rev().take(DAY_CHARS_MAX + 1).take_while(is_of_day);
@@ -151,8 +146,8 @@ fn starts_date(tokens: &Tokens<'_>, at: usize) -> bool {
     let digits = (at..tokens.len().min(at + 4)).take_while(|at| is_digit(tokens.token(*at)));
     let behind = at + digits.count();
     let next = if behind < tokens.len() { tokens.token(behind) } else { "" };
-    let is_followed = is_month(next) || matches!(next, "年" | "月");
-    is_day(&text[..bytes]) || is_followed && (behind > at || is_month(next))
+    let is_followed = names_a_month(next) || matches!(next, "年" | "月");
+    is_day(&text[..bytes]) || is_followed && (behind > at || names_a_month(next))
 }
 
 /// Whether `group` has a day in digits.
@@ -189,17 +184,18 @@ fn is_day(text: &str) -> bool {
 
 /// What stands behind `天前`, ` minutes ago` or `h ago` at the begin of `after`.
 pub fn after_relative_time(after: &str) -> Option<&str> {
-    const UNITS: [&str; 8] = ["秒钟", "秒", "分钟", "小时", "天", "周", "个月", "年"];
-    const LATIN: [&str; 14] = [
+    const HAN_UNITS: [&str; 8] = ["秒钟", "秒", "分钟", "小时", "天", "周", "个月", "年"];
+    const LATIN_UNITS: [&str; 14] = [
         "second", "minute", "hour", "day", "week", "month", "year", "sec", "min", "hr", "s", "m",
         "h", "d",
     ];
     let after = after.trim_start();
-    if let Some(rest) = UNITS.iter().find_map(|unit| after.strip_prefix(unit)?.strip_prefix('前'))
+    if let Some(rest) =
+        HAN_UNITS.iter().find_map(|unit| after.strip_prefix(unit)?.strip_prefix('前'))
     {
         return Some(rest);
     }
-    let rest = LATIN.iter().find_map(|unit| {
+    let rest = LATIN_UNITS.iter().find_map(|unit| {
         let rest = after.strip_prefix(unit)?;
         rest.strip_prefix('s').unwrap_or(rest).strip_prefix(" ago")
     })?;

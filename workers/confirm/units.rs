@@ -5,8 +5,9 @@
 //! words, and an inflection or a particle behind a number is no other unit.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::{is_digit, is_part};
+use crate::confirm::numbers::is_part;
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
 use std::collections::HashMap;
@@ -18,7 +19,8 @@ const UNITS: &str = include_str!("units.txt");
 /// The longest unit, in characters.
 const UNIT_CHARS_MAX: usize = 8;
 
-/// Korean magnitudes, which stand between a number and its unit, and the most of them in a row.
+/// Korean magnitudes, which stand between a number and its unit, and the most of them in a row. The
+/// list of `confirm/numbers.rs` has 십 and no 조: to make both one would change verdicts.
 const MAGNITUDES: [char; 5] = ['백', '천', '만', '억', '조'];
 const MAGNITUDES_MAX: usize = 2;
 
@@ -49,19 +51,19 @@ fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
     // A number and its unit have no space between them unless all characters have.
     let touches = tokens.gap(next).is_empty() || spaced && tokens.gap(next) == " ";
     let start = tokens.places[next].start as usize;
-    let end = if is_word(first) { start + first.len() } else { tokens.text.len() };
+    let end = if is_word_alone(first) { start + first.len() } else { tokens.text.len() };
     touches.then_some(&tokens.text[start..end])
 }
 
 /// Whether a token is a word by itself. In Chinese and Japanese, in Korean, Thai, Lao, Burmese and
 /// Khmer a unit and what follows it may be one token, or a unit several.
-fn is_word(token: &str) -> bool {
+fn is_word_alone(token: &str) -> bool {
     !token.starts_with(runs_on)
 }
 
 /// The meanings of the unit at the begin of `text`, the longest one, or of all of a word.
 fn unit_of(text: &str) -> &'static [usize] {
-    if is_word(text) {
+    if is_word_alone(text) {
         return meanings(text);
     }
     let ends = text.char_indices().take(UNIT_CHARS_MAX).map(|(at, c)| at + c.len_utf8());
@@ -71,7 +73,7 @@ fn unit_of(text: &str) -> &'static [usize] {
 
 /// Whether other units stand behind two numbers, perhaps behind a magnitude that both have: `50만원`
 /// and `50만달러`.
-fn are_other(mut left: &str, mut right: &str) -> bool {
+fn are_other_units(mut left: &str, mut right: &str) -> bool {
     for _ in 0..MAGNITUDES_MAX {
         let Some(magnitude) = left.chars().next().filter(|c| MAGNITUDES.contains(c)) else { break };
         let rests = left.strip_prefix(magnitude).zip(right.strip_prefix(magnitude));
@@ -104,7 +106,8 @@ fn differ(left: &[usize], right: &[usize]) -> bool {
 pub fn is_same_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let (i, j) = (span.a.start, span.b.start);
     let one = span.a.len() == 1 && span.b.len() == 1 && i > 0 && j > 0;
-    one && is_word(a.token(i)) && is_word(b.token(j)) && is_part(a, i - 1) && is_part(b, j - 1) && {
+    let are_words = one && is_word_alone(a.token(i)) && is_word_alone(b.token(j));
+    are_words && is_part(a, i - 1) && is_part(b, j - 1) && {
         let units = behind(a, i - 1).zip(behind(b, j - 1));
         let shared = |(left, right): (&str, &str)| {
             let right = unit_of(right);
@@ -123,7 +126,7 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let number =
         numbers.take_while(|(i, j)| a.token(*i) == b.token(*j)).find(|(i, _)| is_part(a, *i));
     let behind = number.is_some_and(|(i, j)| {
-        behind(a, i).zip(behind(b, j)).is_some_and(|(left, right)| are_other(left, right))
+        behind(a, i).zip(behind(b, j)).is_some_and(|(left, right)| are_other_units(left, right))
     });
     let before = || {
         !span.a.is_empty()
@@ -152,7 +155,7 @@ mod tests {
             assert!(!are_other(a, b) && !are_other(b, a), "{a} {b}");
         }
         for unit in words::lines(UNITS).flat_map(|line| line.split(' ')) {
-            assert!(is_word(unit) || unit.chars().count() <= UNIT_CHARS_MAX, "{unit}");
+            assert!(is_word_alone(unit) || unit.chars().count() <= UNIT_CHARS_MAX, "{unit}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! surnames.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::HAN_DIGITS;
 use crate::text::characters::is_han;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -52,13 +53,13 @@ pub fn numeral(word: &str) -> Option<&'static str> {
 }
 
 /// Whether `word` is a month.
-pub fn is_month(word: &str) -> bool {
-    is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("99000"))
+pub fn names_a_month(word: &str) -> bool {
+    may_name_a_day(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("99000"))
 }
 
 /// Whether `word` is a month or a day of the week.
 pub fn names_a_day(word: &str) -> bool {
-    is_name(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("9900"))
+    may_name_a_day(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("9900"))
 }
 
 /// Whether `word` is a short English word that holds a sentence together.
@@ -67,8 +68,8 @@ pub fn holds_together(word: &str) -> bool {
     word.len() <= 2 && WORDS.get_or_init(|| lines(FUNCTION_WORDS).collect()).contains(&word)
 }
 
-/// Whether it may be one of these: most tokens are not, and are asked often.
-fn is_name(word: &str) -> bool {
+/// A cheap test before the look-up, because most tokens fail it.
+fn may_name_a_day(word: &str) -> bool {
     (3..=9).contains(&word.len()) && word.is_ascii()
 }
 
@@ -82,9 +83,7 @@ pub fn make_one_number(left: &str, right: &str) -> bool {
     // A digit behind a point has the point: `1.2 million`.
     let digit = left.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());
     match numeral(left).filter(|_| left.is_ascii()) {
-        Some(before) if is_ten(before) && !is_magnitude(behind) => {
-            "一二三四五六七八九".contains(behind)
-        }
+        Some(before) if is_ten(before) && !is_magnitude(behind) => HAN_DIGITS.contains(behind),
         Some(before) => is_number(before) && is_magnitude(behind),
         None => digit && is_magnitude(behind),
     }

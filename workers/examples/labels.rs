@@ -104,8 +104,7 @@ impl By {
     /// Whether two texts that share `o` tokens are that alike.
     fn holds(self, a: &Measured, b: &Measured, o: usize, min: usize) -> bool {
         let least = self.least(a.tokens.len(), b.tokens.len(), min);
-        o >= least
-            && (self == By::Jaccard || lcs::lcs(&a.characters, &b.characters, least).is_some())
+        o >= least && (self == By::Jaccard || lcs::length(&a.characters, &b.characters) >= least)
     }
 }
 

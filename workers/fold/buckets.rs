@@ -13,7 +13,7 @@ use crate::candidates::pivots::PIVOTS;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
-use crate::fold::groups::{GroupTouch, Touched};
+use crate::fold::groups::{GroupTouch, TouchedFingerprint};
 use crate::store::cursor::Keys;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -32,8 +32,8 @@ pub struct NearFingerprints {
     pub product_max: [u32; 2],
 }
 
-/// What [`near()`] finds.
-pub trait Found {
+/// Takes what [`changed_pairs`] finds.
+pub trait PairSink {
     /// Two keys whose contents must be compared anew, and the greatest product of ranks that the
     /// near rule allows, before the epoch and after it. That before is of no use if one was not
     /// live then.
@@ -50,13 +50,13 @@ pub trait Found {
 /// `touched` ascend, and `before` is the band's table before the epoch. Only buckets with a probing
 /// or deleted fingerprint are read. Memory is 8 bytes for each key of the largest bucket, and what
 /// the near rule needs.
-pub fn near<R: Row<Key = u64>>(
+pub fn changed_pairs<R: Row<Key = u64>>(
     before: &Table<R>,
-    touched: &[Touched],
+    touched: &[TouchedFingerprint],
     bands: &Bands,
     band: usize,
     scratch: &mut Scratch,
-    found: &mut impl Found,
+    found: &mut impl PairSink,
 ) {
     let (k, fixed, earlier) = (bands.k(), bands.key_fixed(band), bands.key_earlier(band));
     let mut old = Keys::new(before);
@@ -88,7 +88,7 @@ pub fn near<R: Row<Key = u64>>(
 
 /// A bucket that is large enough for the near rule to leave something out.
 struct Bucket<'a> {
-    touched: &'a [Touched],
+    touched: &'a [TouchedFingerprint],
     probing: Vec<u64>,
     /// The keys before the epoch.
     live: &'a [u64],
@@ -112,7 +112,12 @@ impl Bucket<'_> {
     ///
     /// A key that is created, deleted or probing changes something for itself and for the keys near
     /// it that are later. Of both, all earlier ones are needed.
-    fn crowded(&self, scratch: &mut Scratch, neighbours: &mut Neighbours, found: &mut impl Found) {
+    fn crowded(
+        &self,
+        scratch: &mut Scratch,
+        neighbours: &mut Neighbours,
+        found: &mut impl PairSink,
+    ) {
         let Bucket { k, fixed, earlier, .. } = *self;
         let seeds: Vec<u64> = self
             .touched
@@ -189,7 +194,7 @@ fn without(keys: &[u64], others: &[u64]) -> Vec<u64> {
     keys.iter().copied().filter(|key| !is_other(*key)).collect()
 }
 
-/// Emits the pairs that [`near`] finds in one band.
+/// Emits the pairs that [`changed_pairs`] finds in one band.
 struct Emitter<'a> {
     epoch: &'a Epoch,
     bands: &'a Bands,
@@ -198,7 +203,7 @@ struct Emitter<'a> {
     found: u64,
 }
 
-impl Found for Emitter<'_> {
+impl PairSink for Emitter<'_> {
     fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]) {
         let in_band_0 = |key| match self.band {
             0 => key,
@@ -219,7 +224,7 @@ impl Found for Emitter<'_> {
 pub fn buckets(
     epoch: &Epoch,
     bands: &Bands,
-    touched: &[Touched],
+    touched: &[TouchedFingerprint],
     emit: &mut dyn FnMut(NearFingerprints),
 ) -> Result<()> {
     let mut scratch = Scratch::new();
@@ -228,13 +233,13 @@ pub fn buckets(
         let mut found = Emitter { epoch, bands, band, emit, found: 0 };
         if band == 0 {
             let before = epoch.before::<GroupRow>()?;
-            near(&before, touched, bands, band, &mut scratch, &mut found);
+            changed_pairs(&before, touched, bands, band, &mut scratch, &mut found);
             let inside = touched.iter().filter(|touch| touch.group.is_inside());
             inside.for_each(|touch| found.pair(touch.key, touch.key, [PIVOTS; 2]));
         } else {
             let before = epoch.band_before(band)?;
-            near(&before, touched, bands, band, &mut scratch, &mut found);
-            let row = |touch: &Touched| match touch.group {
+            changed_pairs(&before, touched, bands, band, &mut scratch, &mut found);
+            let row = |touch: &TouchedFingerprint| match touch.group {
                 group if group.is_created() => Some(BandRow { key: touch.key, diff: 1 }),
                 group if group.is_deleted() => Some(BandRow { key: touch.key, diff: -1 }),
                 _ => None,
@@ -260,7 +265,7 @@ mod tests {
         change: i64,
     }
 
-    impl Found for Collected {
+    impl PairSink for Collected {
         fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]) {
             self.pairs.push((a.min(b), a.max(b), product_max));
         }
@@ -338,11 +343,11 @@ mod tests {
                         (true, 1) => GroupTouch::NONE,
                         (true, _) => GroupTouch::DELETED,
                     };
-                    Touched { band: band as u64, key, group }
+                    TouchedFingerprint { band: band as u64, key, group }
                 };
-                let touched: Vec<Touched> = keys.iter().map(touch).collect();
+                let touched: Vec<TouchedFingerprint> = keys.iter().map(touch).collect();
                 let mut found = Collected::default();
-                near(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
+                changed_pairs(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
                 let before = live.clone();
                 for touch in &touched {
                     match touch.group {
@@ -398,7 +403,7 @@ mod tests {
     /// The pairs equal those of brute force and the near rule, each once, for any history of runs
     /// and any touched fingerprints.
     #[test]
-    fn near_is_brute_force() {
+    fn changed_pairs_are_those_of_brute_force() {
         println!("seeds 1 to 40");
         for seed in 1..=40 {
             let mut random = Random(seed);
@@ -432,11 +437,11 @@ mod tests {
                     (true, 1) => GroupTouch::PROBE,
                     (true, _) => GroupTouch::NONE,
                 };
-                Touched { band: band as u64, key, group }
+                TouchedFingerprint { band: band as u64, key, group }
             };
-            let touched: Vec<Touched> = draw(150).into_iter().map(touch).collect();
+            let touched: Vec<TouchedFingerprint> = draw(150).into_iter().map(touch).collect();
             let mut found = Collected::default();
-            near(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
+            changed_pairs(&table, &touched, &bands, band, &mut Scratch::new(), &mut found);
             let found = found.pairs;
 
             let after = |flag: GroupTouch| {

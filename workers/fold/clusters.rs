@@ -14,8 +14,10 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
+use crate::fold::incumbents::Incumbent;
 use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::fold::origins::{Gathered, PAGES_MANY};
+use crate::fold::touched::{AcceptedPair, TOUCHED_ROWS, TouchedContent, TouchedPage};
 use crate::graph::Graph;
 use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::store::runs::Table;
@@ -24,43 +26,6 @@ use crate::tables::{
     ClusterRow, ComponentRow, ContentPageRow, ContentRow, MemberRow, PageRow, PairRow, UrlRow,
 };
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The rows that are held in memory at once where every cluster is made again.
-pub(crate) const TOUCHED_ROWS: usize = 1 << 16;
-
-/// A content of a touched component, sent to the content's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct TouchedContent {
-    /// The content.
-    pub content: Id,
-    /// The component; the content itself if it is in none.
-    pub component: Id,
-}
-
-/// A page of a touched component, sent to the page's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct TouchedPage {
-    /// The page.
-    pub doc: Id,
-    /// The component.
-    pub component: Id,
-    /// The page's content.
-    pub content: Id,
-    /// The content's length in characters.
-    pub chars: u64,
-}
-
-/// A page that represented pages before the epoch, sent to the page's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct Incumbent {
-    /// The page.
-    pub doc: Id,
-    /// The number of pages that it represented.
-    pub pages: u64,
-}
 
 /// A page of a touched component with its rank, sent to the component's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -82,25 +47,11 @@ pub struct RankedPage {
     pub represented: u64,
 }
 
-/// An accepted pair of a touched component, sent to the component's owner.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-pub struct AcceptedPair {
-    /// The component.
-    pub component: Id,
-    /// The lesser content.
-    pub a: Id,
-    /// The other.
-    pub b: Id,
-    /// Their similarity in 1/10,000.
-    pub similarity: u64,
-}
-
 /// Emits the content of each page whose rank changed and whose text did not, because another page
 /// may represent the cluster now.
 pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<PageRow>()? else { return Ok(()) };
-    let rule = keep_rule(epoch);
+    let rule = epoch.keep_rule();
     // A page keeps its URL, and a text its length.
     let rank = |page: &PageRow| rule.rank(page.facts(0, ""));
     let mut before: Option<PageRow> = None;
@@ -116,37 +67,39 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 }
 
 /// Emits the components that the epoch touched.
-///
-/// Those are the components, before and after the epoch, of every content with changed pages, a
-/// changed component, or accepted pairs that changed or have another similarity. A content that is
-/// in no component counts as its own component. If the view changed, every component and every
-/// content of several pages is touched: what was no cluster may be one now.
 pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     if epoch.shared.plan.view_changed {
-        let (from, to) = epoch.id_range();
-        epoch
-            .before::<ClusterRow>()?
-            .range(from, to)
-            .into_iter()
-            .for_each(|row| emit(row.component));
-        for rows in epoch.before::<MemberRow>()?.portions_in(from, to, TOUCHED_ROWS) {
-            rows.chunk_by(|a, b| a.component == b.component)
-                .for_each(|rows| emit(rows[0].component));
-        }
-        let (contents, components) =
-            (epoch.before::<ContentRow>()?, epoch.before::<ComponentRow>()?);
-        let pages = epoch.before::<ContentPageRow>()?;
-        for rows in contents.portions_in(from, to, TOUCHED_ROWS) {
-            let contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
-            let joined: BTreeSet<Id> =
-                components.matching(&contents).into_iter().map(|row| row.content).collect();
-            let several =
-                contents.iter().zip(pages.counts(&contents)).filter(|(_, pages)| *pages > 1);
-            several
-                .filter(|(content, _)| !joined.contains(content))
-                .for_each(|(content, _)| emit(*content));
-        }
+        touched_by_view(epoch, emit)?;
     }
+    touched_by_rows(epoch, redated, emit)
+}
+
+/// Emits every component and every content of several pages, because the view changed: what was no
+/// cluster may be one now.
+fn touched_by_view(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
+    let (from, to) = epoch.id_range();
+    epoch.before::<ClusterRow>()?.range(from, to).into_iter().for_each(|row| emit(row.component));
+    for rows in epoch.before::<MemberRow>()?.portions_in(from, to, TOUCHED_ROWS) {
+        rows.chunk_by(|a, b| a.component == b.component).for_each(|rows| emit(rows[0].component));
+    }
+    let (contents, components) = (epoch.before::<ContentRow>()?, epoch.before::<ComponentRow>()?);
+    let pages = epoch.before::<ContentPageRow>()?;
+    for rows in contents.portions_in(from, to, TOUCHED_ROWS) {
+        let contents: Vec<Id> = rows.iter().map(|row| row.content).collect();
+        let joined: BTreeSet<Id> =
+            components.matching(&contents).into_iter().map(|row| row.content).collect();
+        let several = contents.iter().zip(pages.counts(&contents)).filter(|(_, pages)| *pages > 1);
+        several
+            .filter(|(content, _)| !joined.contains(content))
+            .for_each(|(content, _)| emit(*content));
+    }
+    Ok(())
+}
+
+/// Emits the components, before and after the epoch, of every content with changed pages, a changed
+/// component, or accepted pairs that changed or have another similarity. A content that is in no
+/// component counts as its own component.
+fn touched_by_rows(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     let mut contents: Vec<Id> =
         redated.iter().copied().filter(|content| !content.is_none()).collect();
     if let Some(fresh) = epoch.fresh::<ContentPageRow>()? {
@@ -270,7 +223,7 @@ pub fn rank(
     incumbents: &[Incumbent],
     emit: &mut dyn FnMut(RankedPage),
 ) -> Result<()> {
-    let rule = keep_rule(epoch);
+    let rule = epoch.keep_rule();
     let mut incumbents = incumbents.iter().peekable();
     let (pages, urls) = (epoch.after::<PageRow>()?, epoch.after::<UrlRow>()?);
     for touched in touched.chunks(TOUCHED_ROWS) {
@@ -294,11 +247,6 @@ pub fn rank(
         }
     }
     Ok(())
-}
-
-/// The keep rule of an epoch.
-pub(crate) fn keep_rule(epoch: &Epoch) -> KeepRule {
-    KeepRule::new(&epoch.shared.job.keep, &epoch.shared.plan.sources)
 }
 
 /// The clusters of a component.
@@ -419,7 +367,7 @@ pub fn clusters(
     let mut before = before.chunk_by(|a, b| a.component == b.component).peekable();
     let mut rows = Vec::new();
     let mut gathered = Gathered::default();
-    let (rule, radius) = (keep_rule(epoch), epoch.shared.job.clusters.radius);
+    let (rule, radius) = (epoch.keep_rule(), epoch.shared.job.clusters.radius);
     for &component in components {
         epoch.advanced();
         let old = before.next_if(|rows| rows[0].component == component).unwrap_or_default();

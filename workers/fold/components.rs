@@ -42,7 +42,7 @@ pub struct Touch {
 /// Two contents of one component: an accepted pair, or an edge of a worker's forest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Edge {
+pub struct ComponentEdge {
     /// One content.
     pub a: Id,
     /// The other.
@@ -111,7 +111,7 @@ pub fn edges(
     epoch: &Epoch,
     contents: &[Id],
     retracted: bool,
-    emit: &mut dyn FnMut(Edge),
+    emit: &mut dyn FnMut(ComponentEdge),
 ) -> Result<Vec<Id>> {
     let mut contents = contents.to_vec();
     contents.dedup();
@@ -125,8 +125,8 @@ pub fn edges(
 
 /// The edges that a worker emits for its `pairs`, which ascend. A pair is listed under each of its
 /// contents that this worker owns.
-fn edges_of(pairs: &[(Id, Id)], retracted: bool) -> Vec<Edge> {
-    let edge = |(a, b): (Id, Id)| Edge { a, b };
+fn edges_of(pairs: &[(Id, Id)], retracted: bool) -> Vec<ComponentEdge> {
+    let edge = |(a, b): (Id, Id)| ComponentEdge { a, b };
     match retracted {
         // The owner of the lesser content emits the pair.
         true => pairs.iter().copied().filter(|(a, b)| a < b).map(edge).collect(),
@@ -135,7 +135,7 @@ fn edges_of(pairs: &[(Id, Id)], retracted: bool) -> Vec<Edge> {
 }
 
 /// Joins the forests of all workers, and emits the component of each of their contents.
-pub fn join(_: &Epoch, forests: &[Edge], emit: &mut dyn FnMut(Label)) -> Result<()> {
+pub fn join(_: &Epoch, forests: &[ComponentEdge], emit: &mut dyn FnMut(Label)) -> Result<()> {
     let edges: Vec<(Id, Id)> = forests.iter().map(|edge| (edge.a, edge.b)).collect();
     let labels = unionfind::components(&edges).into_iter();
     labels.for_each(|(content, component)| emit(Label { content, component }));
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn forests_or_all_pairs() {
         let id = |high| Id { high, low: 0 };
-        let edge = |a, b| Edge { a: id(a), b: id(b) };
+        let edge = |a, b| ComponentEdge { a: id(a), b: id(b) };
         let pairs = [(3, 5), (3, 7), (5, 3), (5, 7), (7, 3), (7, 5)].map(|(a, b)| (id(a), id(b)));
         assert_eq!(edges_of(&pairs, false), [edge(5, 3), edge(7, 3)]);
         assert_eq!(edges_of(&pairs, true), [edge(3, 5), edge(3, 7), edge(5, 7)]);

@@ -13,9 +13,10 @@ use crate::fold::failure::Failure;
 use crate::fold::operators::{OPERATORS, STAGES};
 use crate::fold::origins::Gathered;
 use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
-use crate::fold::spans::{Span, Volume};
+use crate::fold::spans::{OperatorSpan, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::fold::winner::Lost;
+use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::progress::{Progress, Turns};
@@ -270,6 +271,11 @@ impl Epoch {
         }
     }
 
+    /// The keep rule.
+    pub fn keep_rule(&self) -> KeepRule {
+        KeepRule::new(&self.shared.job.keep, &self.shared.plan.sources)
+    }
+
     /// Adds `n` to a counter of the receipt.
     pub fn count(&self, counter: Counter, n: u64) {
         self.receipt.borrow_mut().counters.count(counter, n);
@@ -346,7 +352,7 @@ impl Epoch {
         debug_assert!(OPERATORS.contains(&operator), "operator {operator} is not listed");
         let us = |at: Instant| at.saturating_duration_since(self.started).as_micros() as u64;
         let (began_us, ended_us, volume) = (us(since), us(Instant::now()), self.volume.take());
-        let span = Span { operator: operator.to_owned(), began_us, ended_us, volume };
+        let span = OperatorSpan { operator: operator.to_owned(), began_us, ended_us, volume };
         self.receipt.borrow_mut().spans.push(span);
         tracing::debug!(worker = self.index, stage = operator, ms = ended_us / 1000, "stage ended");
     }

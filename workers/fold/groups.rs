@@ -13,13 +13,14 @@ use crate::error::Result;
 use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
+use crate::store::table::consolidate;
 use crate::tables::GroupRow;
 use std::ops::BitOr;
 
 /// A changed fingerprint, sent to the owner of its bucket in one band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Touched {
+pub struct TouchedFingerprint {
     /// The band.
     pub band: u64,
     /// The fingerprint as that band's sort key.
@@ -99,7 +100,7 @@ pub fn groups(
     epoch: &Epoch,
     bands: &Bands,
     changes: &[ContentChange],
-    emit: &mut dyn FnMut(Touched),
+    emit: &mut dyn FnMut(TouchedFingerprint),
 ) -> Result<()> {
     let row = |change: &ContentChange| GroupRow {
         key: bands.key(0, change.fingerprint),
@@ -117,7 +118,7 @@ pub fn groups(
         epoch.advanced();
         let key = changes[0].key;
         let old = before.next_if(|rows| rows[0].key == key).unwrap_or_default();
-        let new = crate::store::table::consolidate([old, changes].concat());
+        let new = consolidate([old, changes].concat());
         let members = members(old, &new, |row: &GroupRow| row.content);
         let group = GroupTouch::of(GroupChange::of(&members));
         // A change inside the group concerns band 0 only, whose key is the group's.
@@ -128,7 +129,11 @@ pub fn groups(
         };
         let fingerprint = bands.unkey(0, key);
         for band in 0..concerned {
-            emit(Touched { band: band as u64, key: bands.key(band, fingerprint), group });
+            emit(TouchedFingerprint {
+                band: band as u64,
+                key: bands.key(band, fingerprint),
+                group,
+            });
         }
         epoch.count_bucket(0, old.len(), new.len());
         if new.len() > PIVOTS {

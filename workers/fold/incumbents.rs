@@ -11,8 +11,8 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::clusters::{Incumbent, TOUCHED_ROWS, TouchedPage, keep_rule};
 use crate::fold::epoch::Epoch;
+use crate::fold::touched::{TOUCHED_ROWS, TouchedPage};
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
 
 /// A page of a touched component that lived before the epoch, sent to the owner of the content that
@@ -38,13 +38,23 @@ pub struct EarlierMember {
     pub doc: Id,
 }
 
+/// A page that represented pages before the epoch, sent to the page's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Incumbent {
+    /// The page.
+    pub doc: Id,
+    /// The number of pages that it represented.
+    pub pages: u64,
+}
+
 /// Emits the `touched` pages that had a text before the epoch.
 pub fn pages(
     epoch: &Epoch,
     touched: &[TouchedPage],
     emit: &mut dyn FnMut(EarlierPage),
 ) -> Result<()> {
-    if keep_rule(epoch).incumbent_slot().is_none() {
+    if epoch.keep_rule().incumbent_slot().is_none() {
         return Ok(());
     }
     let before = epoch.before::<PageRow>()?;

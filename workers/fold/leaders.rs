@@ -183,6 +183,7 @@ fn changes(before: &[LeaderRow], led: &[Led]) -> Vec<LeaderRow> {
 mod tests {
     use super::*;
     use crate::job::clusters::RADIUS_MAX;
+    use crate::store::table::consolidate;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -336,7 +337,7 @@ mod tests {
             prop_assert!(changes.is_sorted());
             let differ = |content: &u64| before.get(content) != after.get(content);
             prop_assert!(changes.iter().all(|row| differ(&row.content.high)));
-            let whole = crate::store::table::consolidate([rows, changes].concat());
+            let whole = consolidate([rows, changes].concat());
             prop_assert_eq!(whole, after.iter().map(row).collect::<Vec<_>>());
         }
     }

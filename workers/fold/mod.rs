@@ -22,10 +22,12 @@ pub mod incumbents;
 pub mod ingest;
 pub mod keys;
 pub mod leaders;
+pub mod merge;
 pub mod operators;
 pub mod origins;
 pub mod pages;
 pub mod pairs;
+pub mod passes;
 pub mod propagate;
 pub mod receipt;
 pub mod resolve;
@@ -34,24 +36,26 @@ pub mod spans;
 pub mod split_writer;
 pub mod splits;
 pub mod successors;
+pub mod touched;
 pub mod visit_maker;
 pub mod winner;
 pub mod wire;
+pub mod wrong_clock;
 
 use crate::candidates::bands::Bands;
 use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::buckets::NearFingerprints;
-use crate::fold::clusters::{AcceptedPair, Incumbent, RankedPage, TouchedContent, TouchedPage};
-use crate::fold::components::{Edge, Label, Membership, Retracted, Touch};
+use crate::fold::clusters::RankedPage;
+use crate::fold::components::{ComponentEdge, Label, Membership, Retracted, Touch};
 use crate::fold::contents::ContentChange;
 use crate::fold::dataflow::Dataflow;
 use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::evidence::EvidenceSegment;
 use crate::fold::failure::Failure;
 use crate::fold::gather::{Flow, both};
-use crate::fold::groups::Touched;
-use crate::fold::incumbents::{EarlierMember, EarlierPage};
+use crate::fold::groups::TouchedFingerprint;
+use crate::fold::incumbents::{EarlierMember, EarlierPage, Incumbent};
 use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
 use crate::fold::leaders::Led;
@@ -61,7 +65,8 @@ use crate::fold::propagate::propagate;
 use crate::fold::receipt::Receipt;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
-use crate::fold::successors::{Member, Succession};
+use crate::fold::successors::{Succession, SuccessorCandidate};
+use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
@@ -192,25 +197,26 @@ fn stages(
     barrier(worker, epoch, &probe);
     epoch.reached("ingest");
 
-    let retracted =
-        fold(worker, epoch, bands, |dataflow, scope| dataflow.begin(scope, "pages", pages::pages));
+    let retracted = pages_to_pairs(worker, epoch, bands, |dataflow, scope| {
+        dataflow.begin(scope, "pages", pages::pages)
+    });
 
     let dataflow = Dataflow::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| join(&dataflow, retracted, scope));
+    worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, retracted, scope));
     barrier(worker, epoch, dataflow.probe());
 
     let dataflow = Dataflow::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| publish(&dataflow, scope));
+    worker.dataflow::<(), _, _>(|scope| clusters_dataflow(&dataflow, scope));
     barrier(worker, epoch, dataflow.probe());
 
     let dataflow = Dataflow::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| succeed(&dataflow, scope));
+    worker.dataflow::<(), _, _>(|scope| successors_dataflow(&dataflow, scope));
     barrier(worker, epoch, dataflow.probe());
 }
 
 /// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
 /// Returns whether any worker retracted an accepted pair.
-pub fn fold(
+pub fn pages_to_pairs(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
     bands: &Bands,
@@ -278,7 +284,7 @@ fn propose<'s>(
             Ok(())
         });
     let (key, of) = (bands.clone(), bands.clone());
-    let touched: Flow<'s, Touched> = dataflow.then(
+    let touched: Flow<'s, TouchedFingerprint> = dataflow.then(
         changes.clone(),
         "groups",
         move |change: &ContentChange| key.route(0, key.key(0, change.fingerprint)),
@@ -288,7 +294,7 @@ fn propose<'s>(
     let near: Flow<'s, NearFingerprints> = dataflow.then(
         touched,
         "buckets",
-        move |touch: &Touched| key.route(touch.band as usize, touch.key),
+        move |touch: &TouchedFingerprint| key.route(touch.band as usize, touch.key),
         move |epoch, touched, emit| buckets::buckets(epoch, &of, touched, emit),
     );
     let key = by_bucket(0);
@@ -333,7 +339,7 @@ fn propose<'s>(
 
 /// Computes the components that changed pairs touch: with union-find over the forests of all
 /// workers or, if an accepted pair was `retracted`, by label propagation.
-pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
+pub fn components_dataflow<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
     let content = |content: &Id| content.high;
     let touched: Flow<'s, Touch> = dataflow.begin(scope, "components.touched", components::touched);
     let spread: Flow<'s, Id> = dataflow.then(
@@ -345,13 +351,13 @@ pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
     // `edges` and `label` run on the same worker: the owner of a content.
     let alone: Shared<Vec<Id>> = Shared::default();
     let store = alone.clone();
-    let edges: Flow<'s, Edge> =
+    let edges: Flow<'s, ComponentEdge> =
         dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
             store.replace(components::edges(epoch, contents, retracted, emit)?);
             Ok(())
         });
-    let forests = edges.clone().filter(move |_: &Edge| !retracted);
-    let pairs = edges.filter(move |_: &Edge| retracted);
+    let forests = edges.clone().filter(move |_: &ComponentEdge| !retracted);
+    let pairs = edges.filter(move |_: &ComponentEdge| retracted);
     let joined: Flow<'s, Label> =
         dataflow.then(forests, "components.join", |_| 0, components::join);
     let labels = both(joined, propagate(pairs));
@@ -365,7 +371,7 @@ pub fn join<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
 }
 
 /// Computes the clusters and leaders of the components that changed pages and pairs touch.
-fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
+fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
     let redated: Flow<'s, Id> = dataflow.begin(scope, "clusters.redated", clusters::redated);
     let touched: Flow<'s, Id> =
@@ -428,7 +434,7 @@ fn publish<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
 }
 
 /// Finds the successors of the contents that the epoch left without a page.
-fn succeed<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
+fn successors_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
     let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", successors::touched);
     let contents: Flow<'s, TouchedContent> = dataflow.then(
@@ -437,12 +443,12 @@ fn succeed<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
         |component| component.high,
         successors::contents,
     );
-    let members: Flow<'s, Member> =
+    let members: Flow<'s, SuccessorCandidate> =
         dataflow.then(contents.clone(), "successors.members", content, successors::members);
     let pairs: Flow<'s, AcceptedPair> =
         dataflow.then(contents, "successors.pairs", content, successors::pairs);
     let chosen: Flow<'s, Succession> = dataflow.then_both(
-        (members, |member: &Member| member.component.high),
+        (members, |member: &SuccessorCandidate| member.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),
         "successors.choose",
         |_, members, pairs, emit| {

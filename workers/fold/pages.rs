@@ -11,10 +11,10 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
+use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::winner::{Known, Now};
-use crate::plan::Plan;
-use crate::plan::time::AHEAD_SECONDS_MAX;
+use crate::fold::wrong_clock::seen_max;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{consolidate, replacement};
@@ -42,9 +42,6 @@ pub struct PageContent {
     pub diff: i32,
 }
 
-/// Visits that a worker has in memory at once, unless one URL has more: all of one URL are decided
-/// together.
-pub const PASS_ROWS: u64 = 1 << 19;
 /// Bytes of visits that a worker has in memory at once: rows may have long URLs.
 const PASS_BYTES: u64 = 128 << 20;
 
@@ -79,7 +76,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         epoch.count(Counter::VisitsRepeated, dedup(&mut rows) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
-        for Touched { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
+        for TouchedUrl { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
             epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url =
@@ -110,7 +107,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
 }
 
 /// A URL that the epoch may change.
-struct Touched {
+struct TouchedUrl {
     doc: Id,
     /// The URL itself, where no visit may have it.
     url: Option<Box<[u8]>>,
@@ -134,7 +131,7 @@ impl Before {
         now: Now,
         from: u64,
         to: Option<u64>,
-    ) -> Vec<Touched> {
+    ) -> Vec<TouchedUrl> {
         let mut docs = visited;
         if !now.lapse.is_never() {
             let rows =
@@ -153,13 +150,13 @@ impl Before {
         docs.dedup();
         let mut pages = self.pages.matching(&docs).into_iter().peekable();
         let mut gone = self.gone.matching(&docs).into_iter().peekable();
-        let mut touched: Vec<Touched> = Vec::with_capacity(docs.len());
+        let mut touched: Vec<TouchedUrl> = Vec::with_capacity(docs.len());
         for doc in docs {
             let page = pages.next_if(|page| page.doc == doc);
             let known = Known { page, gone: gone.next_if(|gone| gone.doc == doc) };
-            touched.push(Touched { doc, url: None, known });
+            touched.push(TouchedUrl { doc, url: None, known });
         }
-        let may_lapse = |touched: &Touched| {
+        let may_lapse = |touched: &TouchedUrl| {
             touched.known.page.as_ref().is_some_and(|page| now.lapse.takes(page))
         };
         let lapsing: Vec<Id> =
@@ -175,20 +172,6 @@ impl Before {
         lapsing.zip(urls).for_each(|(touched, row)| touched.url = Some(row.url));
         touched
     }
-}
-
-/// The time after which rows are from when the clock was wrong, and are corrected.
-pub fn seen_max(plan: &Plan) -> i64 {
-    if plan.comes_back { plan.logical_time.saturating_add(AHEAD_SECONDS_MAX) } else { i64::MAX }
-}
-
-/// Divides this worker's range of leading bits into `n` equal passes, but at least one.
-pub fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
-    let (from, to) = epoch.range();
-    let n = n.max(1);
-    let width = (to.map_or(1 << 64, u128::from) - u128::from(from)) / u128::from(n);
-    let cut = |i: u64| from + (width * u128::from(i)) as u64;
-    (0..n).map(|i| (cut(i), if i + 1 < n { Some(cut(i + 1)) } else { to })).collect()
 }
 
 /// The visits in a range of leading bits. One segment is open at a time.
@@ -264,11 +247,6 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
     let outdated = visits.iter().filter(|visit| now.is_outdated(visit, old)).count();
     let superseded =
         (visits.iter().filter(|visit| visit.kind != SEEN).count() - outdated).saturating_sub(1);
-    for (counter, n) in
-        [(Counter::VisitsOutdated, outdated), (Counter::VisitsSuperseded, superseded)]
-    {
-        if n > 0 {
-            epoch.count(counter, n as u64);
-        }
-    }
+    epoch.count_any(Counter::VisitsOutdated, outdated as u64);
+    epoch.count_any(Counter::VisitsSuperseded, superseded as u64);
 }

@@ -6,12 +6,13 @@
 //! stored under both contents, so that the owner of each can read its pairs ([`pairs`]).
 
 use crate::document::Id;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fold::accepted::{AcceptedChange, AcceptedChanges};
 use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
+use crate::fold::merge::{Due, Merged, merge};
 use crate::fold::resolve::{Candidate, decided_at};
 use crate::store::segment::SegmentRef;
 use crate::store::table::replacement;
@@ -118,28 +119,6 @@ pub fn deleted(
     Ok(())
 }
 
-/// The proposals of a pair after `changes`: a count in one byte for each signature. None if a count
-/// is out of range.
-fn proposals(before: u64, changes: &[Candidate]) -> Option<u64> {
-    let mut sums = before.to_le_bytes().map(i64::from);
-    for candidate in changes {
-        *sums.get_mut(usize::from(candidate.signature))? += i64::from(candidate.diff);
-    }
-    let mut bytes = [0; 8];
-    for (byte, sum) in bytes.iter_mut().zip(sums) {
-        *byte = u8::try_from(sum).ok()?;
-    }
-    Some(u64::from_le_bytes(bytes))
-}
-
-/// What is known of a pair that is to be decided, besides its contents.
-struct Due {
-    /// The stored pair, if there is one.
-    before: Option<Box<PairRow>>,
-    /// As in [`PairRow`].
-    proposals: u64,
-}
-
 /// Of so many decided pairs one shows the progress.
 const ADVANCED_PAIRS: usize = 1 << 6;
 
@@ -219,8 +198,8 @@ pub fn confirm(
     Ok(())
 }
 
-/// Merges the stored pairs of some contents with the changes of their proposals; both are sorted.
-/// If `again`, stored pairs are decided again.
+/// Applies the changes of some contents to their stored pairs; both are sorted. If `again`, stored
+/// pairs are decided again.
 fn portion(
     epoch: &Epoch,
     judge: &Judge<'_>,
@@ -249,58 +228,24 @@ fn portion(
             emit(change.mirrored());
         }
     };
-    let (mut due, mut pairs) = (Vec::new(), Vec::new());
     let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
-    let mut stored = stored.into_iter().filter(is_here).peekable();
-    let pair = |candidates: &[Candidate]| (candidates[0].content, candidates[0].other);
-    let same = |a: &Candidate, b: &Candidate| (a.content, a.other) == (b.content, b.other);
-    let mut candidates = changes.candidates.chunk_by(same).peekable();
+    let stored = stored.into_iter().filter(is_here);
     let deleted = changes.deleted.iter().map(|row| (row.content, row.other));
-    let mut deleted = deleted.peekable();
-    loop {
-        let next = [
-            stored.peek().map(|row| (row.content, row.other)),
-            candidates.peek().map(|one| pair(one)),
-            deleted.peek().copied(),
-        ];
-        let Some(key) = next.into_iter().flatten().min() else { break };
-        let before = stored.next_if(|row| (row.content, row.other) == key);
-        let changes = candidates.next_if(|one| pair(one) == key).unwrap_or_default();
-        // A pair comes twice if both contents disappeared.
-        let mut is_deleted = false;
-        while deleted.next_if_eq(&key).is_some() {
-            is_deleted = true;
-        }
-        let proposed = before.as_ref().map_or(0, |row| row.proposals);
-        let after = if is_deleted { Some(0) } else { proposals(proposed, changes) };
-        let proposals = after.ok_or_else(|| {
-            Error::internal(format!(
-                "pair {} {}: {proposed:016x} and {changes:?} do not add up",
-                key.0, key.1
-            ))
-        })?;
-        match before {
-            before if proposals == 0 => put(before, None),
-            Some(row) if !again => {
-                let after = PairRow { proposals, ..row.clone() };
-                put(Some(row), Some(after));
-            }
-            before => {
-                let known = || changes.iter().find_map(|candidate| candidate.distance.get());
-                let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
-                pairs.push((key.0, key.1, distance));
-                due.push(Due { before: before.map(Box::new), proposals });
-            }
-        }
+    let Merged { kept, due, gone } = merge(stored, changes.candidates, deleted, again)?;
+    gone.into_iter().for_each(|row| put(Some(row), None));
+    for (row, proposals) in kept {
+        let after = PairRow { proposals, ..row.clone() };
+        put(Some(row), Some(after));
     }
+    let pairs: Vec<_> = due.iter().map(|due| due.pair).collect();
     judge.verdicts(&pairs, |at, distance, verdict| {
         if at % ADVANCED_PAIRS == 0 {
             epoch.advanced();
         }
-        let ((content, other, _), Due { before, proposals }) = (pairs[at], &due[at]);
+        let Due { pair: (content, other, _), before, proposals } = &due[at];
         let after = PairRow {
-            content,
-            other,
+            content: *content,
+            other: *other,
             distance: distance as u8,
             similarity: verdict.similarity,
             reason: verdict.reason as u8,
@@ -320,41 +265,4 @@ fn portion(
 pub fn pairs(epoch: &Epoch, changes: &[PairChange]) -> Result<()> {
     epoch.set_accepted(AcceptedChanges::of(changes.iter().map(PairChange::accepted)))?;
     epoch.write(changes.iter().map(PairChange::row))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fold::resolve::Distance;
-
-    fn candidate(signature: u16, diff: i32) -> Candidate {
-        Candidate {
-            content: Id::NONE,
-            other: Id::MAX,
-            diff,
-            signature,
-            distance: Distance::UNKNOWN,
-        }
-    }
-
-    /// Proposals are counted for each signature apart, and a count out of range is an error.
-    #[test]
-    fn proposals_add_up() {
-        assert_eq!(
-            proposals(0, &[candidate(0, 1), candidate(1, 1), candidate(1, 1)]),
-            Some(0x0201)
-        );
-        assert_eq!(
-            proposals(0x0201, &[candidate(1, -1), candidate(3, 1), candidate(0, -1)]),
-            Some(0x0100_0100)
-        );
-        assert_eq!(
-            proposals(0x0201, &[candidate(0, -1), candidate(1, -1), candidate(1, -1)]),
-            Some(0)
-        );
-        assert_eq!(proposals(0x0201, &[]), Some(0x0201));
-        assert_eq!(proposals(0x0100, &[candidate(0, -1)]), None);
-        assert_eq!(proposals(0xff00, &[candidate(1, 1)]), None);
-        assert_eq!(proposals(0, &[candidate(8, 1)]), None);
-    }
 }

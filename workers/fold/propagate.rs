@@ -15,7 +15,7 @@
 //! for such rows (bincode), not that of [`crate::fold::wire`].
 
 use crate::document::Id;
-use crate::fold::components::{Edge, Label};
+use crate::fold::components::{ComponentEdge, Label};
 use crate::fold::gather::Flow;
 use differential_dataflow::algorithms::graphs::propagate::propagate_at;
 use differential_dataflow::{AsCollection, VecCollection};
@@ -23,7 +23,7 @@ use timely::dataflow::operators::core::Map;
 
 /// Emits each content of `edges` once, labelled with the least content of its component, when all
 /// edges have arrived. The direction of an edge and its repetitions do not matter.
-pub fn propagate(edges: Flow<'_, Edge>) -> Flow<'_, Label> {
+pub fn propagate(edges: Flow<'_, ComponentEdge>) -> Flow<'_, Label> {
     let ends = edges.flat_map(|edge| {
         let (a, b) = (key(edge.a), key(edge.b));
         [((a, b), (), 1), ((b, a), (), 1)]
@@ -70,7 +70,7 @@ mod tests {
                 let probe = worker.dataflow::<(), _, _>(|scope| {
                     let mine = produce(scope, "edges", move |emit| {
                         let mine = edges.iter().skip(me).step_by(peers);
-                        mine.for_each(|&(a, b)| emit(Edge { a, b }));
+                        mine.for_each(|&(a, b)| emit(ComponentEdge { a, b }));
                     });
                     let collect = move |labels: Vec<Label>, _, _: &mut dyn FnMut(Id)| {
                         let labels = labels.iter().map(|label| (label.content, label.component));

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::fold::counters::Counters;
 use crate::fold::origins::Origin;
-use crate::fold::spans::Span;
+use crate::fold::spans::OperatorSpan;
 use crate::store::segment::SegmentRef;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct Receipt {
     pub gathered: Vec<(Origin, u64)>,
     /// What each operator did on this worker, in the order in which they ended. Only for `run.json`
     /// and the profile.
-    pub spans: Vec<Span>,
+    pub spans: Vec<OperatorSpan>,
     /// Rows looked up in each table. Only for `run.json`.
     pub rows_read: BTreeMap<String, u64>,
 }

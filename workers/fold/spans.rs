@@ -32,7 +32,7 @@ impl Volume {
 
 /// One operator on one worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct OperatorSpan {
     /// One of [`crate::fold::operators::OPERATORS`].
     pub operator: String,
     /// When it had all its rows, in microseconds after the worker began.
@@ -43,7 +43,7 @@ pub struct Span {
     pub volume: Volume,
 }
 
-impl Span {
+impl OperatorSpan {
     /// The stage of the operator, which is a file of this folder.
     pub fn stage(&self) -> &str {
         self.operator.split('.').next().unwrap_or_default()

@@ -14,9 +14,10 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::clusters::{AcceptedPair, TouchedContent};
 use crate::fold::epoch::Epoch;
-use crate::fold::pages::{PASS_ROWS, passes, seen_max};
+use crate::fold::passes::{PASS_ROWS, passes};
+use crate::fold::touched::{AcceptedPair, TouchedContent};
+use crate::fold::wrong_clock::{corrected, seen_max};
 use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::out_of_time;
 use crate::tables::{ComponentRow, ContentRow, LeaderRow, MemberRow, PairRow, SuccessorRow};
@@ -26,7 +27,7 @@ use std::cmp::Reverse;
 /// component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Member {
+pub struct SuccessorCandidate {
     /// The component.
     pub component: Id,
     /// The leader of the content: it names the cluster within the component.
@@ -101,7 +102,7 @@ pub fn contents(
 pub fn members(
     epoch: &Epoch,
     contents: &[TouchedContent],
-    emit: &mut dyn FnMut(Member),
+    emit: &mut dyn FnMut(SuccessorCandidate),
 ) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
@@ -116,7 +117,7 @@ pub fn members(
             leaders.next_if(|row| row.content == content).map_or(component, |row| row.leader);
         if row.is_some_and(|row| !row.says_little(&epoch.shared.job.clusters)) {
             let lives = died.binary_search(&content).is_err().into();
-            emit(Member { component, leader, content, lives });
+            emit(SuccessorCandidate { component, leader, content, lives });
         }
     }
     Ok(())
@@ -153,7 +154,7 @@ pub fn pairs(
 
 /// The successors of the `members` that died, as the top of this file says. `pairs` are the
 /// accepted pairs of these, each with the one that died as `a`. Both are sorted.
-pub(crate) fn choose(members: &[Member], pairs: &[AcceptedPair]) -> Vec<Succession> {
+pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> Vec<Succession> {
     let mut chosen = Vec::new();
     for cluster in members.chunk_by(|a, b| (a.component, a.leader) == (b.component, b.leader)) {
         let living: Vec<Id> = cluster
@@ -162,7 +163,8 @@ pub(crate) fn choose(members: &[Member], pairs: &[AcceptedPair]) -> Vec<Successi
             .map(|member| member.content)
             .collect();
         let Some(&least) = living.first() else { continue };
-        for &Member { component, content, .. } in cluster.iter().filter(|member| member.lives == 0)
+        for &SuccessorCandidate { component, content, .. } in
+            cluster.iter().filter(|member| member.lives == 0)
         {
             let from =
                 pairs.partition_point(|pair| (pair.component, pair.a) < (component, content));
@@ -221,14 +223,9 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
                     diff: 1,
                 }),
                 None if back.binary_search(&content).is_ok() => None,
-                // A time of when the clock was wrong is corrected, as that of a page is.
                 None => {
                     old.clone().filter(|row| row.last_time >= gone_min).map(|row| SuccessorRow {
-                        last_time: if row.last_time > seen_max {
-                            plan.logical_time
-                        } else {
-                            row.last_time
-                        },
+                        last_time: corrected(row.last_time, seen_max, plan.logical_time),
                         ..row
                     })
                 }
@@ -259,9 +256,9 @@ mod tests {
             similar in prop::collection::btree_map((0u64..30, 0u64..30), 7000u64..7004, 0..80),
         ) {
             let member = |(&n, &(component, leader, lives)): (&u64, &(u64, u64, bool))| {
-                Member { component: id(component), leader: id(10 * component + leader), content: id(n), lives: lives.into() }
+                SuccessorCandidate { component: id(component), leader: id(10 * component + leader), content: id(n), lives: lives.into() }
             };
-            let mut members: Vec<Member> = contents.iter().map(member).collect();
+            let mut members: Vec<SuccessorCandidate> = contents.iter().map(member).collect();
             members.sort_unstable();
             // Pairs are within a component, and may be of two clusters.
             let pair = |(&(a, b), &similarity): (&(u64, u64), &u64)| {

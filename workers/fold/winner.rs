@@ -10,6 +10,7 @@
 //! epoch its date counts, because a server dates the records of one URL so that the last one wins.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
+use crate::fold::wrong_clock::corrected;
 use crate::tables::pages::{self, LapseRule, has_expired};
 use crate::tables::visits::{GATHERED, PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
@@ -109,9 +110,8 @@ impl Now {
     /// What is known of a URL after its `visits`, of which there may be none.
     pub fn after(self, mut before: Known, visits: &[Visit], url: &[u8]) -> Known {
         before.gone = before.gone.filter(|gone| gone.last_time >= self.gone_min);
-        if let Some(gone) = before.gone.as_mut().filter(|gone| gone.last_time > self.lapse.seen_max)
-        {
-            gone.last_time = self.time;
+        if let Some(gone) = &mut before.gone {
+            gone.last_time = corrected(gone.last_time, self.lapse.seen_max, self.time);
         }
         match self.winner(visits, &before) {
             Some(visit) if visit.kind == PAGE => {
@@ -128,11 +128,11 @@ impl Now {
                         before
                     }
                     Some(page) if self.lapses(page) => self.gone(&before, None, url),
-                    Some(page) if page.last_time > self.lapse.seen_max => {
-                        page.last_time = self.time;
+                    Some(page) => {
+                        page.last_time = corrected(page.last_time, self.lapse.seen_max, self.time);
                         before
                     }
-                    _ => before,
+                    None => before,
                 }
             }
         }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::document::NO_SCORE;
     use crate::random::Random;
-    use crate::store::manifest::Retention;
+    use crate::store::entry::Retention;
 
     const TIME: i64 = 1_000_000_000;
 

@@ -1,7 +1,7 @@
 //! The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is
 //! remembered that a page is gone.
 
-use crate::store::manifest::Retention;
+use crate::store::entry::Retention;
 use serde::{Deserialize, Serialize};
 
 /// The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is

@@ -9,7 +9,7 @@ use crate::figures::{counted, grouped};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
-use crate::store::manifest::Retention;
+use crate::store::entry::Retention;
 use crate::store::past::{Past, Step};
 use crate::store::{Store, digest_of, durable};
 use serde::{Deserialize, Serialize};

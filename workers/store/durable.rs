@@ -8,6 +8,7 @@
 //! fsynced where they are appended, in `workers/online/inbox.rs`.
 
 use crate::error::{Error, Kind, Result};
+use crate::store::random_hex;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ pub fn create_aside(stem: &Path) -> Result<(File, PathBuf)> {
     let mut name = stem.as_os_str().to_owned();
     for taken in [false, true] {
         if taken {
-            name.push(format!("-{}", super::random_hex()?));
+            name.push(format!("-{}", random_hex()?));
         }
         let mut path = name.clone();
         path.push(".writing");
@@ -118,7 +119,7 @@ pub fn tag() -> &'static str {
 /// Makes [`tag`] unique over all hosts, where process ids may coincide. To be called before
 /// anything is written: a tag that is already in use stays.
 pub fn make_tag_unique() -> Result<()> {
-    let random = super::random_hex()?;
+    let random = random_hex()?;
     TAG.get_or_init(|| format!("{}-{random}", std::process::id()));
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! counterpart that reads whole batches.
 
 use crate::error::Result;
+use crate::gallop::gallop;
 use crate::store::damage::end_reading;
 use crate::store::manifest::TableState;
 use crate::store::map::Access;
@@ -113,7 +114,7 @@ impl<R: Row> Lookup<R> {
                     break;
                 }
                 let key = key(segment, position);
-                at = crate::gallop::gallop(keys.len(), at, |at| keys[at] < key);
+                at = gallop(keys.len(), at, |at| keys[at] < key);
                 if at < keys.len() && keys[at] == key {
                     found(at, Place { segment: number, position: added(segment, position) });
                     at += 1;

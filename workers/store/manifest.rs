@@ -5,9 +5,9 @@
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
-pub use crate::store::entry::{Consumed, Retention};
+use crate::store::entry::{Consumed, Retention};
 use crate::store::folded::{self, Folded};
-pub use crate::store::lists::FileRef;
+use crate::store::lists::FileRef;
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
 use crate::store::{Store, digest, durable, entries};

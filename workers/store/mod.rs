@@ -35,9 +35,9 @@ pub mod table;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{differences, refusal, settled};
-use lists::{ListWriter, Lists};
-pub use lock::Lock;
-use manifest::{AnyFormat, FileRef, Head};
+use crate::store::lists::{FileRef, ListWriter, Lists};
+pub use crate::store::lock::Lock;
+use crate::store::manifest::{AnyFormat, Head};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};

@@ -5,7 +5,9 @@
 //! up in `workers/fold/pages.rs`.
 
 use crate::error::{Error, Kind, Result};
-use crate::store::manifest::{Consumed, FileRef, Manifest, Retention};
+use crate::store::entry::{Consumed, Retention};
+use crate::store::lists::FileRef;
+use crate::store::manifest::Manifest;
 use crate::store::{digest, manifest};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,7 +27,7 @@ pub struct Past {
     pub steps: Vec<Step>,
 }
 
-/// What one epoch took, see [`manifest::Consumed`].
+/// What one epoch took, see [`Consumed`](crate::store::entry::Consumed).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The epoch.

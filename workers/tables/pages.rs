@@ -6,7 +6,7 @@
 
 use crate::document::Id;
 use crate::graph::keep_rule::Facts;
-use crate::store::manifest::Retention;
+use crate::store::entry::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;

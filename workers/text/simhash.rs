@@ -170,6 +170,7 @@ lanes!(wide, u32);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
     use proptest::prelude::*;
 
     /// Charikar's definition, bit by bit.
@@ -210,13 +211,7 @@ mod tests {
     /// because sums over 400 features are only nearly normally distributed.
     #[test]
     fn distance_estimates_the_angle() {
-        let mut state = 1u64;
-        let mut random = || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let x = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            x ^ (x >> 31)
-        };
+        let mut random = Random(1);
         for steep in [false, true] {
             for shared in [0usize, 100, 200, 300, 360, 390, 398] {
                 let (mut differ, mut expected) = (0, 0.0);
@@ -230,7 +225,7 @@ mod tests {
                     };
                     let mut some = |count: usize, from: usize| -> Vec<Feature> {
                         (from..from + count)
-                            .map(|at| Feature { hash: random(), weight: weight(at) })
+                            .map(|at| Feature { hash: random.next(), weight: weight(at) })
                             .collect()
                     };
                     let both = some(shared, 0);

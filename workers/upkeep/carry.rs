@@ -6,7 +6,8 @@ use crate::error::{Error, Kind, Result};
 use crate::plan::consumed::{Reading, snapshot_of};
 use crate::plan::replay::lines_of;
 use crate::store::Store;
-use crate::store::manifest::{self, Consumed, Head, Manifest, Op, Source};
+use crate::store::entry::Consumed;
+use crate::store::manifest::{self, Head, Manifest, Op, Source};
 use crate::store::past::Step;
 
 /// Adds what the `undone` epochs of `old` took to the manifest of `head`, and their lists to `new`.

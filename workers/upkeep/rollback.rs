@@ -8,7 +8,9 @@ use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
 use crate::store::Store;
 use crate::store::digest;
-use crate::store::manifest::{self, Consumed, FileRef, Head, Manifest, Op, Source};
+use crate::store::entry::Consumed;
+use crate::store::lists::FileRef;
+use crate::store::manifest::{self, Head, Manifest, Op, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -163,7 +165,8 @@ fn check(store: &Store, manifest: &Manifest) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::manifest::{Retention, TableState};
+    use crate::store::entry::Retention;
+    use crate::store::manifest::TableState;
     use crate::store::segment;
     use crate::tables::ContentPageRow;
     use serde_json::json;

@@ -11,10 +11,9 @@
 //! the rule reads first.
 
 use crate::document::Id;
-use crate::fold::clusters::{
-    AcceptedPair, ComponentClusters, RankedPage, TouchedContent, TouchedPage, clusters_of,
-};
+use crate::fold::clusters::{ComponentClusters, RankedPage, clusters_of};
 use crate::fold::leaders::Led;
+use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
 use crate::graph::keep_rule::KeepRule;
 use crate::job::clusters::Options;
 use crate::tables::mapped::Mapped;

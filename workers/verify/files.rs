@@ -8,7 +8,8 @@
 use crate::error::{Error, Kind, Result};
 use crate::store::Store;
 use crate::store::digest;
-use crate::store::manifest::{self, FileRef, Head, Manifest, TableState};
+use crate::store::lists::FileRef;
+use crate::store::manifest::{self, Head, Manifest, TableState};
 use crate::store::segment::{Segment, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use crate::tables::dispatch::{OnTable, on_table};

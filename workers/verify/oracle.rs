@@ -16,14 +16,15 @@ use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
 use crate::fold::receipt::{Receipt, counters};
 use crate::fold::splits::{Counts, SharedSplits, SplitDone};
-use crate::fold::{fold, join};
+use crate::fold::{components_dataflow, pages_to_pairs};
 use crate::graph::unionfind;
 use crate::job::Job;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
 use crate::random::Random;
+use crate::store::entry::Retention;
 use crate::store::fsyncs::Fsyncs;
-use crate::store::manifest::{Retention, Run, TableState};
+use crate::store::manifest::{Run, TableState};
 use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -163,13 +164,13 @@ fn watched_epoch(
         let epoch = Epoch::new(index, peers, shared.clone());
         let bands = epoch.shared.job.bands().expect("bands");
         let changes = changes.clone();
-        let retracted = fold(worker, &epoch, &bands, |_, scope| {
+        let retracted = pages_to_pairs(worker, &epoch, &bands, |_, scope| {
             produce(scope, "changes", move |emit| {
                 changes.iter().skip(index).step_by(peers).for_each(|change| emit(*change));
             })
         });
         let dataflow = Dataflow::new(&epoch);
-        worker.dataflow::<(), _, _>(|scope| join(&dataflow, retracted, scope));
+        worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, retracted, scope));
         while !dataflow.probe().done() {
             worker.step_or_park(None);
         }

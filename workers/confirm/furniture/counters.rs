@@ -5,7 +5,8 @@ use crate::confirm::furniture::labels::{Kind, Labels, ends_own_word, is_spaced, 
 use crate::confirm::words::holds_together;
 
 /// What stands between a counter and its label, or behind its number.
-const UNITS: [&str; 11] = ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "times"];
+const COUNTER_UNITS: [&str; 11] =
+    ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "times"];
 
 /// What pages alone count. In front of a text it is a line of its own, though no mark ends it:
 /// `views 1234 the council met`.
@@ -89,7 +90,7 @@ pub fn is_last_of_counters(behind: &str) -> bool {
 /// `after` without the units of a counter at its begin.
 pub fn without_units(after: &str) -> &str {
     let mut rest = after;
-    while let Some(found) = UNITS.iter().find_map(|unit| {
+    while let Some(found) = COUNTER_UNITS.iter().find_map(|unit| {
         let text = if unit.is_ascii() { rest.trim_start() } else { rest };
         text.strip_prefix(unit).filter(|rest| ends_own_word(rest, unit))
     }) {

@@ -5,9 +5,9 @@
 //! bracket that a byline opens, the first clause of a text, or its last words.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::{Kind, Labels, is_spaced, starts_own_word};
-use crate::confirm::numbers::is_digit;
 use crate::text::characters::is_han;
 
 /// The most tokens of a name in a credit, and the most words of one in Latin letters.
@@ -28,8 +28,8 @@ const CLOSING_CHARS_MAX: usize = 60;
 
 const OPEN: [char; 4] = ['(', '[', '【', '〔'];
 const CLOSE: [char; 4] = [')', ']', '】', '〕'];
-/// Marks that end a sentence.
-const ENDS: [char; 5] = ['。', '!', '?', ';', '.'];
+/// Marks that end a sentence in front of a credit, where a full stop needs no space behind it.
+const SENTENCE_ENDS: [char; 5] = ['。', '!', '?', ';', '.'];
 
 /// The token behind the credit that has the token at `at`, in its label or its name.
 pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
@@ -149,7 +149,7 @@ fn lead(text: &str) -> Option<usize> {
                 return Some(at + word.len() + 1);
             }
         }
-        if ENDS.contains(&c) || ",:".contains(c) {
+        if SENTENCE_ENDS.contains(&c) || ",:".contains(c) {
             return None;
         }
     }
@@ -183,7 +183,7 @@ fn bracketed(text: &str, place: usize) -> Option<usize> {
     let open = before.take_while(|(_, c)| !CLOSE.contains(c)).find(|(_, c)| OPEN.contains(c))?;
     let from = open.0 + open.1.len_utf8();
     let mut inside = text[from..].char_indices().take(BRACKET_CHARS_MAX + 1);
-    let close = inside.find(|(_, c)| CLOSE.contains(c) || ENDS.contains(c))?;
+    let close = inside.find(|(_, c)| CLOSE.contains(c) || SENTENCE_ENDS.contains(c))?;
     let said = text[from..from + close.0].trim();
     let is_credit = opens_a_credit(said) || said.ends_with('摄') || said.ends_with("供图");
     (CLOSE.contains(&close.1) && is_credit).then_some(from + close.0 + close.1.len_utf8())
@@ -226,7 +226,7 @@ fn behind_label(text: &str) -> Option<&str> {
 /// Whether `text` is labels, each with one name or more.
 fn are_credits(text: &str) -> bool {
     let between = |c: char| c.is_whitespace() || ":、,/|".contains(c) || OPEN.contains(&c);
-    let behind = |c: char| between(c) || CLOSE.contains(&c) || ENDS.contains(&c);
+    let behind = |c: char| between(c) || CLOSE.contains(&c) || SENTENCE_ENDS.contains(&c);
     let mut rest = text;
     while !rest.is_empty() {
         let Some(named) = behind_label(rest) else { return false };
@@ -260,12 +260,9 @@ mod tests {
 
     fn is_credit(text: &str, part: &str) -> bool {
         let tokens = Tokens::of(text).expect("short");
-        let start = text.find(part).expect("it is there");
-        let inside =
-            |at: &usize| (start..start + part.len()).contains(&(tokens.places[*at].start as usize));
-        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
-        let mut next = at[0];
-        while next <= at[at.len() - 1] {
+        let range = tokens.range_of(part);
+        let mut next = range.start;
+        while next < range.end {
             match end(&tokens, next) {
                 Some(behind) => next = behind.max(next + 1),
                 None => return false,

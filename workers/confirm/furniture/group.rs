@@ -8,8 +8,8 @@ use crate::confirm::furniture::counters::{
 use crate::confirm::furniture::frames::{is_free_after, is_free_before};
 use crate::confirm::furniture::labels::{Kind, Labels, label_after, starts_own_word};
 use crate::confirm::furniture::{Furniture, date_lines};
-use crate::confirm::times::{self, after_relative_time, glued, is_number, is_years};
-use crate::confirm::words::is_month;
+use crate::confirm::times::{self, after_relative_time, glued, is_digit_or_day, is_years};
+use crate::confirm::words::names_a_month;
 use crate::text::characters::is_han;
 use std::ops::Range;
 
@@ -43,13 +43,13 @@ impl<'t> Group<'t> {
             to += 1;
         }
         // A unit of time without its number is part of a word.
-        while from < at && !is_number(tokens.token(from)) {
+        while from < at && !is_digit_or_day(tokens.token(from)) {
             from += 1;
         }
         let bytes = tokens.places[from].start as usize..tokens.places[to - 1].end as usize;
         let group = &tokens.text[bytes.clone()];
         let named = |word: &str| (from..to).any(|at| tokens.token(at) == word);
-        let month = named("月") || (from..to).any(|at| is_month(tokens.token(at)));
+        let month = named("月") || (from..to).any(|at| names_a_month(tokens.token(at)));
         let date = month || named("年") || times::has_day(group);
         let clock = times::has_clock(group);
         Group { text: &tokens.text, bytes, date, clock }

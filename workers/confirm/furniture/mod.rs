@@ -1,5 +1,4 @@
-//! Furniture: what stands around an article and says nothing of it, such as counters, clocks, date
-//! lines, copyright lines and the names of source and editor.
+//! Furniture: what stands around an article and says nothing of it. [`Furniture`] has the list.
 //!
 //! The same words and figures stand in sentences, too: a mill has `5,000 shares`, a session opens
 //! on `2024-10-05`. What tells furniture from them is its frame. A label or a date is furniture
@@ -17,9 +16,9 @@ mod links;
 mod shares;
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::furniture::group::Group;
-use crate::confirm::numbers::is_digit;
-use crate::confirm::times::is_number;
+use crate::confirm::times::is_digit_or_day;
 use std::ops::Range;
 
 /// What a piece of furniture is.
@@ -64,7 +63,7 @@ pub(super) fn is_date(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// The piece that the token at `at` belongs to, and the token behind that piece.
 fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
-    let is_number = |at: &usize| is_number(tokens.token(*at));
+    let is_number = |at: &usize| is_digit_or_day(tokens.token(*at));
     let place = |at: usize| tokens.places[at].start as usize;
     let behind =
         |end: usize| (at..tokens.len()).find(|at| place(*at) >= end).unwrap_or(tokens.len());
@@ -97,11 +96,7 @@ mod tests {
 
     fn furniture(text: &str, part: &str) -> Option<Furniture> {
         let tokens = Tokens::of(text).expect("short");
-        let start = text.find(part).expect("it is there");
-        let inside =
-            |at: &usize| (start..start + part.len()).contains(&(tokens.places[*at].start as usize));
-        let at: Vec<usize> = (0..tokens.len()).filter(inside).collect();
-        of(&tokens, at[0]..at[at.len() - 1] + 1)
+        of(&tokens, tokens.range_of(part))
     }
 
     /// A label, a date or a name is furniture in a line of its own.

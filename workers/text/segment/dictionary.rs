@@ -5,8 +5,8 @@
 //! Scores are kept and not computed, because a library's logarithm may differ between machines in
 //! its last digit.
 
-use super::layout::*;
 use crate::text::ln::ln;
+use crate::text::segment::layout::*;
 use std::sync::OnceLock;
 
 /// The tables.

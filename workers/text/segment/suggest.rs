@@ -1,7 +1,7 @@
 //! Adds words to the dictionary, with the frequencies that jieba suggests where none are given.
 
-use super::Segmenter;
-use super::user::UserWords;
+use crate::text::segment::Segmenter;
+use crate::text::segment::user::UserWords;
 
 /// The words of `list`, each with its frequency: of 1 to [`WORD_CHARS_MAX`] characters, from 1 to
 /// [`FREQUENCY_MAX`]. A word that comes again has the frequency of its last time. One without a

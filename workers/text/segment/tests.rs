@@ -1,7 +1,7 @@
-use super::dictionary::Dictionary;
-use super::suggest::user_words;
 use super::*;
 use crate::text::ln::ln;
+use crate::text::segment::dictionary::Dictionary;
+use crate::text::segment::suggest::user_words;
 use crate::text::tagged::{Tag, TaggedWords};
 use flate2::read::MultiGzDecoder;
 use jieba_rs::Jieba;

@@ -3,8 +3,8 @@
 //! asymptotically optimum decoding algorithm", IEEE Transactions on Information Theory 13(2),
 //! 1967).
 
-use super::dictionary::Dictionary;
-use super::layout::{Code, STATES};
+use crate::text::segment::dictionary::Dictionary;
+use crate::text::segment::layout::{Code, STATES};
 use std::ops::Range;
 
 const BEGIN: usize = 0;

@@ -4,10 +4,10 @@
 //! word that both have, the user's frequency counts. A filter by the first two characters says
 //! where a word of the user may begin; only there the tree is asked.
 
-use super::dictionary::Dictionary;
-use super::layout::{CODES, Code, END};
 use crate::text::hash::{BuildAsIs, finish};
 use crate::text::ln::ln;
+use crate::text::segment::dictionary::Dictionary;
+use crate::text::segment::layout::{CODES, Code, END};
 use std::collections::HashMap;
 use std::fmt;
 

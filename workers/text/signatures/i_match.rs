@@ -16,11 +16,11 @@
 //!
 //! The signature is weak on short texts: one with too few words of a lexicon gets no key.
 
-use super::{KEYS_MAX, Text};
 use crate::error::{Error, Result};
 use crate::text::features::Idf;
 use crate::text::hash::{BuildAsIs, chain};
 use crate::text::normalize;
+use crate::text::signatures::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -215,10 +215,10 @@ impl IMatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::keys_of;
     use super::*;
     use crate::random::Random;
     use crate::text::features::word_hash;
+    use crate::text::signatures::tests::keys_of;
     use proptest::prelude::*;
     use std::fmt::Write as _;
 

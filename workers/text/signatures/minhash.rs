@@ -18,9 +18,9 @@
 //! to 127 letters have the keys of both, so that two texts on either side of a limit can share a
 //! key.
 
-use super::{KEYS_MAX, Text};
 use crate::text::hash::{chain, finish};
 use crate::text::shingles::ShingleKind;
+use crate::text::signatures::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
@@ -143,9 +143,9 @@ fn lender(bin: usize, count: usize, filled: u128) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{assert_binomial, keys_of, pair};
     use super::*;
     use crate::random::Random;
+    use crate::text::signatures::tests::{assert_binomial, keys_of, pair};
     use proptest::prelude::*;
 
     fn keys(shingles: &[u64]) -> Vec<u64> {

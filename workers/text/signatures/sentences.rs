@@ -26,11 +26,11 @@
 //! substrings). So every pair of such texts is found that has an edit distance of 1, or of 2 if the
 //! shorter text has 12 letters or more; the tests compare with all pairs.
 
-use super::partitions::Partitions;
-use super::{KEYS_MAX, Text};
 use crate::text::characters::{is_han, is_letter};
 use crate::text::hash::chain;
 use crate::text::letters::Letters;
+use crate::text::signatures::partitions::Partitions;
+use crate::text::signatures::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -271,9 +271,9 @@ fn parts(letters: &[u64], out: &mut Vec<u64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::keys_of;
     use super::*;
     use crate::random::Random;
+    use crate::text::signatures::tests::keys_of;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

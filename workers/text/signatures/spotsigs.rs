@@ -25,10 +25,10 @@
 //! without that limit, and 787 of 792 with the default limit of 4. Pairs in buckets of more than 64
 //! contents of which none is a pivot are not proposed by that key either.
 
-use super::partitions::Partitions;
-use super::{KEYS_MAX, Text};
 use crate::text::features::word_hash;
 use crate::text::hash::{BuildAsIs, chain};
+use crate::text::signatures::partitions::Partitions;
+use crate::text::signatures::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -204,9 +204,9 @@ impl Partitions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::keys_of;
     use super::*;
     use crate::random::Random;
+    use crate::text::signatures::tests::keys_of;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

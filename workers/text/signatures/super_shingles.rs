@@ -14,9 +14,9 @@
 //! segmentation; `unit` selects words as in the papers. A key is a pair of groups, so that equal
 //! keys find all texts with two equal groups. A text shorter than a shingle is one shingle.
 
-use super::{KEYS_MAX, Text};
 use crate::text::features::Unit;
 use crate::text::hash::{chain, finish};
+use crate::text::signatures::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
@@ -169,9 +169,9 @@ fn permuted(shingle: u64, seed: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{assert_binomial, keys_of, pair};
     use super::*;
     use crate::random::Random;
+    use crate::text::signatures::tests::{assert_binomial, keys_of, pair};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -1,0 +1,89 @@
+//! The digits of all scripts, Chinese numerals, and the marks that are part of a number.
+
+/// The Chinese numerals of 1 to 9, in order.
+pub const HAN_DIGITS: &str = "一二三四五六七八九";
+/// Those of zero.
+pub const HAN_ZEROS: &str = "零〇";
+/// Those that multiply what stands before them. 兆 does as well, but is more often mega or a part
+/// of a word.
+pub const HAN_MAGNITUDES: &str = "十百千万亿";
+/// Numerals that are neither, those of contracts, and a short form of twenty.
+const OTHER_NUMERALS: &str = "兆两壹贰叁肆伍陆柒捌玖拾佰仟廿";
+
+/// The zeros of scripts with digits of their own, in Unicode's order: Arabic, Persian, N'Ko, nine
+/// of India, Thai, Lao, Tibetan, Burmese, Khmer and Mongolian.
+const ZEROS: [char; 18] = [
+    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
+    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}',
+    '\u{17e0}', '\u{1810}',
+];
+
+/// The value of a decimal digit of any of these scripts, or of an ASCII digit.
+#[inline]
+pub fn digit_value(c: char) -> Option<u32> {
+    if c.is_ascii() {
+        return c.to_digit(10);
+    }
+    if !('\u{660}'..='\u{1819}').contains(&c) {
+        return None;
+    }
+    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= c)].last()?;
+    Some(c as u32 - *zero as u32).filter(|value| *value < 10)
+}
+
+/// Whether a mark is a circle, small or large. Official texts write 〇 so.
+pub fn is_circle(c: char) -> bool {
+    matches!(c, '○' | '◯')
+}
+
+/// Whether a mark is a minus sign, or a hyphen in its place.
+pub fn is_minus_sign(c: char) -> bool {
+    matches!(c, '-' | '−')
+}
+
+/// Whether a mark may part the digits of a whole number from those of its fraction.
+pub fn is_decimal_mark(c: char) -> bool {
+    matches!(c, '.' | ',' | '٫')
+}
+
+/// Whether `token` is a digit, perhaps with a decimal mark or a minus sign before it.
+pub fn is_digit(token: &str) -> bool {
+    match token.as_bytes() {
+        [.., last] if last.is_ascii() => last.is_ascii_digit(),
+        // The digits of other scripts have two or three bytes, and a mark has no more.
+        bytes => {
+            (2..=6).contains(&bytes.len())
+                && token.chars().next_back().is_some_and(|c| digit_value(c).is_some())
+        }
+    }
+}
+
+/// Whether `token` is a Chinese numeral.
+pub fn is_numeral(token: &str) -> bool {
+    const ALL: [&str; 4] = [HAN_DIGITS, HAN_ZEROS, HAN_MAGNITUDES, OTHER_NUMERALS];
+    let mut chars = token.chars();
+    let is_one = |c| is_circle(c) || ALL.iter().any(|numerals| numerals.contains(c));
+    chars.next().is_some_and(is_one) && chars.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digits of a script are the ten characters behind its zero, as Unicode has them.
+    #[test]
+    fn digits_of_scripts() {
+        assert!(ZEROS.is_sorted());
+        for zero in ZEROS {
+            for value in 0..10 {
+                let c = char::from_u32(zero as u32 + value).expect("a character");
+                assert!(c.is_numeric(), "{c}");
+                assert_eq!(digit_value(c), Some(value));
+                assert!(is_digit(c.encode_utf8(&mut [0; 4])));
+            }
+        }
+        for c in ['a', '٪', 'ก', '〇', '①'] {
+            assert_eq!(digit_value(c), None, "{c}");
+        }
+    }
+}

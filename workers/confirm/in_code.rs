@@ -1,0 +1,121 @@
+//! Tells numbers of code, paths and versions from those of sentences.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::models;
+use crate::confirm::numbers::joins;
+use crate::text::characters::is_han;
+use std::ops::Range;
+
+/// Units that stand behind a number without a space. Such a number is no code.
+const TOUCHING_UNITS: [&str; 28] = [
+    "kg", "g", "mg", "t", "km", "m", "cm", "mm", "l", "ml", "w", "kw", "mw", "kwh", "v", "a", "gb",
+    "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
+];
+
+/// Words before a number with a point that is no version.
+const QUANTITIES: [&str; 36] = [
+    "price", "prices", "cost", "costs", "fee", "total", "sum", "balance", "amount", "rate", "tax",
+    "weight", "weighs", "length", "height", "width", "depth", "score", "average", "eur", "usd",
+    "rmb", "is", "was", "are", "were", "by", "than", "about", "nearly", "almost", "over", "under",
+    "around", "only", "just",
+];
+
+/// The most digits before the point of a version.
+const VERSION_DIGITS_MAX: usize = 2;
+
+/// Whether a number belongs to code, a path or a version: Latin letters or marks of code touch it,
+/// or the numbers that it is joined with, or it has a point, few digits before it, and behind a
+/// Latin word that names no quantity.
+///
+/// A unit is none of these, nor is a flight or a model that stands between Chinese characters or is
+/// a word of a sentence, nor are `Size 47` and `July 12`.
+pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
+    let (start, end) =
+        (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
+    let (left, right) = (&tokens.text[..start], &tokens.text[end..]);
+    // A value of a record in JSON is data.
+    let is_value = left.trim_end().ends_with("\":") && right.trim_start().starts_with([',', '}']);
+    if is_value
+        || is_name_between_characters(left, right)
+        || models::model(&tokens.text, start..end).is_some()
+    {
+        return false;
+    }
+    let joined = |c: char| c.is_ascii_digit() || "-/.+".contains(c);
+    let touches = |c: char| c.is_ascii_alphabetic() || "_=<>[]{}`\"#\\".contains(c);
+    let behind = left.trim_end_matches(joined).ends_with(touches);
+    let measured = TOUCHING_UNITS.iter().any(|unit| {
+        right.strip_prefix(unit).is_some_and(|rest| {
+            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || touches(c))
+        })
+    });
+    let follows = !measured && right.trim_start_matches(joined).starts_with(touches);
+    let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let behind_word = range.start > 0
+        && tokens.gap(range.start) == " "
+        && latin(tokens.token(range.start - 1))
+        && !QUANTITIES.contains(&tokens.token(range.start - 1));
+    let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
+    let version = behind_word
+        && !right.starts_with('%')
+        && rest
+            .find(|at| tokens.token(*at).starts_with('.'))
+            .is_some_and(|point| point - range.start <= VERSION_DIGITS_MAX);
+    behind || follows || version
+}
+
+/// Whether a number between `left` and `right` is alone, or part of a name as `ca1234`, between
+/// Chinese characters or at the end of their sentence. `v2` names a version.
+fn is_name_between_characters(left: &str, right: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let before = left.trim_end_matches(inside);
+    let name = &left[before.len()..];
+    let is_version = name.starts_with('v') && name[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let after = right.trim_start_matches(inside);
+    let ends = after.chars().next().is_none_or(|c| is_han(c) || "。,;!?、".contains(c));
+    before.ends_with(is_han) && ends && !is_version
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_code(text: &str, number: &str) -> bool {
+        let tokens = Tokens::of(text).expect("short");
+        in_code(&tokens, tokens.range_of(number))
+    }
+
+    /// Numbers of versions, paths and code are told from numbers of sentences.
+    #[test]
+    fn code_and_sentences() {
+        for (text, number) in [
+            ("已在 rust 1.55 中", "1.55"),
+            ("let a = [12]", "12"),
+            ("型号 `kx-31` 的灯", "31"),
+            ("从v2升级", "2"),
+            ("文件 /2024/x.html 已删", "2024"),
+            ("width=30kg", "30"),
+        ] {
+            assert!(is_code(text, number), "{text}");
+        }
+        for (text, number) in [
+            ("今天气温30度", "30"),
+            ("共有 12 人", "12"),
+            ("型号 kx-31 的灯", "31"),
+            ("sales rose in q1 as hoped", "1"),
+            ("a shirt of size 47 in", "47"),
+            ("size 47. price 10.9", "47. price 10.9"),
+            ("the price 10.90 includes tax", "10.90"),
+            ("it came to 199.20 in all", "199.20"),
+            ("股东会定于2024-10-05召开", "10"),
+            ("全长120km的公路", "120"),
+            ("该机重量 30kg。", "30"),
+            ("国家标准gb/t 1234-2008。", "1234"),
+            ("航班ca1234起飞", "1234"),
+            ("联系电话010-65551234。", "010"),
+            ("利率降至-0.5%。", "0.5"),
+        ] {
+            assert!(!is_code(text, number), "{text}");
+        }
+    }
+}

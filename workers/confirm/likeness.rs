@@ -1,0 +1,46 @@
+//! Whether two words share so few letters that neither is the other, misspelt or in another form.
+
+use crate::confirm::lcs;
+
+/// An inflection or a misspelling of a word has so many of its letters ...
+const KEPT_LETTERS: usize = 3;
+/// ... of so many.
+const OF_LETTERS: usize = 5;
+/// The same of Chinese words, of which each character says more.
+const KEPT_CHARACTERS: usize = 1;
+const OF_CHARACTERS: usize = 2;
+
+/// Whether two words of letters are others. Symmetric.
+pub fn share_few_letters(p: &[char], q: &[char]) -> bool {
+    OF_LETTERS * lcs::length(p, q) < KEPT_LETTERS * p.len().max(q.len())
+}
+
+/// Whether two words of Chinese characters are others. Symmetric.
+pub fn share_few_characters(p: &[char], q: &[char]) -> bool {
+    OF_CHARACTERS * lcs::length(p, q) < KEPT_CHARACTERS * p.len().max(q.len())
+}
+
+/// The letters, digits and characters of a passage.
+pub fn letters(passage: &str) -> impl Iterator<Item = char> + '_ {
+    passage.chars().filter(|c| c.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three of five letters make a word the same, and one of two characters.
+    #[test]
+    fn few_are_fewer_than_a_form_keeps() {
+        let of = |text: &str| letters(text).collect::<Vec<char>>();
+        for (a, b, few) in [("abcde", "abcxy", false), ("abcde", "abxyz", true), ("", "", false)] {
+            assert_eq!(share_few_letters(&of(a), &of(b)), few, "{a} {b}");
+            assert_eq!(share_few_letters(&of(b), &of(a)), few, "{b} {a}");
+        }
+        for (a, b, few) in [("甘肃", "甘州", false), ("甘肃", "湖南", true), ("甘肃省", "省", true)]
+        {
+            assert_eq!(share_few_characters(&of(a), &of(b)), few, "{a} {b}");
+            assert_eq!(share_few_characters(&of(b), &of(a)), few, "{b} {a}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The value of one number, in whole billionths.
+
+use crate::confirm::digits::{HAN_DIGITS, digit_value, is_minus_sign};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// One in [`value`].
+pub const ONE: i128 = 1_000_000_000;
+
+/// The digits of a number in digits that have room in [`value`], before and behind the point.
+const DIGITS_MAX: [usize; 2] = [24, 9];
+
+/// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has
+/// no room in 128 bits has the greatest value if it is written with Chinese numerals. A number of
+/// many digits has a great value that is drawn from them, so that the keys of two parcels differ.
+pub fn value(number: &str) -> i128 {
+    if let Some(value) = value_of_many_digits(number) {
+        return value;
+    }
+    let (mut total, mut section, mut digit) = (0i128, 0i128, 0i128);
+    // The last magnitude of four digits or more: in 1亿2千万 the second one adds, in 1万亿 it
+    // multiplies.
+    let mut last = 0;
+    // What a digit behind the point is worth.
+    let mut place = None;
+    for c in number.chars() {
+        let unit = match c {
+            '十' => 10,
+            '百' => 100,
+            '千' => 1_000,
+            '万' => 10_000,
+            '亿' => 100_000_000,
+            '兆' => 1_000_000_000_000,
+            '.' => {
+                place = Some(ONE / 10);
+                continue;
+            }
+            _ => {
+                let one = digit_of(c);
+                digit = match &mut place {
+                    Some(place) => {
+                        let more = one * *place;
+                        *place /= 10;
+                        digit.saturating_add(more)
+                    }
+                    None => digit.saturating_mul(10).saturating_add(one * ONE),
+                };
+                continue;
+            }
+        };
+        if unit < 10_000 {
+            let digit = if digit == 0 { ONE } else { digit };
+            section = section.saturating_add(digit.saturating_mul(unit));
+        } else {
+            let section_of_it = section.saturating_add(digit);
+            total = match unit < last {
+                true => total.saturating_add(section_of_it.saturating_mul(unit)),
+                false => total.saturating_add(section_of_it).saturating_mul(unit),
+            };
+            (section, last) = (0, unit);
+        }
+        (digit, place) = (0, None);
+    }
+    let value = total.saturating_add(section).saturating_add(digit);
+    if number.starts_with(is_minus_sign) { -value } else { value }
+}
+
+fn value_of_many_digits(number: &str) -> Option<i128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1]
+        || number.chars().any(|c| digit_value(c).is_none() && c != '.' && !is_minus_sign(c))
+    {
+        return None;
+    }
+    let digits = |part: &str| -> String {
+        part.chars().filter_map(|c| char::from_digit(digit_value(c)?, 10)).collect()
+    };
+    let (whole, fraction) = (digits(whole), digits(fraction));
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1] {
+        return None;
+    }
+    let drawn = i128::MAX - i128::from(xxh3_64(format!("{whole}.{fraction}").as_bytes()));
+    Some(if number.starts_with(is_minus_sign) { -drawn } else { drawn })
+}
+
+/// The value of one digit or Chinese numeral below ten; 0 of any other character.
+fn digit_of(c: char) -> i128 {
+    let of_numeral = || HAN_DIGITS.chars().position(|numeral| numeral == c);
+    match c {
+        '两' => 2,
+        _ => match digit_value(c) {
+            Some(digit) => digit.into(),
+            None => of_numeral().map_or(0, |at| at as i128 + 1),
+        },
+    }
+}

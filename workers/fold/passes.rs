@@ -1,0 +1,16 @@
+//! Divides the rows of a worker into passes of bounded memory.
+
+use crate::fold::epoch::Epoch;
+
+/// Rows that a worker has in memory at once, such as visits, unless one URL has more: all of one URL
+/// are decided together.
+pub const PASS_ROWS: u64 = 1 << 19;
+
+/// Divides this worker's range of leading bits into `n` equal passes, but at least one.
+pub fn passes(epoch: &Epoch, n: u64) -> Vec<(u64, Option<u64>)> {
+    let (from, to) = epoch.range();
+    let n = n.max(1);
+    let width = (to.map_or(1 << 64, u128::from) - u128::from(from)) / u128::from(n);
+    let cut = |i: u64| from + (width * u128::from(i)) as u64;
+    (0..n).map(|i| (cut(i), if i + 1 < n { Some(cut(i + 1)) } else { to })).collect()
+}

@@ -1,0 +1,14 @@
+//! Corrects the times of rows from when the clock was wrong.
+
+use crate::plan::Plan;
+use crate::plan::time::AHEAD_SECONDS_MAX;
+
+/// The time after which rows are from when the clock was wrong, and are corrected.
+pub fn seen_max(plan: &Plan) -> i64 {
+    if plan.comes_back { plan.logical_time.saturating_add(AHEAD_SECONDS_MAX) } else { i64::MAX }
+}
+
+/// The `last_time` of a row, or `now` if it is after `seen_max`.
+pub fn corrected(last_time: i64, seen_max: i64, now: i64) -> i64 {
+    if last_time > seen_max { now } else { last_time }
+}
