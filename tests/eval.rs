@@ -58,8 +58,8 @@ fn report(bench: &Bench, labels: &[Value], arguments: &[&str]) -> Value {
 }
 
 /// Pairs of made-up pages of many kinds, half of them copies, which were written without the rules in
-/// view: bulletins, records, code, contracts, exams, scans. The first set led to rules; the second
-/// is judged by what they are worth elsewhere.
+/// view: bulletins, records, code, contracts, exams, scans. The first and the third set led to rules; the
+/// second is judged by what they are worth elsewhere.
 #[test]
 fn pairs_of_many_kinds() {
     let pages = demo_inputs().with_file_name("pairs.jsonl.gz");
@@ -76,9 +76,10 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .925/.914 and 1/.705 as of today.
+    // .931/.914, 1/.714 and 1/.721 as of today.
     assert!(least(shares("first"), [0.92, 0.91]), "{:?}", shares("first"));
-    assert!(least(shares("second"), [0.98, 0.70]), "{:?}", shares("second"));
+    assert!(least(shares("second"), [0.98, 0.71]), "{:?}", shares("second"));
+    assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
 }
 
 /// `same`, `joined` and `right` of a measure.

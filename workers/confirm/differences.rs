@@ -32,7 +32,7 @@ use std::ops::Range;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +115,14 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
     // One numeral for another is another number, whatever it counts.
     let is_count = |token: &str| is_numeral(token) || token == HALF;
-    let numerals =
-        x.len() == 1 && y.len() == 1 && is_count(a.token(x.start)) && is_count(b.token(y.start));
+    let alone = x.len() == 1 && y.len() == 1;
+    let numerals = alone && is_count(a.token(x.start)) && is_count(b.token(y.start));
+    // A numeral is often part of a word, but not if the other text has it in digits.
+    let are_numbers =
+        alone && is_digit_or_numeral(a.token(x.start)) && is_digit_or_numeral(b.token(y.start));
+    if are_numbers && numbers::values(a, x.clone()) == numbers::values(b, y.clone()) {
+        return Difference::Variant;
+    }
     let found = numerals || numbers::any(a, x.clone()) && numbers::any(b, y.clone());
     let one = |tokens: &Tokens<'_>, range: &Range<usize>| {
         (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))

@@ -7,15 +7,16 @@ use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::differences::{Counted, Difference, may_be_slips, of_numbers, of_words};
 use crate::confirm::edits::Span;
+use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::other_signs::of_other_signs;
 use crate::confirm::passages::{are_other_questions, are_other_quotations};
 use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
+use crate::confirm::synonyms;
 use crate::confirm::template;
 use crate::confirm::{Facts, Options};
 use serde::Serialize;
-use std::ops::Range;
 
 /// What a part of one text is that the other text lacks or has otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,7 +28,7 @@ pub enum PartKind {
     Name,
     /// Another content word: a fact in a short text.
     Word,
-    /// A headline in front of one text, left out.
+    /// A headline in front of one text, or another one in front of each, left out.
     Headline,
     /// What stands around an article ([`crate::confirm::furniture::Furniture`]), left out.
     Furniture,
@@ -83,6 +84,7 @@ pub(super) struct Kinds<'t> {
     pub lengths: [usize; 2],
     /// The spans and their kinds.
     pub spans: Vec<(Span, PartKind)>,
+    headlines: Headlines,
 }
 
 impl<'t> Kinds<'t> {
@@ -91,15 +93,16 @@ impl<'t> Kinds<'t> {
         let texts = [a, b];
         let lengths = texts.map(|text| text.chars(0..text.len()));
         let found = settle(a, b, &spans(a, b, edits_max(texts, lengths, options))?);
-        let headline = headline(&found, lengths, texts, options);
+        let headlines = Headlines::of(&found, lengths, texts, options);
         let short = is_short(lengths, options);
         let kind = |at: usize, span: &Span| match of_numbers(a, b, span, short) {
-            _ if headline && at == 0 => PartKind::Headline,
+            _ if headlines == Headlines::OfOne && at == 0 => PartKind::Headline,
             Difference::Variant => PartKind::Variant,
             Difference::Furniture | Difference::Credit if options.furniture => PartKind::Furniture,
             Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
                 PartKind::Number
             }
+            _ if synonyms::are_replaced(a, b, span) => PartKind::Variant,
             _ => PartKind::Edit,
         };
         let kinds: Vec<PartKind> =
@@ -113,7 +116,7 @@ impl<'t> Kinds<'t> {
         let mut spans: Vec<_> = found.into_iter().zip(kinds).collect();
         spans.extend(signs.into_iter().chain(operators).map(|span| (span, PartKind::Number)));
         spans.sort_by_key(|(span, _)| (span.a.start, span.b.start));
-        Some(Kinds { texts, lengths, spans })
+        Some(Kinds { texts, lengths, spans, headlines })
     }
 
     /// Makes furniture a fact if hardly anything stands beside what is left out of each text: of a
@@ -131,9 +134,15 @@ impl<'t> Kinds<'t> {
         }
     }
 
-    /// Whether a span has this kind.
-    pub fn has(&self, kind: PartKind) -> bool {
-        self.spans.iter().any(|(_, other)| *other == kind)
+    /// Whether the texts are compared without a span. Edits in the headlines of both texts are left
+    /// out, but another name in them is a fact all the same.
+    pub fn is_left_out(&self, span: &Span, kind: PartKind) -> bool {
+        kind.is_left_out() || kind == PartKind::Edit && self.headlines.of_both_have(span)
+    }
+
+    /// Whether a headline of one text, or another one of each, is left out.
+    pub fn has_headline(&self) -> bool {
+        self.headlines != Headlines::None
     }
 
     /// The spans of a kind.
@@ -204,6 +213,11 @@ impl<'t> Kinds<'t> {
         let slots = self.slots(options).into_iter().map(|span| (span, Difference::Word));
         let words = slots.chain(self.replaced_words(options));
         let words: Vec<_> = words.map(|(span, what)| (span.a.start, span.b.start, what)).collect();
+        for (span, kind) in &mut self.spans {
+            if *kind == PartKind::Edit && self.headlines.of_both_have(span) {
+                *kind = PartKind::Headline;
+            }
+        }
         for (a, b, what) in words {
             let at =
                 self.spans.partition_point(|(other, _)| other.a.start < a || other.b.start < b);
@@ -229,10 +243,6 @@ fn is_short(lengths: [usize; 2], options: &Options) -> bool {
     lengths[0].max(lengths[1]) <= options.words_chars_max as usize
 }
 
-/// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
-/// another one, and its date is a fact.
-const FRAMED_CHARS_MIN: usize = 12;
-
 /// The most tokens that are deleted and inserted in two texts of these `lengths`.
 ///
 /// Of every ten tokens three may be edited before the least similarity is out of reach. In a text
@@ -245,36 +255,6 @@ fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -
         true => of_tokens,
         false => of_tokens.min((lengths[0] + lengths[1]) / 12),
     }
-}
-
-/// Whether the first span is a headline: few tokens in front of one text alone, at most half as
-/// long as the rest, or as long if they are one sentence.
-fn headline(
-    spans: &[Span],
-    lengths: [usize; 2],
-    tokens: [&Tokens<'_>; 2],
-    options: &Options,
-) -> bool {
-    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else {
-        return false;
-    };
-    let sides = [&first.a, &first.b];
-    let alone = sides.iter().any(|side| side.is_empty());
-    let fits = |side: usize| {
-        let chars = tokens[side].chars(sides[side].clone());
-        let rest = lengths[side] - chars;
-        sides[side].len() <= options.leading_tokens_max as usize
-            && (2 * chars <= rest || chars <= rest && is_sentence(tokens[side], sides[side]))
-            && rest >= FRAMED_CHARS_MIN
-    };
-    alone && fits(0) && fits(1)
-}
-
-/// Whether no mark inside the tokens of `range` ends a sentence.
-fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    // A headline may have a colon or a bar, so these end none.
-    let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
-    (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@
 //!   any a question ([`passages`]) or the slots of a
 //!   template ([`template`]) are, or one alone denies
 //!   something ([`negations`])                              refused    words
-//!   else, after a headline was left out                    accepted   leading_insertion
+//!   else, after headlines were left out                    accepted   leading_insertion
 //!   else                                                   accepted   coverage, shingles
 //! else by the estimates of the sketches                               sketch, sketch_refused
 //!   accepted, but each side has numbers the other lacks    refused    numerals
@@ -33,11 +33,13 @@
 
 pub mod alignment;
 pub mod clauses;
+pub mod clocks;
 pub mod details;
 pub mod differences;
 pub mod digits;
 pub mod edits;
 pub mod furniture;
+pub mod headline;
 pub mod in_code;
 pub mod kinds;
 pub mod lcs;
@@ -56,6 +58,7 @@ pub mod signs;
 pub mod span_words;
 pub mod spelled;
 pub mod swaps;
+pub mod synonyms;
 pub mod template;
 pub mod texts;
 pub mod thousands;
@@ -204,7 +207,7 @@ pub enum Reason {
     ShinglesRefused = 6,
     /// The short texts are similar.
     Coverage = 7,
-    /// The texts are similar without some tokens in front of one of them.
+    /// The texts are similar without a headline in front of one or both.
     LeadingInsertion = 8,
     /// The short texts are not similar.
     CoverageRefused = 9,

@@ -6,6 +6,7 @@
 //! `confirm/mod.rs`.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::clocks::{self, Written};
 use crate::confirm::digits::{digit_value, is_decimal_mark, is_digit, is_minus_sign, is_numeral};
 use crate::confirm::signs::signs;
 use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
@@ -244,11 +245,11 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
     !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
 
-/// The numbers in `range`, with words as numerals, digits in ASCII, and without the commas between
-/// thousands.
+/// The numbers in `range`, with words as numerals, digits in ASCII, times in one form, and without
+/// the commas between thousands.
 fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
-    let (mut numbers, mut end, mut sign) = (Vec::<String>::new(), None, "");
-    for at in range {
+    let (mut numbers, mut sign) = (Vec::<Written>::new(), "");
+    for at in range.clone() {
         if !is_part(tokens, at) || begins_share(tokens, at) {
             continue;
         }
@@ -266,12 +267,22 @@ fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
             }
         };
         match numbers.last_mut() {
-            Some(number) if end == Some(at) && joins(tokens, at) => number.push_str(&plain),
-            _ => numbers.push(std::mem::take(&mut sign).to_owned() + &plain),
+            Some((place, number)) if place.end == at && joins(tokens, at) => {
+                number.push_str(&plain);
+                place.end = at + 1;
+            }
+            _ => numbers.push((at..at + 1, std::mem::take(&mut sign).to_owned() + &plain)),
         }
-        end = Some(at + 1);
     }
-    numbers
+    clocks::in_one_way(tokens, &range, numbers)
+}
+
+/// The value of a whole number that is not below zero.
+pub(super) fn whole_value(number: &str) -> Option<u64> {
+    let value = value(number);
+    (!number.contains(is_decimal_mark) && value % ONE == 0)
+        .then(|| u64::try_from(value / ONE).ok())
+        .flatten()
 }
 
 /// A digit or a mark of a number, as ASCII has it.

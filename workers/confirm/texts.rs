@@ -41,7 +41,7 @@ pub struct Measure {
     pub similarity: u16,
     /// The kind of a fact that is replaced: `Number`, `Name` or `Word`.
     pub fact: Option<Difference>,
-    /// A headline in front of one of them was left out.
+    /// A headline in front of one of them, or another one in front of each, was left out.
     pub headline: bool,
 }
 
@@ -85,14 +85,14 @@ pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, grams: SharedGrams, options: &Opt
     let mut sums = Sums::default();
     for (span, kind) in &found.spans {
         let chars = found.chars(span);
-        if kind.is_left_out() {
+        if found.is_left_out(span, *kind) {
             (0..2).for_each(|side| sums.left_out[side] += chars[side]);
         } else {
             sums.add_edit(x, y, span, chars);
         }
     }
     let similarity = sums.similarity(lengths, grams).max(plain);
-    let headline = found.has(PartKind::Headline);
+    let headline = found.has_headline();
     found.settle_frame(options);
     let mut fact = other_number(&found, sums.slips);
     let facts_matter = lengths[0].max(lengths[1]) <= options.facts_chars_max as usize;

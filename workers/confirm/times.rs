@@ -182,9 +182,12 @@ fn is_day(text: &str) -> bool {
     })
 }
 
-/// What stands behind `天前`, ` minutes ago` or `h ago` at the begin of `after`.
+/// What stands behind `天前`, ` minutes ago`, `h ago`, `분 전` or ` минут назад` at the begin of
+/// `after`.
 pub fn after_relative_time(after: &str) -> Option<&str> {
-    const HAN_UNITS: [&str; 8] = ["秒钟", "秒", "分钟", "小时", "天", "周", "个月", "年"];
+    const HAN_UNITS: [&str; 12] =
+        ["秒钟", "秒", "分钟", "分", "个小时", "小时", "时间", "天", "日", "周", "个月", "年"];
+    const KOREAN_UNITS: [&str; 7] = ["초", "분", "시간", "일", "주", "개월", "년"];
     const LATIN_UNITS: [&str; 14] = [
         "second", "minute", "hour", "day", "week", "month", "year", "sec", "min", "hr", "s", "m",
         "h", "d",
@@ -192,6 +195,20 @@ pub fn after_relative_time(after: &str) -> Option<&str> {
     let after = after.trim_start();
     if let Some(rest) =
         HAN_UNITS.iter().find_map(|unit| after.strip_prefix(unit)?.strip_prefix('前'))
+    {
+        return Some(rest);
+    }
+    if let Some(rest) = KOREAN_UNITS.iter().find_map(|unit| {
+        let rest = after.strip_prefix(unit)?.strip_prefix(" 전")?;
+        (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
+    }) {
+        return Some(rest);
+    }
+    // Russian has three forms of each unit.
+    let word = after.split(' ').next().unwrap_or_default();
+    let is_russian = ["сек", "мин", "час", "дн", "ден", "нед", "мес", "год", "лет"];
+    if is_russian.iter().any(|unit| word.starts_with(unit))
+        && let Some(rest) = after[word.len()..].strip_prefix(" назад")
     {
         return Some(rest);
     }

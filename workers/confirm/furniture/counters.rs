@@ -1,16 +1,18 @@
 //! Counters of pages: the units of their numbers, and lines that only counters make.
 
 use crate::confirm::furniture::frames::{CHAIN_MAX, is_of_number};
-use crate::confirm::furniture::labels::{Kind, Labels, ends_own_word, is_spaced, label_after};
+use crate::confirm::furniture::labels::{
+    Kind, Labels, ends_own_word, is_spaced, label_after, starts_own_word,
+};
 use crate::confirm::words::holds_together;
 
 /// What stands between a counter and its label, or behind its number.
-const COUNTER_UNITS: [&str; 11] =
-    ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "times"];
+const COUNTER_UNITS: [&str; 12] =
+    ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "%", "times"];
 
 /// What pages alone count. In front of a text it is a line of its own, though no mark ends it:
 /// `views 1234 the council met`.
-const PAGE_COUNTS: [&str; 10] = [
+const PAGE_COUNTS: [&str; 11] = [
     "views",
     "viewed",
     "reads",
@@ -21,6 +23,7 @@ const PAGE_COUNTS: [&str; 10] = [
     "hits",
     "downloads",
     "min read",
+    "found this helpful",
 ];
 
 /// Those of them that are no verbs: `the index hits 4000` is a headline.
@@ -53,23 +56,36 @@ pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: boo
         && last.is_some_and(|last| !last.is_empty() && !holds_together(last))
 }
 
-/// Whether nothing but counters, one or more, stands from the begin of the text to `before`.
+/// Whether `before` ends with counters, one or more, and nothing stands before them, or they are
+/// parted by a bar or a dot from what follows.
 pub fn is_behind_counters(before: &str) -> bool {
-    let (mut rest, mut counters) = (before, 0);
+    let (mut rest, mut counters, mut is_parted) = (before, 0, false);
     loop {
-        rest = rest.trim_end_matches(|c: char| c.is_whitespace() || ",|·.[]".contains(c));
-        if rest.is_empty() || counters == CHAIN_MAX {
-            return rest.is_empty() && counters > 0;
+        let trimmed = rest.trim_end_matches(|c: char| c.is_whitespace() || ",|·.[]".contains(c));
+        is_parted |= counters == 0 && rest[trimmed.len()..].contains(['|', '·']);
+        rest = trimmed;
+        if rest.is_empty() || counters == CHAIN_MAX || is_parted && counters > 0 {
+            return (rest.is_empty() || is_parted) && counters > 0;
         }
-        let count = Labels::ending(rest).iter().filter(|(_, kind)| *kind == Kind::Count);
-        let found = count.filter_map(|(label, _)| {
-            let number = rest.strip_suffix(label)?.trim_end();
-            let before = number.trim_end_matches(is_of_number);
-            (before.len() < number.len()).then_some(before)
-        });
-        let Some(before) = found.min_by_key(|before| before.len()) else { return false };
+        let Some(before) = before_counter(rest) else { return false };
         (rest, counters) = (before, counters + 1);
     }
+}
+
+/// What stands before the counter that ends `text`: `12 views`, or `views 12`.
+fn before_counter(text: &str) -> Option<&str> {
+    let labels = |text| Labels::ending(text).iter().filter(|(_, kind)| *kind == Kind::Count);
+    let behind_number = labels(text).filter_map(|(label, _)| {
+        let number = text.strip_suffix(label)?.trim_end();
+        let before = number.trim_end_matches(is_of_number);
+        (before.len() < number.len()).then_some(before)
+    });
+    let front = text.trim_end_matches(is_of_number);
+    let name = if front.len() < text.len() { front.trim_end_matches([' ', ':']) } else { "" };
+    let before_number = labels(name).filter_map(|(label, _)| {
+        name.strip_suffix(label).filter(|rest| starts_own_word(rest, label))
+    });
+    behind_number.chain(before_number).min_by_key(|before| before.len())
 }
 
 /// Whether nothing but one more counter or more stands up to the end of the text.

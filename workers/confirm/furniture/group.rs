@@ -17,7 +17,7 @@ use std::ops::Range;
 const OPENERS: [&str; 3] = ["已有", "共有", "已被"];
 
 /// Marks between the pieces of a line around an article.
-const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
+pub const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
 
 /// What may stand between a label and its number.
 const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
@@ -26,6 +26,8 @@ const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
 pub struct Group<'t> {
     text: &'t str,
     bytes: Range<usize>,
+    /// The byte behind the last number: a unit may follow, as in `3日`.
+    number_end: usize,
     /// Years, months and days.
     pub date: bool,
     /// Hours and minutes.
@@ -52,7 +54,9 @@ impl<'t> Group<'t> {
         let month = named("月") || (from..to).any(|at| names_a_month(tokens.token(at)));
         let date = month || named("年") || times::has_day(group);
         let clock = times::has_clock(group);
-        Group { text: &tokens.text, bytes, date, clock }
+        let last = (from..to).rev().find(|at| is_digit_or_day(tokens.token(*at))).unwrap_or(at);
+        let number_end = tokens.places[last].end as usize;
+        Group { text: &tokens.text, bytes, number_end, date, clock }
     }
 
     fn group(&self) -> &'t str {
@@ -71,7 +75,7 @@ impl<'t> Group<'t> {
     pub fn furniture(&self) -> Option<(Furniture, Range<usize>)> {
         let time = if self.date { Furniture::DateLine } else { Furniture::Clock };
         let (before, after) = (self.before(), self.after());
-        let ago = after_relative_time(after);
+        let ago = after_relative_time(&self.text[self.number_end..]);
         let rest = ago.unwrap_or_else(|| without_units(after));
         let end = self.text.len() - rest.len();
         let is_time = self.date || self.clock || ago.is_some();
@@ -89,8 +93,11 @@ impl<'t> Group<'t> {
             let fits = kind == Kind::Count || is_time && matches!(kind, Kind::Date | Kind::Now);
             let lenient = label.colon || is_time || label.is_han;
             let name = before[label.start..].trim_end_matches(BETWEEN);
-            if fits && label.is_free && (kind == Kind::Now || is_free_after(rest, lenient))
-                || kind == Kind::Count && is_line_of_page(&before[..label.start], name, rest, true)
+            let front = &before[..label.start];
+            let counts = kind == Kind::Count
+                && (is_line_of_page(front, name, rest, true) || is_behind_counters(front));
+            if counts
+                || fits && label.is_free && (kind == Kind::Now || is_free_after(rest, lenient))
             {
                 return Some((of_label(kind), bytes));
             }
@@ -184,6 +191,11 @@ fn label_before(before: &str) -> Option<Label> {
         counts.then_some(Label { kind, start: rest.len(), colon, is_han, is_free })
     });
     found.max_by_key(|label| (label.is_free, std::cmp::Reverse(label.start)))
+}
+
+/// Whether `before` ends with the label of a date that is no part of a sentence.
+pub fn is_behind_date_label(before: &str) -> bool {
+    label_before(before).is_some_and(|label| label.kind == Kind::Date && label.is_free)
 }
 
 /// Whether a label in Chinese characters stands behind white space: no Latin sentence goes on in

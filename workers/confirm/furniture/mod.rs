@@ -79,6 +79,9 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
     if date_lines::is_today(tokens, at) {
         return Some((Furniture::DateLine, at + 1));
     }
+    if let Some(end) = date_lines::relative_day_end(tokens, at) {
+        return Some((Furniture::DateLine, behind(end)));
+    }
     // A label or a unit belongs to the number in front of it or behind it.
     let next = (at..tokens.len().min(at + PIECE_TOKENS_MAX)).find(is_number);
     let last = (at.saturating_sub(PIECE_TOKENS_MAX)..at).rev().find(is_number);
@@ -150,6 +153,17 @@ mod tests {
             ("the text. share on facebook | tweet this | email", "share on facebook", Share),
             ("他说:&ldquo;好&rdquo; 正文", "rdquo", Entity),
             ("来源:央视新闻 正文", "来源:央视新闻", Credit),
+            ("更新:17分钟前 正文", "17", Clock),
+            ("回复率 98% · 已有 236 人收藏 正文", "98", Counter),
+            ("累积人气:20,415 今日人气:17 正文", "17", Counter),
+            ("324 人赞同了该回答 · 编辑于 昨天 正文", "324", Counter),
+            ("324 人赞同了该回答 · 编辑于 昨天 正文", "昨", DateLine),
+            ("文件大小:2.4 mb 评分:4.5 正文", "4.5", Counter),
+            ("posted 2 hours ago · 14 views · 0 comments selling my lathe", "0", Counter),
+            ("★★★★☆ 37 people found this helpful the kettle boils", "37", Counter),
+            ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "5", Clock),
+            ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "204", Counter),
+            ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "88", Counter),
             ("the text. edited by john smith.", "john smith", Credit),
             ("source: the herald. the text", "herald", Credit),
         ] {
@@ -164,6 +178,10 @@ mod tests {
         use Furniture::{Counter, DateLine};
         for (text, part, expected) in [
             ("조회수 1,234 댓글 56 시장은 예산을 발표했다.", "234", Some(Counter)),
+            ("조회 45 추천 2 댓글 0 | 방금 전 냉장고를 바꾸려고", "2", Some(Counter)),
+            ("조회 45 추천 2 댓글 0 | 방금 전 냉장고를 바꾸려고", "방금 전", Some(DateLine)),
+            ("просмотров: 96 | комментариев: 1 | вчера в 11:20 ищу", "вчера", Some(DateLine)),
+            ("мы ездили вчера на озеро", "вчера", None),
             ("阅览数 1,234 コメント 5件 市长は予算を発表した。", "234", Some(Counter)),
             ("просмотров: 1234 мэр объявил бюджет.", "1234", Some(Counter)),
             ("мэр объявил бюджет. 12 комментариев", "12", Some(Counter)),
@@ -223,6 +241,9 @@ mod tests {
     fn sentences_are_not() {
         for (text, part) in [
             ("今天最高气温30度", "30"),
+            ("市长昨天到访", "昨"),
+            ("the kettle has 2 views on this · he counted 0 comments", "2"),
+            ("五分之一的人气得说不出话", "一"),
             ("会议改在星期二举行", "二"),
             ("北京时间14:05,火箭点火", "05"),
             ("please share on facebook what you saw", "share on facebook"),

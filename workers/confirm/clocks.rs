@@ -1,0 +1,206 @@
+//! Numbers that tell a time or a year in another way: `下午5点` and `17:00`, `7.30 pm` and `19:30`,
+//! `两个半小时` and `2.5小时`, `民国一一二年` and `2023年`.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::numbers::whole_value;
+use std::ops::Range;
+
+/// A number of a text: its tokens, and how it is written in digits and numerals.
+pub type Written = (Range<usize>, String);
+
+/// Words before an hour of the second half of a day, and the hours that they are said with.
+const LATER: [(&str, Range<u64>); 9] = [
+    ("下午", 1..8),
+    ("午后", 1..8),
+    ("中午", 1..3),
+    ("傍晚", 4..9),
+    ("晚上", 5..12),
+    ("夜里", 8..12),
+    ("深夜", 9..12),
+    ("晚", 5..12),
+    ("오후", 1..12),
+];
+
+/// What ends with one of them and is none: `最晚5点`.
+const NOT_LATER: [&str; 3] = ["最晚", "不晚", "早晚"];
+
+/// The year before the first one of the Republic of China, by which Taiwan counts.
+const BEFORE_REPUBLIC: u64 = 1911;
+
+/// `numbers` with hours from 0 to 23, without minutes that are 0, and with halves as numbers.
+///
+/// All of them stand in `range`, in their order.
+pub fn in_one_way(tokens: &Tokens<'_>, range: &Range<usize>, numbers: Vec<Written>) -> Vec<String> {
+    let mut found = Vec::with_capacity(numbers.len());
+    let mut hour_end = None;
+    for (place, text) in numbers {
+        let is_minute = hour_end == Some(place.start) && tokens.gap(place.start) == ":";
+        hour_end = None;
+        if is_minute && text == "00" {
+            continue;
+        }
+        let Some(value) = whole_value(&text) else {
+            match clock_with_point(tokens, &place, &text) {
+                Some(clock) => found.extend(clock),
+                None => found.push(text),
+            }
+            continue;
+        };
+        let half = half_behind(tokens, range, place.end);
+        if is_hour(tokens, &place) {
+            hour_end = Some(place.end);
+            found.push(hour(tokens, &place, value).map_or(text, |hour| hour.to_string()));
+            found.extend((half == Some(Half::OfHour)).then(|| "30".to_owned()));
+        } else if half == Some(Half::OfOne) {
+            found.push(format!("{value}.5"));
+        } else if is_year_of_republic(tokens, &place) {
+            found.push((value + BEFORE_REPUBLIC).to_string());
+        } else {
+            found.push(text);
+        }
+    }
+    found
+}
+
+fn token<'t>(tokens: &'t Tokens<'_>, at: usize) -> &'t str {
+    if at < tokens.len() { tokens.token(at) } else { "" }
+}
+
+/// Whether the token at `at` follows the one before it directly.
+fn touches(tokens: &Tokens<'_>, at: usize) -> bool {
+    at < tokens.len() && tokens.gap(at).is_empty()
+}
+
+/// Whether the number tells the hour of a day: `5点`, `17时`, `17:00`, `5 pm`.
+fn is_hour(tokens: &Tokens<'_>, place: &Range<usize>) -> bool {
+    let next = token(tokens, place.end);
+    let named =
+        touches(tokens, place.end) && (matches!(next, "点" | "时") || next.starts_with('시'));
+    named || minutes_end(tokens, place.end).is_some() || day_half(tokens, place.end).is_some()
+}
+
+/// The token behind the two digits of minutes that stand behind a colon at `at`.
+fn minutes_end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
+    let is_digit = |at: usize| at < tokens.len() && tokens.is_bare_digit(at);
+    let are_minutes = is_digit(at)
+        && tokens.gap(at) == ":"
+        && is_digit(at + 1)
+        && touches(tokens, at + 1)
+        && !(is_digit(at + 2) && touches(tokens, at + 2));
+    are_minutes.then_some(at + 2)
+}
+
+/// Whether `pm` stands at `at`, or false for `am`.
+fn day_half(tokens: &Tokens<'_>, at: usize) -> Option<bool> {
+    let near = at < tokens.len() && matches!(tokens.gap(at), "" | " ");
+    match (near, token(tokens, at)) {
+        (true, "pm") => Some(true),
+        (true, "am") => Some(false),
+        // `p.m.`
+        (true, letter @ ("p" | "a")) => {
+            let is_m = token(tokens, at + 1) == "m" && tokens.gap(at + 1) == ".";
+            is_m.then_some(letter == "p")
+        }
+        _ => None,
+    }
+}
+
+/// The hour from 0 to 23, if a word says which half of the day it is in.
+fn hour(tokens: &Tokens<'_>, place: &Range<usize>, hour: u64) -> Option<u64> {
+    let behind = minutes_end(tokens, place.end).unwrap_or(place.end);
+    if let Some(is_later) = day_half(tokens, behind) {
+        return (1..=12).contains(&hour).then_some(hour % 12 + if is_later { 12 } else { 0 });
+    }
+    let before = tokens.text[..tokens.places[place.start].start as usize].trim_end_matches(' ');
+    let of_word =
+        |(word, hours): &&(&str, Range<u64>)| before.ends_with(word) && hours.contains(&hour);
+    let is_later = LATER.iter().find(of_word).is_some();
+    (is_later && !NOT_LATER.iter().any(|word| before.ends_with(word))).then_some(hour + 12)
+}
+
+/// Hours and minutes that a point parts, as in `7.30 pm`.
+fn clock_with_point(
+    tokens: &Tokens<'_>,
+    place: &Range<usize>,
+    text: &str,
+) -> Option<impl Iterator<Item = String> + use<>> {
+    let is_later = day_half(tokens, place.end)?;
+    let (hours, minutes) = text.split_once('.')?;
+    let hours = whole_value(hours).filter(|hours| (1..=12).contains(hours))?;
+    let hours = hours % 12 + if is_later { 12 } else { 0 };
+    let minutes = Some(minutes).filter(|minutes| minutes.len() == 2)?;
+    let minutes = (minutes != "00").then(|| minutes.to_owned());
+    Some([hours.to_string()].into_iter().chain(minutes))
+}
+
+/// What a `半` behind a number halves.
+#[derive(PartialEq, Eq)]
+enum Half {
+    /// `五点半`
+    OfHour,
+    /// `两个半小时`
+    OfOne,
+}
+
+/// The half behind the number that ends before `at`, if it is in `range`.
+fn half_behind(tokens: &Tokens<'_>, range: &Range<usize>, at: usize) -> Option<Half> {
+    let is_half = at + 1 < range.end
+        && touches(tokens, at)
+        && touches(tokens, at + 1)
+        && token(tokens, at + 1) == "半";
+    match token(tokens, at) {
+        "点" if is_half => Some(Half::OfHour),
+        "个" if is_half => Some(Half::OfOne),
+        _ => None,
+    }
+}
+
+fn is_year_of_republic(tokens: &Tokens<'_>, place: &Range<usize>) -> bool {
+    let before = &tokens.text[..tokens.places[place.start].start as usize];
+    before.trim_end_matches(' ').ends_with("民国")
+        && token(tokens, place.end) == "年"
+        && touches(tokens, place.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::numbers::values;
+
+    /// A time, a duration and a year have the same values however they are written.
+    #[test]
+    fn other_ways_to_write() {
+        let values = |text: &str| {
+            let tokens = Tokens::of(text).expect("short");
+            values(&tokens, 0..tokens.len())
+        };
+        for (one, other) in [
+            ("上午9点至下午5点", "9:00-17:00"),
+            ("上午八点至晚上十点", "08:00-22:00"),
+            ("原定晚上7点08分到达", "原定19:08到达"),
+            ("下午五点半开始", "17:30开始"),
+            ("晚上 8:05 开始", "20:05 开始"),
+            ("中午1点", "13时"),
+            ("오후 9시", "21:00"),
+            ("at 7.30pm", "at 19:30"),
+            ("at 5 pm", "at 17:00"),
+            ("at 5:45 p.m.", "at 17:45"),
+            ("at 12:15 am", "at 0:15"),
+            ("at 12 pm", "at 12:00"),
+            ("单程两个半小时", "单程2.5小时"),
+            ("民国一一二年九月", "2023年9月"),
+        ] {
+            assert_eq!(values(one), values(other), "{one}, {other}");
+        }
+        for (one, other) in [
+            ("上午9点", "21:00"),
+            ("最晚5点", "17:00"),
+            ("at 5 am", "at 17:00"),
+            ("下午5元", "17元"),
+            ("下午5点", "下午6点"),
+            ("2.5小时", "两个小时"),
+        ] {
+            assert_ne!(values(one), values(other), "{one}, {other}");
+        }
+    }
+}

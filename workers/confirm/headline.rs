@@ -1,0 +1,179 @@
+//! Headlines in front of two copies of one text, which other sites write anew.
+//!
+//! A headline in front of one text alone is left out if it is short. If both texts begin with
+//! another one, more is asked: a page of a template begins with what it is about, too, behind which
+//! all pages say the same. So both must say what the text behind them says, by their words.
+
+use crate::confirm::Options;
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::{Span, equal_parts};
+use crate::confirm::furniture;
+use crate::text::characters::is_han;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
+/// another one, and its date is a fact.
+pub const FRAMED_CHARS_MIN: usize = 12;
+
+/// Behind two headlines both texts have so many tokens in common, one behind the other.
+const BODY_TOKENS_MIN: usize = 20;
+/// Each of two headlines is at most the fifth part of its text.
+const HEADLINE_OF_TEXT: usize = 5;
+/// Fewer characters that differ are an edit, and no other headline.
+const OTHER_CHARS_MIN: usize = 4;
+/// Of every ten words and Chinese characters of a headline so many stand in the text, too.
+const ECHOES_OF_TEN: usize = 3;
+/// The letters by which two words of a script with spaces are one, whatever their endings.
+const STEM_CHARS: usize = 4;
+
+/// Which of the spans, in which two texts differ, are in headlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headlines {
+    /// None.
+    None,
+    /// The first one is the headline of one text.
+    OfOne,
+    /// Those before the token of each text behind its headline.
+    OfBoth([usize; 2]),
+}
+
+impl Headlines {
+    /// Those of two texts of these `lengths` in characters, and with these ascending `spans`.
+    pub fn of(
+        spans: &[Span],
+        lengths: [usize; 2],
+        texts: [&Tokens<'_>; 2],
+        options: &Options,
+    ) -> Headlines {
+        if is_of_one(spans, lengths, texts, options) {
+            return Headlines::OfOne;
+        }
+        let ends = ends_of_both(spans, lengths, texts, options);
+        ends.map_or(Headlines::None, Headlines::OfBoth)
+    }
+
+    /// Whether a span is in the headlines of both texts.
+    pub fn of_both_have(&self, span: &Span) -> bool {
+        matches!(self, Headlines::OfBoth([a, b]) if span.a.end <= *a && span.b.end <= *b)
+    }
+}
+
+/// Whether the first span is a headline: few tokens in front of one text alone, at most half as
+/// long as the rest, or as long if they are one sentence.
+fn is_of_one(
+    spans: &[Span],
+    lengths: [usize; 2],
+    texts: [&Tokens<'_>; 2],
+    options: &Options,
+) -> bool {
+    let Some(first) = spans.first().filter(|span| span.a.start == 0 && span.b.start == 0) else {
+        return false;
+    };
+    let sides = [&first.a, &first.b];
+    let alone = sides.iter().any(|side| side.is_empty());
+    let fits = |side: usize| {
+        let chars = texts[side].chars(sides[side].clone());
+        let rest = lengths[side] - chars;
+        sides[side].len() <= options.leading_tokens_max as usize
+            && (2 * chars <= rest || chars <= rest && is_sentence(texts[side], sides[side]))
+            && rest >= FRAMED_CHARS_MIN
+    };
+    alone && fits(0) && fits(1)
+}
+
+/// Whether no mark inside the tokens of `range` ends a sentence.
+fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    // A headline may have a colon or a bar, so these end none.
+    let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
+    (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
+}
+
+/// The tokens behind the headlines of both texts, if these are short and say what the texts say.
+fn ends_of_both(
+    spans: &[Span],
+    lengths: [usize; 2],
+    texts: [&Tokens<'_>; 2],
+    options: &Options,
+) -> Option<[usize; 2]> {
+    // Before each span is an equal part, and the last one stands behind all.
+    let parts = equal_parts(spans, texts.map(Tokens::len));
+    let (count, body) = parts.enumerate().find(|(_, part)| part.a.len() >= BODY_TOKENS_MIN)?;
+    let heads = [0..body.a.start, 0..body.b.start];
+    let fits = |side: usize| {
+        let (head, text) = (&heads[side], texts[side]);
+        let sides = spans[..count].iter().map(|span| [&span.a, &span.b][side]);
+        let other = sides.map(|range| text.chars(range.clone()));
+        let chars = text.chars(head.clone());
+        head.len() <= options.leading_tokens_max as usize
+            && HEADLINE_OF_TEXT * chars <= lengths[side]
+            && other.sum::<usize>() >= OTHER_CHARS_MIN
+    };
+    let says_the_same = |side: usize| is_echo(texts[side], &heads[side]);
+    let are_headlines = fits(0) && fits(1) && says_the_same(0) && says_the_same(1);
+    are_headlines.then_some([body.a.start, body.b.start])
+}
+
+/// What [`is_echo`] looks for: two Chinese characters, or the first letters of another word.
+#[derive(PartialEq, Eq, Hash)]
+enum Word<'t> {
+    Han(&'t str, &'t str),
+    Other(&'t str),
+}
+
+/// The word that begins at the token `at`, if it says anything.
+fn word<'t>(tokens: &'t Tokens<'_>, at: usize, end: usize) -> Option<Word<'t>> {
+    let token = tokens.token(at);
+    if !token.starts_with(is_han) {
+        let stem = token.char_indices().nth(STEM_CHARS - 1).map(|(last, c)| last + c.len_utf8());
+        return stem.map(|stem| Word::Other(&token[..stem]));
+    }
+    let next = Some(at + 1).filter(|next| *next < end && tokens.gap(*next).is_empty());
+    let next = next.map(|next| tokens.token(next)).filter(|next| next.starts_with(is_han));
+    next.map(|next| Word::Han(token, next))
+}
+
+/// Whether the text behind `head` has enough of its words. Names of source and author do not count.
+fn is_echo(tokens: &Tokens<'_>, head: &Range<usize>) -> bool {
+    let said: HashSet<Word<'_>> =
+        (head.end..tokens.len()).filter_map(|at| word(tokens, at, tokens.len())).collect();
+    let is_said = |at: usize| word(tokens, at, head.end).is_some_and(|word| said.contains(&word));
+    let (mut words, mut echoes) = (0, 0);
+    for at in head.clone() {
+        let is_han = tokens.token(at).starts_with(is_han);
+        let says = is_han || word(tokens, at, head.end).is_some();
+        if says && furniture::of(tokens, at..at + 1).is_none() {
+            words += 1;
+            echoes += usize::from(is_said(at) || is_han && at > head.start && is_said(at - 1));
+        }
+    }
+    echoes > 0 && 10 * echoes >= ECHOES_OF_TEN * words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::settle::settled;
+
+    fn headlines(a: &str, b: &str) -> Headlines {
+        let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+        let lengths = [&x, &y].map(|text| text.chars(0..text.len()));
+        Headlines::of(&settled(&x, &y), lengths, [&x, &y], &Options::default())
+    }
+
+    /// Another headline of the same article is left out. What a page of a template begins with is
+    /// not: the text behind it does not say it again.
+    #[test]
+    fn another_headline_says_what_the_text_says() {
+        let article = "历时十四个月的古桥修缮工程昨天通过验收,市民从今天起可以步行过桥。修缮时换下了三十块旧石板,\
+            栏杆按老照片重新雕刻。住在桥边的老人说,以前雨天不敢走,现在放心了。";
+        let of = |headline: &str, text: &str| format!("{headline}\n{text}");
+        let (a, b) = (of("古桥修缮竣工 市民可以过桥", article), of("古桥修好了,来走一走", article));
+        assert!(matches!(headlines(&a, &b), Headlines::OfBoth(_)));
+        assert_eq!(headlines(&a, article), Headlines::OfOne);
+        let company = "我们公司成立于一九九八年,总部在石桥镇,有三座工厂。员工享受带薪年假和免费午餐,\
+            有意者请把简历发到人事部的邮箱,合适的人会在两周内收到面试通知,其余不另行答复。";
+        let (a, b) = (of("急招会计师一名双休", company), of("高薪诚聘货车司机", company));
+        assert_eq!(headlines(&a, &b), Headlines::None);
+    }
+}

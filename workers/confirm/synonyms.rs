@@ -1,0 +1,119 @@
+//! Words of which the list says that they mean the same in other regions: `软件` and `软体`, `colour`
+//! and `color`. A copy for readers of another region has them everywhere.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::edits::Span;
+use crate::confirm::words::lines;
+use crate::text::characters::is_han;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Words of one meaning, a class a line.
+const SYNONYMS: &str = include_str!("synonyms.txt");
+
+/// The most tokens of a word that differ, and that it has on either side in both texts.
+const TOKENS_MAX: usize = 6;
+const SHARED_MAX: usize = 3;
+
+/// The class of a word.
+fn class_of(word: &str) -> Option<usize> {
+    static CLASSES: OnceLock<HashMap<&str, usize>> = OnceLock::new();
+    let classes = CLASSES.get_or_init(|| {
+        let of_line =
+            |(class, line): (usize, &'static str)| line.split(' ').map(move |w| (w, class));
+        lines(SYNONYMS).enumerate().flat_map(of_line).collect()
+    });
+    classes.get(word).copied()
+}
+
+/// Whether a span replaces a word by one of its class. Both may begin or end with characters that
+/// are equal and so not in the span. Symmetric.
+pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let (x, y) = (&span.a, &span.b);
+    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > TOKENS_MAX {
+        return is_lengthened(a, b, span);
+    }
+    // Words of other scripts are one token each.
+    if !tokens_are_han(a, x) && !tokens_are_han(b, y) {
+        return are_of_one_class(a.passage(x), b.passage(y));
+    }
+    around(a, b, span).any(|(x, y)| are_of_one_class(a.passage(&x), b.passage(&y)))
+}
+
+/// The same where one word is a part of the other, as `冷气` of `冷气机`.
+fn is_lengthened(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    span.a.len().max(span.b.len()) <= SHARED_MAX
+        && (tokens_are_han(a, &span.a) && tokens_are_han(b, &span.b))
+        && around(a, b, span).any(|(x, y)| are_of_one_class(a.passage(&x), b.passage(&y)))
+}
+
+fn are_of_one_class(x: &str, y: &str) -> bool {
+    class_of(x).is_some_and(|class| class_of(y) == Some(class))
+}
+
+fn tokens_are_han(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    range.clone().all(|at| tokens.token(at).starts_with(is_han))
+}
+
+/// The span with up to [`SHARED_MAX`] tokens more on either side of it, the same ones in both texts.
+fn around<'s>(
+    a: &'s Tokens<'_>,
+    b: &'s Tokens<'_>,
+    span: &'s Span,
+) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + 's {
+    let equal = |i: usize, j: usize| {
+        i < a.len() && j < b.len() && a.token(i) == b.token(j) && a.token(i).starts_with(is_han)
+    };
+    let before = (0..SHARED_MAX.min(span.a.start).min(span.b.start))
+        .take_while(move |n| equal(span.a.start - 1 - n, span.b.start - 1 - n));
+    let behind = (0..SHARED_MAX).take_while(move |n| equal(span.a.end + n, span.b.end + n));
+    let (before, behind) = (before.count(), behind.count());
+    let widths = (0..=before).flat_map(move |left| (0..=behind).map(move |right| (left, right)));
+    widths.map(move |(left, right)| {
+        (span.a.start - left..span.a.end + right, span.b.start - left..span.b.end + right)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::settle::settled;
+
+    /// Each word is in one class, and is one token or Chinese characters.
+    #[test]
+    fn a_word_has_one_class() {
+        let words: Vec<&str> = lines(SYNONYMS).flat_map(|line| line.split(' ')).collect();
+        for (class, line) in lines(SYNONYMS).enumerate() {
+            for word in line.split(' ') {
+                assert_eq!(class_of(word), Some(class), "{word}");
+                let tokens = Tokens::of(word).expect("short");
+                let is_han = tokens_are_han(&tokens, &(0..tokens.len()));
+                assert!(tokens.len() == 1 || is_han || word == "u盘", "{word}");
+            }
+        }
+        assert!(words.len() > 200);
+    }
+
+    /// A word of another region is no other word, whatever characters both share; other words are.
+    #[test]
+    fn words_of_other_regions() {
+        for (a, b, expected) in [
+            ("他买了软件。", "他买了软体。", true),
+            ("他乘计程车去。", "他乘的士去。", true),
+            ("切好土豆丝", "切好洋芋丝", true),
+            ("开冷气睡觉", "开冷气机睡觉", true),
+            ("用u盘拷贝", "用随身碟拷贝", true),
+            ("the colour of it", "the color of it", true),
+            ("他买了软件。", "他买了硬体。", false),
+            ("他买了软件。", "他买了软糖。", false),
+            ("切好土豆丝", "切好萝卜丝", false),
+            ("the colour of it", "the favor of it", false),
+        ] {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let spans = settled(&x, &y);
+            let found = spans.iter().all(|span| are_replaced(&x, &y, span));
+            assert_eq!(found, expected, "{a} {b}");
+        }
+    }
+}
