@@ -119,12 +119,12 @@ fn verify_says_what_helps() {
         let (code, out, _) = told(&bench, "verify", &[]);
         assert!(code == Some(74) && out.contains("`pagefold rebuild job.toml`"), "{out}");
         let line = out.lines().find(|line| line.contains("`pagefold rollback job.toml "));
-        let epoch = line.and_then(|line| line.split("job.toml ").last()?.split('`').next());
-        let arguments: &[&str] = match helps {
-            "rollback" => &[epoch.unwrap_or_else(|| panic!("{out}"))],
-            _ => &[],
+        let named = line.and_then(|line| line.split("job.toml ").last()?.split('`').next());
+        let arguments: Vec<&str> = match helps {
+            "rollback" => named.unwrap_or_else(|| panic!("{out}")).split(' ').collect(),
+            _ => Vec::new(),
         };
-        let (code, _, err) = told(&bench, helps, arguments);
+        let (code, _, err) = told(&bench, helps, &arguments);
         assert_eq!(code, Some(0), "{helps}: {err}");
         assert_eq!(told(&bench, "verify", &[]).0, Some(0), "{helps}");
         deliver(&bench, 2, "");

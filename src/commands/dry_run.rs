@@ -51,7 +51,9 @@ pub fn command(start: &cli::Start) -> Result<()> {
             true => {
                 print_json(&json!({ "due": false, "inputs": 0, "input_bytes": 0, "splits": 0 }))
             }
-            false => show("nothing due: every input is consumed\n"),
+            false => {
+                show("nothing due: every input is consumed, or gave no record and did not change\n")
+            }
         };
     };
     let splits = match plan.splits.is_empty() {

@@ -89,7 +89,9 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
 /// epochs have are no matter of runs.
 fn remedies(store: &Store, head: &Head, job: &str) -> Result<String> {
     let back = match rollback::newest_whole(store, head)? {
-        Some(epoch) => format!("; or `pagefold rollback {job} {epoch}`: epoch {epoch} is whole"),
+        Some(epoch) => format!(
+            "; or `pagefold rollback {job} {epoch} --forget-inputs`: epoch {epoch} is whole, and the next run reads what came after it again"
+        ),
         None => String::new(),
     };
     Ok(format!(

@@ -26,6 +26,8 @@ pub struct Target {
     id: Option<Box<[u8]>>,
     date: Option<Box<[u8]>>,
     digest: Option<Box<[u8]>>,
+    /// The header of its HTTP response.
+    http: Box<[u8]>,
 }
 
 impl Target {
@@ -38,6 +40,7 @@ impl Target {
             id: get("WARC-Record-ID"),
             date: get("WARC-Date"),
             digest: get("WARC-Payload-Digest"),
+            http: head.http().into(),
         })
     }
 }
@@ -47,6 +50,9 @@ fn is_one_line(value: &[u8]) -> bool {
 }
 
 /// The revisit that stands for the record with `head` and refers to `target`.
+///
+/// Its HTTP header must tell how the payload is encoded that it refers to. So it is the header of
+/// that record, unless both payloads are the same, in the same encodings.
 pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
     let fields = Headers::parse(head.header());
     let mut record = b"WARC/1.1\r\n".to_vec();
@@ -73,11 +79,20 @@ pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
     ] {
         value.iter().for_each(|value| put(name, value));
     }
-    if !head.http().is_empty() {
+    let has_own = is_identical && encodings(head.http()) == encodings(&target.http);
+    let http = if has_own || target.http.is_empty() { head.http() } else { &target.http };
+    if !http.is_empty() {
         put("Content-Type", b"application/http; msgtype=response");
     }
-    put("Content-Length", head.http().len().to_string().as_bytes());
-    [&record[..], b"\r\n", head.http(), b"\r\n\r\n"].concat()
+    put("Content-Length", http.len().to_string().as_bytes());
+    [&record[..], b"\r\n", http, b"\r\n\r\n"].concat()
+}
+
+/// What a header says of how its payload is written.
+fn encodings(http: &[u8]) -> [Option<Vec<u8>>; 2] {
+    let fields = Headers::parse(http);
+    ["Content-Encoding", "Transfer-Encoding"]
+        .map(|name| fields.get(name).map(<[u8]>::to_ascii_lowercase))
 }
 
 /// An id that each revisit has for itself: a UUID of version 8, made of the header that it stands
@@ -110,8 +125,27 @@ mod tests {
         Heading::of(header.as_bytes(), http.as_bytes())
     }
 
+    /// A revisit had the HTTP header of the record that it stands for, so that the payload of the
+    /// other one was replayed without its encoding or in another charset.
+    #[test]
+    fn headers_tell_the_encoding_of_what_is_replayed() {
+        let http = |encoding: &str| {
+            format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{encoding}\r\n")
+        };
+        let (plain, packed) = (http(""), http("Content-Encoding: br\r\n"));
+        let target = Target::of(&head("http://b/", "sha1:P", &packed)).expect("a URL");
+        for (digest, own, expected) in
+            [("sha1:P", &packed, &packed), ("sha1:P", &plain, &packed), ("sha1:Q", &plain, &packed)]
+        {
+            let made = revisit(&head("http://a/", digest, own), &target);
+            let text = String::from_utf8(made).expect("UTF-8");
+            let (_, block) = text.split_once("\r\n\r\n").expect("a header");
+            assert_eq!(block, format!("{expected}\r\n\r\n"), "{digest} {own}");
+        }
+    }
+
     /// A revisit has what the spec asks for: the URL and the date of the record that it stands for,
-    /// its HTTP header, and where the content is. It claims an identical payload only where the
+    /// an HTTP header, and where the content is. It claims an identical payload only where the
     /// digests say so.
     #[test]
     fn what_a_revisit_says() {

@@ -141,7 +141,8 @@ pub fn absent(job: &Job, listing: &Listing) -> Vec<String> {
 /// The error that `patterns` name no file.
 pub fn none_found(patterns: &[PathBuf]) -> Error {
     let list: Vec<String> = patterns.iter().map(|pattern| shown(pattern)).collect();
-    Error::new(Kind::NoInput, format!("{}: no file matches [read] inputs", list.join(", ")))
+    let why = "no file matches [read] inputs; links and hidden files in a folder are left out, unless a pattern names them";
+    Error::new(Kind::NoInput, format!("{}: {why}", list.join(", ")))
 }
 
 fn named(pattern: &Path, error: Error) -> Error {

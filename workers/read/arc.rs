@@ -121,7 +121,7 @@ impl Dialect for Arc {
             Ok(visit) => visit,
             Err(item) => return item,
         };
-        match http::body(body, Some(line.media), limits.record_bytes_max, notes) {
+        match http::visited(&url, body, Some(line.media), limits.record_bytes_max, notes) {
             Ok(body) => Item::Record(Record { url, date, bad_date, score: None, body }),
             Err(item) => item.about(&url),
         }

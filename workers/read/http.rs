@@ -10,9 +10,11 @@
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes, url};
 use super::zstd_stream::WINDOW_LOG_MAX;
+use crate::document::canonical_url;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
+use url::Url;
 
 /// More content encodings around one body are an attack.
 const ENCODINGS_MAX: usize = 4;
@@ -34,6 +36,26 @@ pub fn location(response: &[u8]) -> Option<String> {
     let (status, head, _) = parse(response)?;
     let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
     url(Headers::parse(head).get("Location").filter(|_| is_redirect)?).ok()
+}
+
+/// What a response from `at` says: as [`body`], but a redirect of a page to itself, as sites give to
+/// set a cookie, does not remove the page.
+pub fn visited(
+    at: &str,
+    response: &[u8],
+    media: Option<&[u8]>,
+    bytes_max: usize,
+    notes: &mut Notes,
+) -> Result<Body, Item> {
+    let found = body(response, media, bytes_max, notes)?;
+    let is_itself = |to: String| {
+        let to = Url::parse(at).and_then(|base| base.join(&to));
+        to.is_ok_and(|to| canonical_url(to.as_str()).doc == canonical_url(at).doc)
+    };
+    match found {
+        Body::Removed if location(response).is_some_and(is_itself) => Ok(Body::Seen),
+        found => Ok(found),
+    }
 }
 
 /// The page in a response. `media` is the media type that the archive states, for responses without
@@ -63,13 +85,16 @@ pub fn body(
         let head = String::from_utf8_lossy(&response[..response.len().min(60)]).into_owned();
         return Err(Item::reject("bad_http", head));
     };
+    let headers = Headers::parse(head);
     match status {
+        // A part of a page, and the answer to HEAD, say that the page is there and not what it says.
+        206 => return Ok(Body::Seen),
+        200..=299 if body.is_empty() && is_shorter(&headers, 0) => return Ok(Body::Seen),
         200..=299 => {}
         301 | 308 | 404 | 410 => return Ok(Body::Removed),
         304 | 500..=599 => return Ok(Body::Seen),
         _ => return Err(Item::Skip("status")),
     }
-    let headers = Headers::parse(head);
     let (mut kind, charset) = media_type(headers.get("Content-Type").or(media).unwrap_or_default());
     if !kind.contains('/') {
         kind = if looks_like_html(body) { "text/html".into() } else { kind };
@@ -317,6 +342,38 @@ mod tests {
 
     fn html(bytes: &[u8]) -> Result<Body, Item> {
         Ok(Body::Html { bytes: bytes.to_vec(), charset: Some("GBK".into()) })
+    }
+
+    /// A redirect of a page to itself, by which sites set a cookie, removed the page.
+    #[test]
+    fn redirects_to_the_page_itself() {
+        let at = "https://a.example/caf%C3%A9?x=1";
+        for (location, expected) in [
+            ("https://a.example/caf%c3%a9?x=1", Body::Seen),
+            ("https://a.example:443/caf%C3%A9?x=1#top", Body::Seen),
+            ("?x=1", Body::Seen),
+            ("/caf%C3%A9?x=1", Body::Seen),
+            ("http://a.example/caf%C3%A9?x=1", Body::Removed),
+            ("/caf%C3%A9", Body::Removed),
+            ("", Body::Seen),
+        ] {
+            for status in [301, 308] {
+                let answer = format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\n\r\n");
+                let found = visited(at, answer.as_bytes(), None, 1000, &mut Notes::default());
+                assert_eq!(found, Ok(expected.clone()), "{status} {location}");
+            }
+        }
+        let bare = visited(at, b"HTTP/1.1 301 Moved\r\n\r\n", None, 1000, &mut Notes::default());
+        assert_eq!(bare, Ok(Body::Removed));
+    }
+
+    /// A part of a page, and the answer to a request for its head alone, replaced the page by less.
+    #[test]
+    fn answers_without_the_page() {
+        let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n";
+        assert_eq!(of(head).0, Ok(Body::Seen));
+        let part = b"HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\n\r\nxyz";
+        assert_eq!(of(part).0, Ok(Body::Seen));
     }
 
     /// The status decides whether the page is there, gone or unchanged.

@@ -142,7 +142,8 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
             _ => Ok(Body::Seen),
         },
         RecordType::Conversion => conversion(headers.get("Content-Type"), body),
-        RecordType::Response if is_http(headers, body) => http::body(
+        RecordType::Response if is_http(headers, body) => http::visited(
+            &page_url,
             body,
             headers.get("WARC-Identified-Payload-Type"),
             limits.record_bytes_max,
