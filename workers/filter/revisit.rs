@@ -80,7 +80,9 @@ pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
         value.iter().for_each(|value| put(name, value));
     }
     let has_own = is_identical && encodings(head.http()) == encodings(&target.http);
-    let http = if has_own || target.http.is_empty() { head.http() } else { &target.http };
+    // What is no response has no HTTP header, whatever it refers to.
+    let is_bare = head.http().is_empty() || target.http.is_empty();
+    let http = if has_own || is_bare { head.http() } else { &target.http };
     if !http.is_empty() {
         put("Content-Type", b"application/http; msgtype=response");
     }

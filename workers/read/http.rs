@@ -355,7 +355,7 @@ mod tests {
             ("/caf%C3%A9?x=1", Body::Seen),
             ("http://a.example/caf%C3%A9?x=1", Body::Removed),
             ("/caf%C3%A9", Body::Removed),
-            ("", Body::Seen),
+            ("", Body::Removed),
         ] {
             for status in [301, 308] {
                 let answer = format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\n\r\n");
