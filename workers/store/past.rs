@@ -27,7 +27,7 @@ pub struct Past {
     pub steps: Vec<Step>,
 }
 
-/// What one epoch took, see [`Consumed`](crate::store::entry::Consumed).
+/// What one epoch took, see [`Consumed`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     /// The epoch.
