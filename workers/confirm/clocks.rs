@@ -54,7 +54,7 @@ pub fn in_one_way(tokens: &Tokens<'_>, range: &Range<usize>, numbers: Vec<Writte
         } else if half == Some(Half::OfOne) {
             found.push(format!("{value}.5"));
         } else if is_year_of_republic(tokens, &place) {
-            found.push((value + BEFORE_REPUBLIC).to_string());
+            found.push(value.saturating_add(BEFORE_REPUBLIC).to_string());
         } else {
             found.push(text);
         }
@@ -113,8 +113,8 @@ fn hour(tokens: &Tokens<'_>, place: &Range<usize>, hour: u64) -> Option<u64> {
     }
     let before = tokens.text[..tokens.places[place.start].start as usize].trim_end_matches(' ');
     let of_word =
-        |(word, hours): &&(&str, Range<u64>)| before.ends_with(word) && hours.contains(&hour);
-    let is_later = LATER.iter().find(of_word).is_some();
+        |(word, hours): &(&str, Range<u64>)| before.ends_with(word) && hours.contains(&hour);
+    let is_later = LATER.iter().any(of_word);
     (is_later && !NOT_LATER.iter().any(|word| before.ends_with(word))).then_some(hour + 12)
 }
 
@@ -166,6 +166,14 @@ fn is_year_of_republic(tokens: &Tokens<'_>, place: &Range<usize>) -> bool {
 mod tests {
     use super::*;
     use crate::confirm::numbers::values;
+
+    /// A year that has no room is a year, and no end of the run.
+    #[test]
+    fn years_without_room() {
+        let text = format!("民国{}年", u64::MAX);
+        let tokens = Tokens::of(&*text).expect("short");
+        assert_eq!(values(&tokens, 0..tokens.len()).len(), 1);
+    }
 
     /// A time, a duration and a year have the same values however they are written.
     #[test]
