@@ -5,7 +5,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::words::lines;
 use crate::text::characters::is_han;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -27,10 +27,23 @@ fn class_of(word: &str) -> Option<usize> {
     classes.get(word).copied()
 }
 
+/// Whether a token may be of a word of the list. A cheap test before the look-ups, because the
+/// characters of most edits are in none.
+fn is_in_list(token: &str) -> bool {
+    static CHARACTERS: OnceLock<HashSet<char>> = OnceLock::new();
+    let characters = CHARACTERS
+        .get_or_init(|| lines(SYNONYMS).flat_map(str::chars).filter(|c| is_han(*c)).collect());
+    token.chars().next().is_some_and(|c| !is_han(c) || characters.contains(&c))
+}
+
 /// Whether a span replaces a word by one of its class. Both may begin or end with characters that
 /// are equal and so not in the span. Symmetric.
 pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let (x, y) = (&span.a, &span.b);
+    if !x.clone().all(|at| is_in_list(a.token(at))) || !y.clone().all(|at| is_in_list(b.token(at)))
+    {
+        return false;
+    }
     if x.is_empty() || y.is_empty() || x.len().max(y.len()) > TOKENS_MAX {
         return is_lengthened(a, b, span);
     }
