@@ -235,7 +235,8 @@ fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         return false;
     }
     let mut differ = replaced_tokens(a, b, span);
-    matches!((differ.next(), differ.next()), (Some((x, y)), None) if is_digit_or_numeral(x) != is_digit_or_numeral(y))
+    let is_one_number = |(x, y)| is_digit_or_numeral(x) != is_digit_or_numeral(y);
+    differ.next().is_some_and(is_one_number) && differ.next().is_none()
 }
 
 /// The content words that are facts if they are replaced. Each value includes those before it.
