@@ -2,7 +2,7 @@
 //! `两个半小时` and `2.5小时`, `民国一一二年` and `2023年`.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::numbers::whole_value;
+use crate::confirm::value::whole_value;
 use std::ops::Range;
 
 /// A number of a text: its tokens, and how it is written in digits and numerals.
@@ -109,13 +109,23 @@ fn day_half(tokens: &Tokens<'_>, at: usize) -> Option<bool> {
 fn hour(tokens: &Tokens<'_>, place: &Range<usize>, hour: u64) -> Option<u64> {
     let behind = minutes_end(tokens, place.end).unwrap_or(place.end);
     if let Some(is_later) = day_half(tokens, behind) {
-        return (1..=12).contains(&hour).then_some(hour % 12 + if is_later { 12 } else { 0 });
+        return in_24_hours(hour, is_later);
     }
-    let before = tokens.text[..tokens.places[place.start].start as usize].trim_end_matches(' ');
+    let before = before(tokens, place);
     let of_word =
         |(word, hours): &(&str, Range<u64>)| before.ends_with(word) && hours.contains(&hour);
     let is_later = LATER.iter().any(of_word);
     (is_later && !NOT_LATER.iter().any(|word| before.ends_with(word))).then_some(hour + 12)
+}
+
+/// An hour from 1 to 12 of one half of the day, from 0 to 23.
+fn in_24_hours(hour: u64, is_later: bool) -> Option<u64> {
+    (1..=12).contains(&hour).then_some(hour % 12 + if is_later { 12 } else { 0 })
+}
+
+/// What stands before a number, without spaces at its end.
+fn before<'t>(tokens: &'t Tokens<'_>, place: &Range<usize>) -> &'t str {
+    tokens.text[..tokens.places[place.start].start as usize].trim_end_matches(' ')
 }
 
 /// Hours and minutes that a point parts, as in `7.30 pm`.
@@ -126,8 +136,7 @@ fn clock_with_point(
 ) -> Option<impl Iterator<Item = String> + use<>> {
     let is_later = day_half(tokens, place.end)?;
     let (hours, minutes) = text.split_once('.')?;
-    let hours = whole_value(hours).filter(|hours| (1..=12).contains(hours))?;
-    let hours = hours % 12 + if is_later { 12 } else { 0 };
+    let hours = in_24_hours(whole_value(hours)?, is_later)?;
     let minutes = Some(minutes).filter(|minutes| minutes.len() == 2)?;
     let minutes = (minutes != "00").then(|| minutes.to_owned());
     Some([hours.to_string()].into_iter().chain(minutes))
@@ -156,8 +165,7 @@ fn half_behind(tokens: &Tokens<'_>, range: &Range<usize>, at: usize) -> Option<H
 }
 
 fn is_year_of_republic(tokens: &Tokens<'_>, place: &Range<usize>) -> bool {
-    let before = &tokens.text[..tokens.places[place.start].start as usize];
-    before.trim_end_matches(' ').ends_with("民国")
+    before(tokens, place).ends_with("民国")
         && token(tokens, place.end) == "年"
         && touches(tokens, place.end)
 }

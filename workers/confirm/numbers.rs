@@ -277,14 +277,6 @@ fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     clocks::in_one_way(tokens, &range, numbers)
 }
 
-/// The value of a whole number that is not below zero.
-pub(super) fn whole_value(number: &str) -> Option<u64> {
-    let value = value(number);
-    (!number.contains(is_decimal_mark) && value % ONE == 0)
-        .then(|| u64::try_from(value / ONE).ok())
-        .flatten()
-}
-
 /// A digit or a mark of a number, as ASCII has it.
 fn plain(c: char) -> char {
     match c {

@@ -3,7 +3,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::lines;
+use crate::confirm::words::{classes, lines};
 use crate::text::characters::is_han;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -16,15 +16,10 @@ const SYNONYMS: &str = include_str!("synonyms.txt");
 const TOKENS_MAX: usize = 6;
 const SHARED_MAX: usize = 3;
 
-/// The class of a word.
-fn class_of(word: &str) -> Option<usize> {
-    static CLASSES: OnceLock<HashMap<&str, usize>> = OnceLock::new();
-    let classes = CLASSES.get_or_init(|| {
-        let of_line =
-            |(class, line): (usize, &'static str)| line.split(' ').map(move |w| (w, class));
-        lines(SYNONYMS).enumerate().flat_map(of_line).collect()
-    });
-    classes.get(word).copied()
+/// The classes of a word: one, or none.
+fn classes_of(word: &str) -> &'static [usize] {
+    static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
+    CLASSES.get_or_init(|| classes(SYNONYMS)).get(word).map_or(&[], Vec::as_slice)
 }
 
 /// Whether a token may be of a word of the list. A cheap test before the look-ups, because the
@@ -40,33 +35,20 @@ fn is_in_list(token: &str) -> bool {
 /// are equal and so not in the span. Symmetric.
 pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let (x, y) = (&span.a, &span.b);
-    if !x.clone().all(|at| is_in_list(a.token(at))) || !y.clone().all(|at| is_in_list(b.token(at)))
-    {
-        return false;
-    }
-    if x.is_empty() || y.is_empty() || x.len().max(y.len()) > TOKENS_MAX {
-        return is_lengthened(a, b, span);
-    }
-    // Words of other scripts are one token each.
-    if !tokens_are_han(a, x) && !tokens_are_han(b, y) {
-        return are_of_one_class(a.passage(x), b.passage(y));
-    }
-    around(a, b, span).any(|(x, y)| are_of_one_class(a.passage(&x), b.passage(&y)))
-}
-
-/// The same where one word is a part of the other, as `冷气` of `冷气机`.
-fn is_lengthened(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    span.a.len().max(span.b.len()) <= SHARED_MAX
-        && (tokens_are_han(a, &span.a) && tokens_are_han(b, &span.b))
+    // Of `冷气` and `冷气机` only what one has more is in the span.
+    let most = if x.is_empty() || y.is_empty() { SHARED_MAX } else { TOKENS_MAX };
+    let are_in_list = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.clone().all(|at| is_in_list(tokens.token(at)))
+    };
+    x.len().max(y.len()) <= most
+        && are_in_list(a, x)
+        && are_in_list(b, y)
         && around(a, b, span).any(|(x, y)| are_of_one_class(a.passage(&x), b.passage(&y)))
 }
 
 fn are_of_one_class(x: &str, y: &str) -> bool {
-    class_of(x).is_some_and(|class| class_of(y) == Some(class))
-}
-
-fn tokens_are_han(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    range.clone().all(|at| tokens.token(at).starts_with(is_han))
+    let found = classes_of(x);
+    !found.is_empty() && found == classes_of(y)
 }
 
 /// The span with up to [`SHARED_MAX`] tokens more on either side of it, the same ones in both texts.
@@ -99,9 +81,9 @@ mod tests {
         let words: Vec<&str> = lines(SYNONYMS).flat_map(|line| line.split(' ')).collect();
         for (class, line) in lines(SYNONYMS).enumerate() {
             for word in line.split(' ') {
-                assert_eq!(class_of(word), Some(class), "{word}");
+                assert_eq!(classes_of(word), [class], "{word}");
                 let tokens = Tokens::of(word).expect("short");
-                let is_han = tokens_are_han(&tokens, &(0..tokens.len()));
+                let is_han = (0..tokens.len()).all(|at| tokens.token(at).starts_with(is_han));
                 assert!(tokens.len() == 1 || is_han || word == "u盘", "{word}");
             }
         }

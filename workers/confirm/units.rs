@@ -30,13 +30,7 @@ const SHARED_TOKENS_MAX: usize = 3;
 /// The lines that a unit is in.
 fn meanings(unit: &str) -> &'static [usize] {
     static MEANINGS: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
-    let all = MEANINGS.get_or_init(|| {
-        let mut all = HashMap::<&str, Vec<usize>>::new();
-        for (line, units) in words::lines(UNITS).enumerate() {
-            units.split(' ').for_each(|unit| all.entry(unit).or_default().push(line));
-        }
-        all
-    });
+    let all = MEANINGS.get_or_init(|| words::classes(UNITS));
     all.get(unit).map_or(&[], Vec::as_slice)
 }
 

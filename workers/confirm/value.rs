@@ -1,6 +1,6 @@
 //! The value of one number, in whole billionths.
 
-use crate::confirm::digits::{HAN_DIGITS, digit_value, is_minus_sign};
+use crate::confirm::digits::{HAN_DIGITS, digit_value, is_decimal_mark, is_minus_sign};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// One in [`value`].
@@ -62,6 +62,14 @@ pub fn value(number: &str) -> i128 {
     }
     let value = total.saturating_add(section).saturating_add(digit);
     if number.starts_with(is_minus_sign) { -value } else { value }
+}
+
+/// The value of a whole number that is not below zero.
+pub fn whole_value(number: &str) -> Option<u64> {
+    let value = value(number);
+    (!number.contains(is_decimal_mark) && value % ONE == 0)
+        .then(|| u64::try_from(value / ONE).ok())
+        .flatten()
 }
 
 fn value_of_many_digits(number: &str) -> Option<i128> {

@@ -26,6 +26,15 @@ pub fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#'))
 }
 
+/// The words of a list of classes, a class a line, and the lines that each is in.
+pub fn classes(list: &'static str) -> HashMap<&'static str, Vec<usize>> {
+    let mut classes = HashMap::<&str, Vec<usize>>::new();
+    for (class, line) in lines(list).enumerate() {
+        line.split(' ').for_each(|word| classes.entry(word).or_default().push(class));
+    }
+    classes
+}
+
 /// The words of a kind in a list of lines such as `kind one, another`.
 pub fn of_kind(list: &'static str, kind: &'static str) -> impl Iterator<Item = &'static str> {
     let named = lines(list).filter_map(|line| line.split_once(' '));

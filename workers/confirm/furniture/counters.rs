@@ -59,13 +59,16 @@ pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: boo
 /// Whether `before` ends with counters, one or more, and nothing stands before them, or they are
 /// parted by a bar or a dot from what follows.
 pub fn is_behind_counters(before: &str) -> bool {
-    let (mut rest, mut counters, mut is_parted) = (before, 0, false);
+    let of_marks = |c: char| c.is_whitespace() || ",|·.[]".contains(c);
+    let front = before.trim_end_matches(of_marks);
+    if before[front.len()..].contains(['|', '·']) {
+        return before_counter(front).is_some();
+    }
+    let (mut rest, mut counters) = (front, 0);
     loop {
-        let trimmed = rest.trim_end_matches(|c: char| c.is_whitespace() || ",|·.[]".contains(c));
-        is_parted |= counters == 0 && rest[trimmed.len()..].contains(['|', '·']);
-        rest = trimmed;
-        if rest.is_empty() || counters == CHAIN_MAX || is_parted && counters > 0 {
-            return (rest.is_empty() || is_parted) && counters > 0;
+        rest = rest.trim_end_matches(of_marks);
+        if rest.is_empty() || counters == CHAIN_MAX {
+            return rest.is_empty() && counters > 0;
         }
         let Some(before) = before_counter(rest) else { return false };
         (rest, counters) = (before, counters + 1);

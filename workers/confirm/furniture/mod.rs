@@ -13,6 +13,7 @@ mod frames;
 mod group;
 mod labels;
 mod links;
+mod relative_days;
 mod shares;
 
 use crate::confirm::alignment::Tokens;
@@ -79,7 +80,7 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
     if date_lines::is_today(tokens, at) {
         return Some((Furniture::DateLine, at + 1));
     }
-    if let Some(end) = date_lines::relative_day_end(tokens, at) {
+    if let Some(end) = relative_days::end(tokens, at) {
         return Some((Furniture::DateLine, behind(end)));
     }
     // A label or a unit belongs to the number in front of it or behind it.

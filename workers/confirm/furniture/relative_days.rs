@@ -1,0 +1,48 @@
+//! Days that a line around an article tells from the day on which it is read: `发布于昨天`,
+//! `12 views | yesterday`.
+
+use crate::confirm::alignment::Tokens;
+use crate::confirm::furniture::group::{SEPARATORS, is_behind_date_label};
+use crate::confirm::furniture::labels::ends_own_word;
+
+/// Days as a line around an article tells them.
+const RELATIVE_DAYS: [&str; 21] = [
+    "刚刚",
+    "今天",
+    "昨天",
+    "前天",
+    "今日",
+    "昨日",
+    "today",
+    "yesterday",
+    "just now",
+    "сегодня",
+    "вчера",
+    "только что",
+    "방금 전",
+    "오늘",
+    "어제",
+    "heute",
+    "gestern",
+    "hoy",
+    "ayer",
+    "aujourd'hui",
+    "hier",
+];
+
+/// The tokens of the longest of them before its last one.
+const RELATIVE_TOKENS_MAX: usize = 2;
+
+/// The byte behind such a day that has the token at `at` and stands behind the label of a date, or
+/// behind a mark between the pieces of a line.
+pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
+    let place = tokens.places[at].start as usize;
+    let starts = (at.saturating_sub(RELATIVE_TOKENS_MAX)..=at).rev();
+    starts.map(|start| tokens.places[start].start as usize).find_map(|start| {
+        let (before, text) = tokens.text.split_at(start);
+        let day = RELATIVE_DAYS.iter().find(|day| text.starts_with(*day))?;
+        let end = start + day.len();
+        let is_framed = || before.trim_end().ends_with(SEPARATORS) || is_behind_date_label(before);
+        (end > place && ends_own_word(&tokens.text[end..], day) && is_framed()).then_some(end)
+    })
+}
