@@ -133,6 +133,7 @@ fn a_changed_file_is_another_identity() {
         let more: &[&str] = match command {
             "explain" => &["http://a.example/"],
             "query" => &["words.txt"],
+            "serve" => &["--bind", "127.0.0.1:0"],
             _ => &[],
         };
         let output = bench.pagefold(command, more);

@@ -246,13 +246,13 @@ fn starts_that_fail() {
     std::fs::write(bench.at("open"), "0123456789abcdef0123456789abcdef\n").expect("written");
     std::fs::set_permissions(bench.at("open"), std::fs::Permissions::from_mode(0o644))
         .expect("set");
-    let (code, said) = failed(&["--token-file", "open"]);
+    let (code, said) = failed(&["--bind", "127.0.0.1:0", "--token-file", "open"]);
     assert_eq!((code, said.contains("chmod 600")), (Some(77), true), "{said}");
     let server = Server::start(&bench, &[]);
     let (code, said) = failed(&["--bind", &server.at.to_string()]);
     let wanted = format!("cannot listen on --bind {}: ", server.at);
     assert_eq!((code, said.contains(&wanted)), (Some(74), true), "{said}");
-    let (code, said) = failed(&["--set", "store=nowhere"]);
+    let (code, said) = failed(&["--bind", "127.0.0.1:0", "--set", "store=nowhere"]);
     assert_eq!((code, said.contains("no store at")), (Some(66), true), "{said}");
 }
 

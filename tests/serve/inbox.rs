@@ -150,7 +150,7 @@ fn one_server_has_the_inbox() {
     let other = Server::start(&bench, &["--read-only"]);
     assert_eq!(problem(&other.post("/insert", &asked(1)[0]), 409)["reason"], "no_inbox");
     assert_eq!(told(&other.post("/check", &asked(1)[0]).json(), "verdict"), "identical");
-    let output = bench.pagefold("serve", &["--set", "read.complete=true"]);
+    let output = bench.pagefold("serve", &["--bind", "127.0.0.1:0", "--set", "read.complete=true"]);
     assert_eq!(output.status.code(), Some(78), "{output:?}");
     assert!(failure(&output.stderr).contains("[serve] inbox: not with"), "{output:?}");
 }
