@@ -48,7 +48,7 @@ const WORKER_MEMORY_BYTES: u64 = 150 << 20;
 const PAGE_MEMORY_BYTES: u64 = 340;
 const JOIN_PAGE_MEMORY_BYTES: u64 = 18;
 
-/// Rows of the store; what each table takes is in `workers/store/README.md`.
+/// Rows of the store; what each table takes is in `workers/tables/README.md`.
 const PAGE_STORE_BYTES: u64 = 105 + 25 + 33 + 38 + 25;
 const BAND_STORE_BYTES: u64 = 9;
 const EVIDENCE_STORE_BYTES: u64 = 61 + 24 + 128;

@@ -358,10 +358,10 @@ fn an_undone_epoch_is_gone_after_a_rebuild() {
     assert!(!bench.at("out/changes_since.jsonl").exists());
 }
 
-/// Runs the SQL of the page about exports over `changes_since`, from the index `before`.
+/// Runs the SQL of the page of recipes over `changes_since`, from the index `before`.
 fn in_sql(bench: &Bench, before: &Index, after: &Index) {
     let page = std::fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/RECIPES.md"),
     );
     let page = page.expect("a page");
     let sql = page

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
 
-/// The example of the page about jobs: the words, and the lines of the job.
+/// The example of the page about frozen files: the words, and the lines of the job.
 fn example() -> (String, String) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/README.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/lexicon/README.md");
     let page = std::fs::read_to_string(page).expect("readable");
     let section = page
         .split("\n## ")

@@ -161,7 +161,7 @@ fn deliver(bench: &Bench, name: &str, pages: &[(&str, Option<String>)]) {
 /// A dead link followed its text only while another page had it, and was lost with it. It leads to
 /// the live page of the cluster from one death to the next, is there again when a text is back, and
 /// is forgotten in time. A text that says too little leads nowhere. The maps for nginx and
-/// for a search engine have what the page about exports says.
+/// for a search engine have what the page of recipes says.
 #[test]
 fn a_dead_link_follows_its_text() {
     let bench =
@@ -231,9 +231,9 @@ fn a_dead_link_follows_its_text() {
     assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 0);
 }
 
-/// Runs the SQL of the page about exports that writes a map of where pages lead to, and begins so.
+/// Runs the SQL of the page of recipes that writes a map of where pages lead to, and begins so.
 fn maps(bench: &Bench, begins: &str, expected: &str) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/RECIPES.md");
     let page = std::fs::read_to_string(page).expect("a page");
     let sql = page.split("```sql\n").find(|block| block.starts_with(begins)).expect("the recipe");
     let script = r#"

@@ -347,11 +347,12 @@ fn the_fast_job_runs() {
 /// least as high with them as without. Once the same lines replaced MinHash and lost a third.
 #[test]
 fn the_pages_i_match_loses_nothing() {
-    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
-    let page = std::fs::read_to_string(jobs.join("README.md")).expect("readable");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = root.join("workers/lexicon/README.md");
+    let page = std::fs::read_to_string(page).expect("readable");
     let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lines = blocks.into_iter().find(|block| block.contains("i_match")).expect("an example");
-    let truth = jobs.with_file_name("tests").join("data/demo_truth.jsonl");
+    let truth = root.join("tests/data/demo_truth.jsonl");
     let right = |more: &str| {
         let bench = Bench::new(&demo_inputs(), more);
         if !more.is_empty() {

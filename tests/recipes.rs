@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// The block of the page about exports that begins so.
+/// The block of the page of recipes that begins so.
 fn recipe(language: &str, beginning: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/README.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/RECIPES.md");
     let page = std::fs::read_to_string(page).expect("a page");
     let fence = format!("```{language}\n");
     let mut blocks = page.split(&fence).filter_map(|block| block.split("```").next());

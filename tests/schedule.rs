@@ -27,14 +27,15 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The files in `jobs` are what the commands in `jobs/README.md` print.
+/// The files in `jobs` are what the commands in `src/schedule/README.md` print.
 #[test]
 fn committed_files() {
-    let jobs = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
-    let readme = std::fs::read_to_string(jobs.join("README.md")).expect("readable");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let jobs = root.join("jobs");
+    let page = std::fs::read_to_string(root.join("src/schedule/README.md")).expect("readable");
     let of = |name: &str| std::fs::read_to_string(jobs.join(name)).expect("readable");
     let prints = |line: &str, binary: &str| {
-        assert!(readme.lines().any(|l| l == line), "jobs/README.md has no line {line:?}");
+        assert!(page.lines().any(|l| l == line), "src/schedule/README.md has no line {line:?}");
         let words: Vec<&str> = line.split(' ').skip(1).collect();
         let output = pagefold(&[words, vec!["--binary", binary]].concat());
         assert!(output.status.success(), "{}", said(&output));

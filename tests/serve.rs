@@ -419,10 +419,8 @@ fn a_socket_that_was_handed_over_is_told_as_that() {
 /// The commands and the Python of the page about the server do what it says.
 #[test]
 fn the_page_is_true() {
-    let page = std::fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/online/README.md"),
-    );
-    let page = page.expect("readable");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve/README.md");
+    let page = std::fs::read_to_string(page).expect("readable");
     let blocks = |kind: &str| -> Vec<String> {
         let fence = format!("```{kind}\n");
         page.split(&fence)

@@ -12,7 +12,7 @@
 //! `--out FOLDER` writes the pairs instead of deciding them: `documents.jsonl` for a job, and
 //! `labels.jsonl`, whose rows name the perturbation or the template of each pair. `pagefold run`
 //! and `pagefold eval --labels` then make the table, with all that a job does
-//! (`workers/eval/README.md`).
+//! (`workers/confirm/README.md`).
 
 use flate2::read::MultiGzDecoder;
 use std::collections::BTreeMap;

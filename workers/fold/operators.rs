@@ -66,12 +66,12 @@ mod tests {
     use super::*;
 
     /// Each operator is named after the file of its stage, the stages are listed in the order of
-    /// the road, and the table in `export/README.md` lists every operator.
+    /// the road, and the table in `export/COUNTS.md` lists every operator.
     #[test]
     fn operators_are_named_after_files() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let table =
-            std::fs::read_to_string(root.join("export/README.md")).expect("the table of operators");
+            std::fs::read_to_string(root.join("export/COUNTS.md")).expect("the table of operators");
         let mut stages: Vec<&str> = Vec::new();
         for operator in OPERATORS {
             let stage = operator.split('.').next().unwrap_or_default();

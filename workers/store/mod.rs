@@ -9,8 +9,8 @@
 //! attempt/<epoch>-<plan>/   resumable work of an unfinished epoch
 //! ```
 //!
-//! `README.md` in this folder has the bytes, the effects of crashes, and the assumptions about the
-//! system.
+//! `README.md` in this folder has the manifest, the effects of crashes, and the assumptions about
+//! the system; the one of `tables` has the bytes of segments and rows.
 
 pub mod column;
 pub mod configuration;
