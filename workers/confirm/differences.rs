@@ -32,7 +32,7 @@ use std::ops::Range;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub enum Difference {
     Edit,
 }
 
-/// A longer passage, in tokens, replaces more than a fact.
+/// A longer passage, in tokens and with each number as one, replaces more than a fact.
 const FACT_TOKENS_MAX: usize = 12;
 
 /// What counts as a numeral beside one: 半片, 两片.
@@ -127,7 +127,11 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     let one = |tokens: &Tokens<'_>, range: &Range<usize>| {
         (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))
     };
-    let long = x.len().max(y.len()) > FACT_TOKENS_MAX && !(one(a, &x) && one(b, &y));
+    // A number is as long as a word, however many digits it has.
+    let numbers_and_words = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.clone().filter(|at| *at == range.start || !numbers::joins(tokens, *at)).count()
+    };
+    let long = numbers_and_words(a, &x).max(numbers_and_words(b, &y)) > FACT_TOKENS_MAX;
     let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
     match framed {
         (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
@@ -510,6 +514,8 @@ mod tests {
             ("2022年度工作报告", "2150年度工作报告"),
             ("电话13812345678转王", "电话13987654321转王"),
             ("证件310112198807095512号", "证件310104199211235528号"),
+            // Many digits of several numbers are no longer passage than as many words.
+            ("中间价为 7.1234 7.7012 4.8801 元", "中间价为 7.1299 7.7391 4.9123 元"),
         ] {
             assert_eq!(differences(a, b), [Difference::Number], "{a} | {b}");
             assert_eq!(differences(b, a), [Difference::Number], "{b} | {a}");

@@ -12,20 +12,16 @@ const TOUCHING_UNITS: [&str; 28] = [
     "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
 ];
 
-/// Words before a number with a point that is no version.
-const QUANTITIES: [&str; 36] = [
-    "price", "prices", "cost", "costs", "fee", "total", "sum", "balance", "amount", "rate", "tax",
-    "weight", "weighs", "length", "height", "width", "depth", "score", "average", "eur", "usd",
-    "rmb", "is", "was", "are", "were", "by", "than", "about", "nearly", "almost", "over", "under",
-    "around", "only", "just",
-];
+/// Words before the number of a version. Behind any other word a number with a point is a price, a
+/// measure or a score.
+const VERSIONS: [&str; 6] = ["version", "versions", "release", "license", "licence", "v"];
 
 /// The most digits before the point of a version.
 const VERSION_DIGITS_MAX: usize = 2;
 
 /// Whether a number belongs to code, a path or a version: Latin letters or marks of code touch it,
-/// or the numbers that it is joined with, or it has a point, few digits before it, and behind a
-/// Latin word that names no quantity.
+/// or the numbers that it is joined with, or it has a point, few digits before it, and stands behind
+/// a word for a version.
 ///
 /// A unit is none of these, nor is a flight or a model that stands between Chinese characters or is
 /// a word of a sentence, nor are `Size 47` and `July 12`.
@@ -50,11 +46,9 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
         })
     });
     let follows = !measured && right.trim_start_matches(joined).starts_with(touches);
-    let latin = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphabetic());
     let behind_word = range.start > 0
         && tokens.gap(range.start) == " "
-        && latin(tokens.token(range.start - 1))
-        && !QUANTITIES.contains(&tokens.token(range.start - 1));
+        && VERSIONS.contains(&tokens.token(range.start - 1));
     let mut rest = (range.start + 1..range.end).take_while(|at| joins(tokens, *at));
     let version = behind_word
         && !right.starts_with('%')
@@ -89,7 +83,7 @@ mod tests {
     #[test]
     fn code_and_sentences() {
         for (text, number) in [
-            ("已在 rust 1.55 中", "1.55"),
+            ("see version 2.10 of it", "2.10"),
             ("let a = [12]", "12"),
             ("型号 `kx-31` 的灯", "31"),
             ("从v2升级", "2"),
@@ -106,6 +100,9 @@ mod tests {
             ("a shirt of size 47 in", "47"),
             ("size 47. price 10.9", "47. price 10.9"),
             ("the price 10.90 includes tax", "10.90"),
+            ("a loss of 1.5 million", "1.5"),
+            ("it has a ph 7.1 at noon", "7.1"),
+            ("已在 rust 1.55 中", "1.55"),
             ("it came to 199.20 in all", "199.20"),
             ("股东会定于2024-10-05召开", "10"),
             ("全长120km的公路", "120"),
