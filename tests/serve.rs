@@ -192,6 +192,11 @@ fn the_interface_is_described() {
     {
         assert!(described["paths"][path].is_object(), "{path}");
     }
+    // A request without its URL was answered by a status that was not described.
+    for path in ["/pages", "/explain"] {
+        assert_eq!(server.get(path).status, 400, "{path}");
+        assert!(described["paths"][path]["get"]["responses"]["4XX"].is_object(), "{path}");
+    }
     let keys = |value: &Value| -> BTreeSet<String> {
         value.as_object().expect("an object").keys().cloned().collect()
     };

@@ -378,6 +378,8 @@ impl From<Refused> for Problem {
     responses(
         (status = 200, description = "What `pagefold explain JOB URL --json` says", body = Object),
         (status = 404, description = "The store has no such page", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request is wrong, or comes too soon", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "The server failed", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub async fn pages(State(server): SharedServer, from: FromPlace, uri: Uri) -> Outcome<Response> {
@@ -396,6 +398,8 @@ pub async fn pages(State(server): SharedServer, from: FromPlace, uri: Uri) -> Ou
     responses(
         (status = 200, description = "What `pagefold explain JOB A B --json` says", body = Object),
         (status = 404, description = "The store lacks one of them", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request is wrong, or comes too soon", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "The server failed", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub async fn explain(State(server): SharedServer, from: FromPlace, uri: Uri) -> Outcome<Response> {
@@ -452,7 +456,7 @@ fn waits(server: &Server, url: &str, error: Error) -> Error {
 }
 
 /// The process lives.
-#[utoipa::path(get, path = "/healthz", security(()), responses((status = 200, description = "The process lives")))]
+#[utoipa::path(get, path = "/healthz", security(()), responses((status = 200, description = "The process lives", body = String)))]
 pub async fn healthz() -> &'static str {
     "ok\n"
 }
@@ -474,7 +478,15 @@ pub async fn readyz(State(server): SharedServer) -> Outcome<Response> {
 }
 
 /// Figures of the server, for Prometheus.
-#[utoipa::path(get, path = "/metrics", responses((status = 200, description = "Prometheus's text format", body = String)))]
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    responses(
+        (status = 200, description = "Prometheus's text format", body = String),
+        (status = "4XX", description = "The request is wrong, or comes too soon", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "The server failed", body = Problem, content_type = "application/problem+json"),
+    )
+)]
 pub async fn metrics(State(server): SharedServer) -> Outcome<Response> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], server.figures()?).into_response())
 }

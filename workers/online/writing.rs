@@ -26,8 +26,8 @@ pub struct Written {
 }
 
 impl Online {
-    /// Makes durable what was appended, and seals the file of the inbox if it is due, or if it
-    /// `ends`. One thread calls this. What the disk has no room for is kept, and written by a later
+    /// Makes durable what was appended, and seals the file of the inbox if it is due, if nothing
+    /// more can be inserted, or if it `ends`. One thread calls this. What the disk has no room for is kept, and written by a later
     /// call before anything else: answers may have been made over it.
     ///
     /// # Errors
@@ -73,7 +73,9 @@ impl Online {
     /// The lines that no batch has taken yet, and how many records were appended with them.
     fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, u64)> {
         let mut state = self.write()?;
-        let seals = inbox.is_full() || ends && (inbox.is_open() || !state.pending.is_empty());
+        // A full overlay takes no record before an epoch has the file, and an epoch reads sealed ones.
+        let is_last = ends || !state.overlay.has_room(self.overlay_bytes_max);
+        let seals = inbox.is_full() || is_last && (inbox.is_open() || !state.pending.is_empty());
         let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };
         if seals {
             state.file += 1;
