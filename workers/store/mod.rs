@@ -12,23 +12,23 @@
 //! `README.md` in this folder has the bytes, the effects of crashes, and the assumptions about the
 //! system.
 
-pub mod column;
-pub mod configuration;
-pub mod cursor;
+pub(crate) mod column;
+pub(crate) mod configuration;
+pub(crate) mod cursor;
 pub mod damage;
 pub mod digest;
 pub mod durable;
-pub mod entry;
-pub mod folded;
-pub mod fsyncs;
-pub mod lists;
+pub(crate) mod entry;
+mod folded;
+pub(crate) mod fsyncs;
+pub(crate) mod lists;
 mod lock;
-pub mod lookup;
+pub(crate) mod lookup;
 pub mod manifest;
-pub mod map;
-pub mod open;
+mod map;
+pub(crate) mod open;
 pub mod past;
-pub mod pool;
+pub(crate) mod pool;
 pub mod runs;
 pub mod segment;
 pub mod table;

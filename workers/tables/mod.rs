@@ -40,15 +40,15 @@
 //!   the representatives of `clusters` where the keep rule reads who represented before
 //!   ([`crate::graph::keep_rule`]).
 
-pub mod dispatch;
+pub(crate) mod dispatch;
 pub mod evidence;
-pub mod judge;
-pub mod mapped;
-pub mod pages;
+pub(crate) mod judge;
+pub(crate) mod mapped;
+pub(crate) mod pages;
 pub mod pairs;
 pub mod snapshot;
-pub mod successors;
-pub mod visits;
+pub(crate) mod successors;
+pub(crate) mod visits;
 
 use crate::document::Id;
 use crate::job::clusters;
