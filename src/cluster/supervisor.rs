@@ -13,7 +13,7 @@
 use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};
 use crate::cluster::process::{Process, ProcessEvent};
-use crate::terminal::bar::ObservedProcess;
+use crate::processes::ObservedProcess;
 use crate::topology::{Host, Launch, Topology};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -6,11 +6,11 @@ pub mod idle;
 pub mod inputs;
 
 use crate::forecast::Forecast;
+use crate::processes::{Attempt, ProcessSummary};
 use crate::terminal::lost::{Lost, elsewhere, other_notes};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
-use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::report::findings::{little, unexamined, warn_of_large_clusters};
 use crate::terminal::report::inputs::{barren, otherwise, undivided};
 use crate::terminal::trace;
