@@ -9,13 +9,13 @@ use crate::confirm::differences::{Counted, Difference, may_be_slips, of_numbers,
 use crate::confirm::edits::Span;
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
 use crate::confirm::operators::of_other_operators;
+use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
 use crate::confirm::passages::{are_other_questions, are_other_quotations};
 use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::synonyms;
 use crate::confirm::template;
-use crate::confirm::{Facts, Options};
 use serde::Serialize;
 
 /// What a part of one text is that the other text lacks or has otherwise.

@@ -50,9 +50,6 @@ use tables::{States, Tables};
 
 /// The name of the changes of several epochs.
 const CHANGES_SINCE: &str = "changes_since";
-/// The rows of a table that are held in memory at once, for each of its segments.
-pub(crate) const PORTION_ROWS: usize = 1 << 17;
-
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = place(job, Some(head));

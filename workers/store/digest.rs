@@ -12,6 +12,11 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
+/// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
+pub fn digest_of(value: &serde_json::Value) -> String {
+    of_bytes(value.to_string().as_bytes())
+}
+
 /// Whether `text` has the form of a digest.
 pub fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())

@@ -8,9 +8,11 @@
 mod filter;
 mod footer;
 mod layout;
+mod segment_ref;
 mod spool;
 mod writer;
 
+pub use segment_ref::SegmentRef;
 pub use writer::{SegmentWriter, write, write_by};
 
 use crate::error::Result;
@@ -20,54 +22,19 @@ use crate::store::damage::end_reading;
 use crate::store::map::Access;
 use crate::store::segment::filter::Filters;
 use crate::store::segment::layout::{FirstKeys, Layout, damaged};
-use crate::store::table::{MultisetHash, Row};
-use serde::{Deserialize, Serialize};
+use crate::store::table::Row;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Every column begins at a multiple of this number of bytes.
-const ALIGNMENT: usize = 64;
 /// Up to so many rows ahead a key is looked for row by row first: merges move forward in small
 /// steps.
 const NEAR_ROWS: usize = 64;
 /// The batches that are fetched at once where so many are read one behind another.
 const BATCHES_AHEAD: usize = 8;
 const BATCHES_BEHIND: usize = 3;
-
-/// A segment as a manifest names it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SegmentRef {
-    /// The blake3 of the file, in hex. The file is `data/<table>/<digest>.arrow`.
-    pub digest: String,
-    /// The size of the file.
-    pub bytes: u64,
-    /// The number of rows.
-    pub rows: u64,
-    /// The sum of the rows' diffs, which is the number of live rows that the segment adds.
-    pub live: i64,
-    /// The multiset hash of the rows.
-    pub multiset: MultisetHash,
-    /// The leading bits of the first row's key.
-    pub first: u64,
-    /// The leading bits of the last row's key.
-    pub last: u64,
-}
-
-impl SegmentRef {
-    /// The path of the file in the table's `folder`.
-    pub fn path(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.arrow", self.digest))
-    }
-
-    /// Whether it may have keys whose leading bits are in `[from, to)`, or from `from` on if there
-    /// is no `to`.
-    pub fn overlaps(&self, (from, to): (u64, Option<u64>)) -> bool {
-        from <= self.last && to.is_none_or(|to| self.first < to)
-    }
-}
 
 /// A mapped segment. Its batches are decoded when they are first read.
 pub struct Segment<R: Row> {
@@ -373,6 +340,7 @@ mod tests {
     use crate::random::Random;
     use crate::store::damage::caught;
     use crate::store::table::BATCH_ROWS;
+    use crate::store::table::MultisetHash;
     use crate::tables::{ContentPageRow, EvidenceRow};
     use arrow_array::RecordBatch;
     use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
