@@ -137,7 +137,7 @@ impl<'t> Kinds<'t> {
     /// Whether the texts are compared without a span. Edits in the headlines of both texts are left
     /// out, but another name in them is a fact all the same.
     pub fn is_left_out(&self, span: &Span, kind: PartKind) -> bool {
-        kind.is_left_out() || kind == PartKind::Edit && self.headlines.of_both_have(span)
+        in_headlines(self.headlines, span, kind).is_left_out()
     }
 
     /// Whether a headline of one text, or another one of each, is left out.
@@ -214,9 +214,7 @@ impl<'t> Kinds<'t> {
         let words = slots.chain(self.replaced_words(options));
         let words: Vec<_> = words.map(|(span, what)| (span.a.start, span.b.start, what)).collect();
         for (span, kind) in &mut self.spans {
-            if *kind == PartKind::Edit && self.headlines.of_both_have(span) {
-                *kind = PartKind::Headline;
-            }
+            *kind = in_headlines(self.headlines, span, *kind);
         }
         for (a, b, what) in words {
             let at =
@@ -231,6 +229,14 @@ impl<'t> Kinds<'t> {
 
     fn edits(&self) -> Vec<&Span> {
         self.spans_of(PartKind::Edit).collect()
+    }
+}
+
+/// The kind of a span: an edit in the headlines of both texts is part of them.
+fn in_headlines(headlines: Headlines, span: &Span, kind: PartKind) -> PartKind {
+    match kind {
+        PartKind::Edit if headlines.of_both_have(span) => PartKind::Headline,
+        _ => kind,
     }
 }
 

@@ -179,7 +179,7 @@ table! {
             fingerprint: u64,
             /// Its length in characters.
             chars: u32,
-            /// Its length in letters, see [`crate::text::little::letters`].
+            /// Its length in letters, see [`crate::text::letters::weight`].
             letters: u32,
             /// The number of its pages on which the text was gathered.
             gathered_pages: u32,
@@ -453,7 +453,7 @@ table! {
             fingerprint: u64,
             /// The length of the text in characters.
             chars: u32,
-            /// Its length in letters, see [`crate::text::little::letters`].
+            /// Its length in letters, see [`crate::text::letters::weight`].
             letters: u32,
             /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
             /// [`visits::GATHERED`].
