@@ -33,6 +33,8 @@ pub(crate) mod pool;
 pub mod runs;
 pub mod segment;
 pub mod table;
+#[cfg(test)]
+mod testing;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{differences, refusal, settled};
