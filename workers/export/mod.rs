@@ -29,6 +29,7 @@ use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::store::damage;
 use crate::store::digest::{self, HashingFile};
+use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head, Manifest, Op, TableState};
 use crate::store::segment::SegmentRef;
 use crate::store::table::Row;
@@ -305,7 +306,7 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     if let Some(mut lines) = lines {
         io::copy(&mut lines, &mut copy).map_err(|e| output(Error::io("write", copy.path(), e)))?;
     }
-    let (digest, _) = copy.place(|_| dir.join(name)).map_err(output)?;
+    let (digest, _) = copy.place(&Fsyncs::default(), |_| dir.join(name)).map_err(output)?;
     Ok((name.into(), digest))
 }
 

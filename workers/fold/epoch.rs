@@ -240,7 +240,7 @@ impl Epoch {
 
     /// Finishes a segment that [`Epoch::writer`] began.
     pub fn finish<R: Row>(&self, writer: SegmentWriter<R>) -> Result<()> {
-        self.record(R::NAME, writer.finish_by(&self.shared.fsyncs)?);
+        self.record(R::NAME, writer.finish(&self.shared.fsyncs)?);
         Ok(())
     }
 

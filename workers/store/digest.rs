@@ -80,14 +80,9 @@ impl HashingFile {
         &self.path
     }
 
-    /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
-    /// the size.
-    pub fn place(self, name: impl FnOnce(&str) -> PathBuf) -> Result<(String, u64)> {
-        self.place_by(&Fsyncs::default(), name)
-    }
-
-    /// The same by `fsyncs`.
-    pub fn place_by(
+    /// Renames the file to the path that `name` makes of its digest, and makes it durable by
+    /// `fsyncs`. Returns the digest and the size.
+    pub fn place(
         self,
         fsyncs: &Fsyncs,
         name: impl FnOnce(&str) -> PathBuf,
@@ -140,7 +135,8 @@ mod tests {
         let temporary = file.path().to_owned();
         assert!(temporary.exists());
         file.write_all(b"page").and_then(|()| file.write_all(b"fold")).expect("written");
-        let (digest, bytes) = file.place(|digest| folder.path().join(digest)).expect("placed");
+        let (digest, bytes) =
+            file.place(&Fsyncs::default(), |digest| folder.path().join(digest)).expect("placed");
         assert_eq!((digest.as_str(), bytes), (of_bytes(b"pagefold").as_str(), 8));
         assert_eq!(of_file(&folder.path().join(&digest)).expect("readable"), digest);
         assert!(!temporary.exists());
