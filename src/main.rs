@@ -12,6 +12,8 @@ mod first_job;
 mod forecast;
 mod job_keys;
 mod jobs;
+mod own_process;
+mod processes;
 mod schedule;
 mod secret_file;
 #[cfg(feature = "serve")]

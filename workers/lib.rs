@@ -3,6 +3,10 @@
 //! The rooms are listed from the bottom up: a room uses only rooms of earlier blocks. `README.md`
 //! beside this file draws them the other way, with the bottom last.
 
+// Most modules are private to this crate, and comments name them for readers of the code. Links
+// that lead nowhere are errors all the same.
+#![allow(rustdoc::private_intra_doc_links)]
+
 /// Random numbers for tests.
 #[cfg(test)]
 #[path = "examples/support/random.rs"]

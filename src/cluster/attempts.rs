@@ -9,10 +9,10 @@
 //! is a function of the plan. The next attempt still waits until the old processes are known to
 //! have ended, or must have noticed.
 
-use crate::cluster::control::{Message, Order, Task, own_digest};
+use crate::cluster::control::{Message, Order, Task};
 use crate::cluster::supervisor::{AttemptFailure, Supervisor};
-use crate::terminal::bar::{Bar, ObservedProcess};
-use crate::terminal::ran::{Attempt, ProcessSummary};
+use crate::own_process::own_digest;
+use crate::processes::{Attempt, ObservedProcess, Observer, ProcessSummary};
 use crate::topology::{Host, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,8 +58,9 @@ fn remaining(hosts: &[Host], blames: &BTreeMap<String, u32>, hosts_min: usize) -
     remaining
 }
 
-/// Does the work of `plan` in the processes of `topology`.
-pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Work> {
+/// Does the work of `plan` in the processes of `topology`, and shows those of each attempt to
+/// `observer`.
+pub fn work(job: &Job, plan: &Plan, topology: &Topology, observer: Observer<'_>) -> Result<Work> {
     let digest = own_digest()?;
     let task =
         Task { job: job.clone(), attempt: plan.attempt(&job.store), threads: topology.workers };
@@ -69,7 +70,7 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, bar: &Bar) -> Result<Wo
     for number in 1.. {
         let observed: Vec<Arc<ObservedProcess>> =
             hosts.iter().map(|host| Arc::new(ObservedProcess::new(&host.name))).collect();
-        bar.follow(observed.clone());
+        observer(observed.clone());
         let began = Instant::now();
         let order = |assignment| Order::Task(Box::new((assignment, task.clone())));
         let outcome = Supervisor::work(topology, &hosts, &observed, &digest, &order);

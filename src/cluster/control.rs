@@ -16,7 +16,7 @@
 //! limit.
 
 use crate::cluster::probe::{Finding, Probe};
-use crate::terminal::bar::ObservedProcess;
+use crate::processes::ObservedProcess;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -26,7 +26,6 @@ use workers::error::{Error, Kind};
 use workers::fold::receipt::Receipt;
 use workers::job::Job;
 use workers::mesh::Key;
-use workers::store::digest;
 
 /// How often each side sends a line.
 pub const SEND_INTERVAL: Duration = Duration::from_millis(500);
@@ -180,24 +179,4 @@ impl Message {
 /// The kind of failure with this exit code.
 pub fn kind_of(code: u8) -> Kind {
     Kind::ALL.into_iter().find(|kind| kind.exit_code() == code).unwrap_or(Kind::Internal)
-}
-
-/// The greatest resident memory of this process so far; 0 if the system does not report it.
-pub fn memory_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes =
-        line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kibibytes.unwrap_or(0) * 1024
-}
-
-/// blake3 of the running binary, in hex, even if its file has been replaced since.
-pub fn own_digest() -> workers::error::Result<String> {
-    let running = std::path::Path::new("/proc/self/exe");
-    if running.exists() {
-        return digest::of_file(running);
-    }
-    let path = std::env::current_exe()
-        .map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
-    digest::of_file(&path)
 }

@@ -20,12 +20,12 @@
 use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
 use crate::cluster::attempts::{self, Work};
-use crate::cluster::control::{Assignment, Message, Task, kind_of, own_digest};
+use crate::cluster::control::{Assignment, Message, Task, kind_of};
 use crate::cluster::worker::{self, Prepared};
 use crate::jobs;
+use crate::own_process::own_digest;
+use crate::processes::{Attempt, ObservedProcess, Observer};
 use crate::signals;
-use crate::terminal::bar::{Bar, ObservedProcess};
-use crate::terminal::ran::Attempt;
 use crate::topology::{Host, Topology};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -178,12 +178,13 @@ impl Ranks {
         Topology { hosts, ..Topology::single(self.allocation.workers) }
     }
 
-    /// Does the work of `plan` with all ranks. Only rank 0 calls this.
-    pub fn work(&self, job: &Job, plan: &Plan, bar: &Bar) -> Result<Work> {
+    /// Does the work of `plan` with all ranks, and shows their processes to `observer`. Only rank 0
+    /// calls this.
+    pub fn work(&self, job: &Job, plan: &Plan, observer: Observer<'_>) -> Result<Work> {
         let (began, peers) = (Instant::now(), &self.allocation.peers);
         let observed: Vec<Arc<ObservedProcess>> =
             peers.iter().map(|peer| Arc::new(ObservedProcess::new(peer))).collect();
-        bar.follow(observed.clone());
+        observer(observed.clone());
         let folder = plan.attempt(&job.store);
         let attempt = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let nonce = random_hex()?;

@@ -13,12 +13,12 @@
 use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};
 use crate::cluster::process::{Process, ProcessEvent};
-use crate::terminal::bar::ObservedProcess;
+use crate::processes::ObservedProcess;
 use crate::topology::{Host, Launch, Topology};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use workers::error::{Error, Kind, Result};
@@ -59,6 +59,77 @@ struct Supervised {
     turns: BTreeMap<usize, (u64, Instant)>,
     final_message: Option<Message>,
     is_closed: bool,
+}
+
+impl Supervised {
+    /// What is wrong with a process that is silent, or that has not opened its listener `since` the
+    /// attempt began.
+    fn silent_or_missing(
+        &self,
+        now: Instant,
+        since: Duration,
+        limits: &Topology,
+    ) -> Option<String> {
+        let still = now.saturating_duration_since(self.last_message_at);
+        if self.sent_hello && still > limits.silence_timeout {
+            return Some(format!("silent for {:.1} s", still.as_secs_f64()));
+        }
+        (self.address.is_none() && since > limits.start_timeout).then(|| {
+            let what = if self.sent_hello { "it has no socket open" } else { "it never called" };
+            format!("missing after {} s: {what}", limits.start_timeout.as_secs())
+        })
+    }
+
+    /// What is wrong with a process of which a worker does not return from an operator.
+    fn stuck(&self, now: Instant, limit: Duration) -> Option<String> {
+        let is_over = |at: Instant| now.saturating_duration_since(at) > limit;
+        let (worker, _) = self.turns.iter().find(|(_, (_, at))| is_over(*at))?;
+        let seconds = limit.as_secs();
+        Some(format!("stuck: worker {worker} has been in one operator for {seconds} s"))
+    }
+}
+
+/// What the watch over an attempt remembers from one look at the clock to the next.
+struct Clock {
+    began: Instant,
+    /// The last look.
+    ticked: Instant,
+    last_beat: Instant,
+    /// Whether all processes know where the others listen.
+    is_meshed: bool,
+    /// The work of all processes, and when it last changed.
+    work: u64,
+    worked: Instant,
+    /// When the first problem was found.
+    failed: Option<Instant>,
+}
+
+impl Clock {
+    fn start(now: Instant) -> Clock {
+        Clock {
+            began: now,
+            ticked: now,
+            last_beat: now,
+            is_meshed: false,
+            work: 0,
+            worked: now,
+            failed: None,
+        }
+    }
+
+    /// How long this process itself was stopped since the last look.
+    fn stalled(&mut self, now: Instant) -> Duration {
+        let since = now - std::mem::replace(&mut self.ticked, now);
+        if since > 20 * TICK { since } else { Duration::ZERO }
+    }
+
+    fn beat_is_due(&mut self, now: Instant) -> bool {
+        let is_due = now - self.last_beat >= SEND_INTERVAL;
+        if is_due {
+            self.last_beat = now;
+        }
+        is_due
+    }
 }
 
 /// The processes of one attempt.
@@ -125,61 +196,68 @@ impl<'a> Supervisor<'a> {
     /// and the others had a moment to report theirs.
     fn watch(&mut self, order: &dyn Fn(Assignment) -> Order) -> Result<()> {
         let orders = self.orders(order)?;
-        let began = Instant::now();
-        let (mut ticked, mut last_beat, mut last_change) = (began, began, (0, began));
-        let (mut is_meshed, mut failed) = (false, None);
+        let mut clock = Clock::start(Instant::now());
         // A process knows the silence limit from its start, so that it does not outlive a launcher
         // that stops before the process has its task.
         self.beat()?;
         loop {
-            match self.events.recv_timeout(TICK) {
-                Ok((process, event)) => {
-                    self.handle_event(process, event, &orders)?;
-                    // Read everything that has arrived before any process is judged to be silent.
-                    while let Ok((process, event)) = self.events.try_recv() {
-                        self.handle_event(process, event, &orders)?;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
-            }
+            self.handle_events(&orders)?;
             let now = Instant::now();
-            if now - ticked > 20 * TICK {
-                // This process itself was stopped for a while; that must not count as the silence
-                // of others.
-                let stalled = now - ticked;
-                self.processes
-                    .iter_mut()
-                    .for_each(|supervised| supervised.last_message_at += stalled);
-            }
-            ticked = now;
-            if now - last_beat >= SEND_INTERVAL {
-                last_beat = now;
+            self.forgive(clock.stalled(now));
+            if clock.beat_is_due(now) {
                 self.beat()?;
             }
             if self.processes.iter().all(|supervised| supervised.final_message.is_some()) {
                 return Ok(());
             }
-            let addresses: Vec<String> =
-                self.processes.iter().filter_map(|supervised| supervised.address.clone()).collect();
-            if !is_meshed && addresses.len() == self.hosts.len() {
-                is_meshed = true;
-                let peers = Order::Peers(addresses);
-                self.processes.iter().try_for_each(|supervised| supervised.process.send(&peers))?;
-            }
+            self.introduce(&mut clock)?;
             if self.problems.is_empty() {
-                self.check_timeouts(now, began, is_meshed, &mut last_change);
+                self.check_timeouts(now, &mut clock);
             }
             if !self.problems.is_empty() {
-                let until = *failed.get_or_insert(now) + self.settle();
+                let until = *clock.failed.get_or_insert(now) + self.settle();
                 if now >= until || self.all_have_reported() {
                     // Processes that fell silent together with the first one were not checked
                     // since.
-                    self.check_timeouts(now, began, is_meshed, &mut last_change);
+                    self.check_timeouts(now, &mut clock);
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Waits for an event, but not for long, and handles all that have arrived.
+    fn handle_events(&mut self, orders: &[Order]) -> Result<()> {
+        match self.events.recv_timeout(TICK) {
+            Ok((process, event)) => {
+                self.handle_event(process, event, orders)?;
+                // Read everything that has arrived before any process is judged to be silent.
+                while let Ok((process, event)) = self.events.try_recv() {
+                    self.handle_event(process, event, orders)?;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK),
+        }
+        Ok(())
+    }
+
+    /// Moves the time of all last messages by as long as this process itself was stopped: that must
+    /// not count as the silence of others.
+    fn forgive(&mut self, stalled: Duration) {
+        self.processes.iter_mut().for_each(|supervised| supervised.last_message_at += stalled);
+    }
+
+    /// Tells all processes where the others listen, once all of them do.
+    fn introduce(&mut self, clock: &mut Clock) -> Result<()> {
+        let addresses: Vec<String> =
+            self.processes.iter().filter_map(|supervised| supervised.address.clone()).collect();
+        if clock.is_meshed || addresses.len() < self.hosts.len() {
+            return Ok(());
+        }
+        clock.is_meshed = true;
+        let peers = Order::Peers(addresses);
+        self.processes.iter().try_for_each(|supervised| supervised.process.send(&peers))
     }
 
     /// Tells every process that this one is alive.
@@ -345,62 +423,37 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Finds processes that are missing, silent or stuck.
-    fn check_timeouts(
-        &mut self,
-        now: Instant,
-        began: Instant,
-        is_meshed: bool,
-        last_change: &mut (u64, Instant),
-    ) {
-        let limits = self.topology;
+    /// Finds processes that are missing, silent or stuck, and whether all wait for each other.
+    fn check_timeouts(&mut self, now: Instant, clock: &mut Clock) {
         let mut found = Vec::new();
-        for (process, supervised) in self
-            .processes
-            .iter()
-            .enumerate()
-            .filter(|(_, supervised)| supervised.final_message.is_none())
-        {
-            if supervised.is_closed {
-                continue;
-            }
-            let still = now.saturating_duration_since(supervised.last_message_at);
-            if supervised.sent_hello && still > limits.silence_timeout {
-                found.push((process, format!("silent for {:.1} s", still.as_secs_f64())));
-            } else if supervised.address.is_none() && now - began > limits.start_timeout {
-                let what =
-                    if supervised.sent_hello { "it has no socket open" } else { "it never called" };
-                found.push((
-                    process,
-                    format!("missing after {} s: {what}", limits.start_timeout.as_secs()),
-                ));
-            }
-            let stuck = supervised
-                .turns
-                .iter()
-                .find(|(_, (_, at))| now.saturating_duration_since(*at) > limits.progress_timeout);
-            if let Some((worker, _)) = stuck {
-                let seconds = limits.progress_timeout.as_secs();
-                found.push((
-                    process,
-                    format!("stuck: worker {worker} has been in one operator for {seconds} s"),
-                ));
+        for (process, supervised) in self.processes.iter().enumerate() {
+            if supervised.final_message.is_none() && !supervised.is_closed {
+                let lines = supervised
+                    .silent_or_missing(now, now - clock.began, self.topology)
+                    .into_iter()
+                    .chain(supervised.stuck(now, self.topology.progress_timeout));
+                found.extend(lines.map(|line| (process, line)));
             }
         }
         for (process, line) in found {
             self.report(Some(process), Symptom::Still, Kind::TryAgain, line, true);
         }
-        let load = |n: &std::sync::atomic::AtomicU64| n.load(Ordering::Relaxed);
+        self.check_progress(now, clock);
+    }
+
+    /// Finds that no worker of any process has had work for long.
+    fn check_progress(&mut self, now: Instant, clock: &mut Clock) {
+        let limit = self.topology.progress_timeout;
+        let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
         let work = |observed: &Arc<ObservedProcess>| {
             let progress = &observed.progress;
             load(&progress.records) + load(&progress.bytes) + load(&observed.busy_turns)
         };
         let work: u64 = self.observed.iter().map(work).fold(0, u64::wrapping_add);
-        if work != last_change.0 || !is_meshed {
-            *last_change = (work, now);
-        } else if self.problems.is_empty() && now - last_change.1 > limits.progress_timeout {
-            let line =
-                format!("no worker had anything to do for {} s", limits.progress_timeout.as_secs());
+        if work != clock.work || !clock.is_meshed {
+            (clock.work, clock.worked) = (work, now);
+        } else if self.problems.is_empty() && now - clock.worked > limit {
+            let line = format!("no worker had anything to do for {} s", limit.as_secs());
             self.report(None, Symptom::Vague, Kind::TryAgain, line, true);
         }
     }

@@ -3,10 +3,9 @@
 //! It sends hello, reads its orders from stdin, does its part, and sends progress and receipts on
 //! stdout. It ends when its launcher ends or is silent for the silence timeout.
 
-use crate::cluster::control::{
-    Assignment, Message, Order, SEND_INTERVAL, Task, memory_bytes, own_digest, settle,
-};
+use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, Task, settle};
 use crate::cluster::probe::{self, Probe};
+use crate::own_process::{memory_bytes, own_digest};
 use crate::signals;
 use crate::terminal::logging;
 use std::collections::BTreeMap;

@@ -8,10 +8,11 @@
 use crate::advice;
 use crate::cli;
 use crate::cluster::cluster_file;
-use crate::cluster::control::{Message, Order, kind_of, own_digest};
+use crate::cluster::control::{Message, Order, kind_of};
 use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
 use crate::jobs;
+use crate::own_process::own_digest;
 use crate::signals;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, print_json, show};

@@ -8,18 +8,18 @@
 use crate::cli;
 use crate::cluster::attempts::{self, Work};
 use crate::cluster::cluster_file;
-use crate::cluster::control::{self, memory_bytes};
 use crate::cluster::ranks::Ranks;
 use crate::commands::export::{but, of_committed};
 use crate::commands::init;
 use crate::forecast::{self, Forecast};
 use crate::jobs;
+use crate::own_process;
+use crate::processes::{Attempt, ObservedProcess, Observer, ProcessSummary};
 use crate::signals;
-use crate::terminal::bar::{Bar, ObservedProcess};
+use crate::terminal::bar::Bar;
 use crate::terminal::lost::Lost;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
-use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::report::inputs::warn_of_barren;
 use crate::terminal::report::{self, Outcome, idle};
 use crate::terminal::trace;
@@ -159,10 +159,11 @@ pub fn epoch(
     let mut times = Times::start(began);
     let exports = job.output.export == When::Always;
     let bar = Bar::start(plan.bytes(), exports, arguments.quiet, arguments.verbose);
+    let observer: Observer<'_> = &|processes| bar.follow(processes);
     let work = match (ranks, &arguments.cluster) {
-        (Some(ranks), _) => ranks.work(job, plan, &bar),
-        (None, Some(_)) => attempts::work(job, plan, topology, &bar),
-        (None, None) => threads(job, plan, head, topology, &bar),
+        (Some(ranks), _) => ranks.work(job, plan, observer),
+        (None, Some(_)) => attempts::work(job, plan, topology, observer),
+        (None, None) => threads(job, plan, head, topology, observer),
     };
     // A file that the job names cannot be read. The next run plans again, as the job may name
     // others then.
@@ -193,7 +194,7 @@ pub fn epoch(
     times.lap("merge");
     drop(bar);
     // The commit, the export and the merge are this process's.
-    let memory_bytes = memory_bytes.max(control::memory_bytes());
+    let memory_bytes = memory_bytes.max(own_process::memory_bytes());
     let counted =
         |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
     let (missing_kept, superseded) =
@@ -303,11 +304,11 @@ fn threads(
     plan: &Plan,
     head: Option<&Head>,
     topology: &Topology,
-    bar: &Bar,
+    observer: Observer<'_>,
 ) -> Result<Work> {
     let began = Instant::now();
     let observed = Arc::new(ObservedProcess::new("process 0"));
-    bar.follow(vec![observed.clone()]);
+    observer(vec![observed.clone()]);
     let task = ProcessTask {
         job: job.clone(),
         plan: plan.clone(),
@@ -319,7 +320,7 @@ fn threads(
         mesh: None,
     };
     let receipts = fold::run(task, observed.progress.clone(), Failure::default(), |_| {})?;
-    let memory_bytes = memory_bytes();
+    let memory_bytes = own_process::memory_bytes();
     observed.memory_bytes.store(memory_bytes, Ordering::Relaxed);
     let processes = vec![ProcessSummary::of(&observed, &receipts)];
     let (hosts, seconds) = (vec![observed.name.clone()], began.elapsed().as_secs_f64());

@@ -1,10 +1,11 @@
 //! Holds a tree against the keys that a file may have.
 
+use crate::config::mistake::Mistake;
 use crate::config::nearest::nearest;
+use crate::config::paths;
 use crate::config::takes::{Key, Takes, listed};
 use crate::config::tree::{Node, Table, Value};
 use crate::config::written::At;
-use crate::config::{Mistake, paths};
 use std::net::IpAddr;
 
 /// The values of `table`, and every mistake in it. What is mistaken is left out of the values.

@@ -5,6 +5,7 @@
 //! against a list of keys that says in words what each takes.
 
 pub mod check;
+mod mistake;
 pub mod nearest;
 pub mod paths;
 pub mod syntax;
@@ -12,20 +13,12 @@ pub mod takes;
 pub mod tree;
 pub mod written;
 
+pub use crate::config::mistake::Mistake;
 use crate::config::takes::Key;
 use crate::config::tree::Table;
 use crate::config::written::At;
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
-
-/// One mistake: where it is written, and one line about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    /// Where it is written; none for something that is missing.
-    pub at: Option<At>,
-    /// The key, what was given, and what is wanted.
-    pub why: String,
-}
 
 /// The most mistakes that one error lists.
 const LISTED_MAX: usize = 20;

@@ -1,6 +1,6 @@
 //! Says where a file is not TOML, in words that a reader understands who does not know TOML.
 
-use crate::config::Mistake;
+use crate::config::mistake::Mistake;
 use crate::config::written::{At, Lines};
 
 /// The mistake at which the parser stopped, from the line that it stands on.

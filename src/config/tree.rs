@@ -1,7 +1,8 @@
 //! A file as a tree: each value with the line, or the option of the command line, that wrote it.
 
+use crate::config::mistake::Mistake;
+use crate::config::syntax;
 use crate::config::written::{At, Lines};
-use crate::config::{Mistake, syntax};
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

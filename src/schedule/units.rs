@@ -279,7 +279,7 @@ mod tests {
 
     /// Special characters in names are escaped, except for a template's `%i`.
     #[test]
-    fn names() {
+    fn special_characters_are_escaped() {
         assert_eq!(quoted("/a/b.toml", false), "/a/b.toml");
         assert_eq!(quoted("/a %i/\"b\"\\", false), r#""/a %%i/\"b\"\\""#);
         assert_eq!(quoted("/a/%i 5%", true), "\"/a/%i 5%%\"");

@@ -146,7 +146,7 @@ mod tests {
 
     /// Where others reach the server a token is needed, in a file that no one else reads.
     #[test]
-    fn tokens() {
+    fn others_need_a_token() {
         let outside = "0.0.0.0:80".parse().expect("an address");
         assert_eq!(
             Access::new(outside, "outside", None).err().map(|e| e.kind()),

@@ -25,7 +25,7 @@ mod unread;
 
 pub use crate::serve::access::token_of;
 
-use crate::cluster::control::memory_bytes;
+use crate::own_process::memory_bytes;
 use crate::serve::access::Access;
 use crate::serve::body::Budget;
 use crate::serve::inbox_writer::Waiter;

@@ -1,11 +1,11 @@
 //! Shows the progress of a run: a bar on a terminal, log lines elsewhere. `progress.rs` computes
 //! what they say.
 
+use crate::processes::ObservedProcess;
 use crate::terminal::print::grouped;
 use crate::terminal::progress::{After, Reached, step_after, step_name};
 use console::{Term, truncate_str};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,62 +24,6 @@ const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
 const LINES_MAX: usize = 16;
 /// The columns of a terminal that does not say how wide it is.
 const COLUMNS: usize = 80;
-
-/// A process as the launcher sees it.
-pub struct ObservedProcess {
-    /// The host, or another name for the process.
-    pub name: String,
-    /// Its progress.
-    pub progress: Arc<Progress>,
-    /// The turns in which a worker of it had work: [`Progress::busy_turns`] of that process.
-    pub busy_turns: AtomicU64,
-    /// Its greatest resident memory.
-    pub memory_bytes: AtomicU64,
-    /// Connections that it refused while it started, by reason; known once it has finished.
-    pub refused: Mutex<BTreeMap<String, u64>>,
-}
-
-impl ObservedProcess {
-    /// A process that has not started yet.
-    pub fn new(name: &str) -> ObservedProcess {
-        ObservedProcess {
-            name: name.to_owned(),
-            progress: Arc::default(),
-            busy_turns: AtomicU64::new(0),
-            memory_bytes: AtomicU64::new(0),
-            refused: Mutex::default(),
-        }
-    }
-
-    /// Records the figures that it tells at its end.
-    pub fn record_end(
-        &self,
-        memory_bytes: u64,
-        splits_done: u64,
-        splits_resumed: u64,
-        refused: &BTreeMap<String, u64>,
-    ) {
-        self.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
-        self.progress.splits_done.store(splits_done, Ordering::Relaxed);
-        self.progress.splits_resumed.store(splits_resumed, Ordering::Relaxed);
-        *lock(&self.refused) = refused.clone();
-    }
-
-    fn stage(&self) -> &'static str {
-        stage(self.progress.stage.load(Ordering::Relaxed))
-    }
-
-    fn line(&self) -> String {
-        let records = self.progress.records.load(Ordering::Relaxed);
-        let megabytes = self.memory_bytes.load(Ordering::Relaxed) / 1_000_000;
-        format!(
-            "{:>10} {}: {} documents, {megabytes} MB",
-            self.stage(),
-            self.name,
-            grouped(records)
-        )
-    }
-}
 
 type Followed = Arc<Mutex<Vec<Arc<ObservedProcess>>>>;
 
@@ -207,7 +151,7 @@ fn draw(shown: &Shown, over: &AtomicBool) {
         }
         lines.drain(wanted..).for_each(|line| all.remove(&line));
         for (line, process) in lines.iter().zip(&processes) {
-            line.set_message(truncate_str(&process.line(), columns, "...").into_owned());
+            line.set_message(truncate_str(&line_of(process), columns, "...").into_owned());
         }
     }
     // If the terminal cannot be cleared, the run does not fail.
@@ -237,7 +181,7 @@ fn log(shown: &Shown, over: &AtomicBool, each: bool) {
             for process in processes(&shown.followed) {
                 tracing::info!(
                     host = process.name,
-                    stage = process.stage(),
+                    stage = stage_of(&process),
                     bytes = process.progress.bytes.load(Ordering::Relaxed),
                     documents = process.progress.records.load(Ordering::Relaxed),
                     memory_bytes = process.memory_bytes.load(Ordering::Relaxed)
@@ -251,9 +195,18 @@ fn processes(followed: &Followed) -> Vec<Arc<ObservedProcess>> {
     lock(followed).clone()
 }
 
-/// The name of a stage; after the last one the workers are done.
-fn stage(number: u64) -> &'static str {
-    step_name((number as usize).min(STAGES.len() - 1))
+/// The name of the stage that a process is in; after the last one the workers are done.
+fn stage_of(process: &ObservedProcess) -> &'static str {
+    let stage = process.progress.stage.load(Ordering::Relaxed) as usize;
+    step_name(stage.min(STAGES.len() - 1))
+}
+
+/// The line of a process on a terminal.
+fn line_of(process: &ObservedProcess) -> String {
+    let records = process.progress.records.load(Ordering::Relaxed);
+    let megabytes = process.memory_bytes.load(Ordering::Relaxed) / 1_000_000;
+    let (stage, name) = (stage_of(process), &process.name);
+    format!("{stage:>10} {name}: {} documents, {megabytes} MB", grouped(records))
 }
 
 /// The bytes and records of all processes, and the number of the stage of the slowest one.

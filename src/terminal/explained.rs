@@ -54,18 +54,7 @@ pub fn page(page: &Page, paint: Paint) -> String {
     differs(&mut lines, &page.differs_by, &page.asked);
     let url = lines.url(&page.url);
     lines.line("page", &url);
-    if let Some(gone) = &page.gone {
-        let cause = match gone.cause {
-            "removed" => "a record said that it was removed",
-            "missing" => "a complete snapshot of its source lacked it",
-            "expired" => "it was last seen too long ago",
-            _ => "the reason is not known",
-        };
-        let time = gone.time.as_deref().map_or(String::new(), |time| format!(", {time}"));
-        let line = format!("gone since epoch {}{time}: {cause}", gone.epoch);
-        let line = paint.of(Colour::Red, &line);
-        lines.line("", &line);
-    }
+    gone(&mut lines, page, paint);
     if let (Some(first), Some(last)) = (page.first_epoch, page.last_epoch) {
         let mut line = format!("seen first in epoch {first}, last in epoch {last}");
         let _ = page.last_seen.as_ref().map(|time| write!(line, " ({time})"));
@@ -74,84 +63,9 @@ pub fn page(page: &Page, paint: Paint) -> String {
         let line = crate::terminal::paint::plain(&line);
         lines.line("", &line);
     }
-    match &page.text {
-        None => lines.line("text", "none"),
-        Some(text) => {
-            let mut line = text.content.clone();
-            let _ =
-                text.chars.map(|chars| write!(line, ", {}", counted(chars.into(), "character")));
-            let _ = text
-                .fingerprint
-                .as_ref()
-                .map(|fingerprint| write!(line, ", fingerprint {fingerprint}"));
-            if text.too_short {
-                line.push_str("; too few words to be compared: it folds with identical texts only");
-            } else if text.gathered {
-                line.push_str("; gathered from whole pages: it folds with identical texts only");
-            } else if text.cut {
-                line.push_str("; longer than what is compared: it folds with identical texts only");
-            }
-            if text.says_little {
-                line.push_str("; it says too little to tell pages by: its pages fold with none");
-            }
-            lines.line("text", &line);
-            match text.pages {
-                0 => lines.line("", "no live page has this text any more"),
-                pages if page.is_live && pages == 1 => lines.line("", "no other page has it"),
-                pages => {
-                    let others = pages - u64::from(page.is_live);
-                    let such_as = match others > text.same_text.len() as u64 {
-                        true => ", such as",
-                        false if page.is_live => ", this one and",
-                        false => ":",
-                    };
-                    lines.line("", &format!("on {}{such_as}", counted(pages, "page")));
-                }
-            }
-            for other in &text.same_text {
-                let url = lines.url(other);
-                lines.line("", &format!("  {url}"));
-            }
-        }
-    }
-    if let Some(cluster) = &page.cluster {
-        let what = if page.is_live { "cluster" } else { "lives on" };
-        let line = format!(
-            "{}, {}, {}",
-            counted(cluster.pages.into(), "page"),
-            counted(cluster.contents.into(), "text"),
-            counted(cluster.hosts.into(), "host")
-        );
-        lines.line(what, &line);
-        let url = lines.url(&cluster.representative);
-        let own = if cluster.representative == page.url { " (this page)" } else { "" };
-        lines.line("", &format!("represented by {url}{own}"));
-    }
-    if let Some(kept) = &page.kept {
-        let step = match kept.by {
-            "near_all" => "only what is near the whole cluster may represent it",
-            "hosts" => "it is earlier in [keep] hosts",
-            "https" => "https comes before http",
-            "shortest_url" => "its URL is shorter",
-            "first_seen" => "it was known first",
-            "sources" => "its source is earlier in [keep] sources",
-            "score" => "its score is higher",
-            "newest" => "it is newer",
-            "oldest" => "it is older",
-            "longest_text" => "its text is longer",
-            "incumbent" => "it represented before",
-            _ => "all else is equal, and its DocId is less",
-        };
-        let of = if kept.against == page.url { "this page" } else { "the next best:" };
-        lines.line("because", &format!("{step}: {}, against {} of {of}", kept.value, kept.other));
-        if kept.against != page.url {
-            let against = lines.url(&kept.against);
-            lines.line("", &against);
-        }
-        if !kept.is_whole {
-            lines.line("", "(of its first pages; there are more)");
-        }
-    }
+    text(&mut lines, page);
+    cluster(&mut lines, page);
+    kept(&mut lines, page);
     for (at, step) in page.history.iter().enumerate() {
         let time = step.time.as_deref().unwrap_or("");
         let by = match step.representative.as_deref() {
@@ -164,6 +78,102 @@ pub fn page(page: &Page, paint: Paint) -> String {
         lines.line(name, line.trim_end());
     }
     lines.out
+}
+
+/// Since when a page is gone, and why.
+fn gone(lines: &mut Lines, page: &Page, paint: Paint) {
+    let Some(gone) = &page.gone else { return };
+    let cause = match gone.cause {
+        "removed" => "a record said that it was removed",
+        "missing" => "a complete snapshot of its source lacked it",
+        "expired" => "it was last seen too long ago",
+        _ => "the reason is not known",
+    };
+    let time = gone.time.as_deref().map_or(String::new(), |time| format!(", {time}"));
+    let line = format!("gone since epoch {}{time}: {cause}", gone.epoch);
+    let line = paint.of(Colour::Red, &line);
+    lines.line("", &line);
+}
+
+/// The text of a page, and what other pages have it.
+fn text(lines: &mut Lines, page: &Page) {
+    let Some(text) = &page.text else { return lines.line("text", "none") };
+    let mut line = text.content.clone();
+    let _ = text.chars.map(|chars| write!(line, ", {}", counted(chars.into(), "character")));
+    let _ =
+        text.fingerprint.as_ref().map(|fingerprint| write!(line, ", fingerprint {fingerprint}"));
+    if text.too_short {
+        line.push_str("; too few words to be compared: it folds with identical texts only");
+    } else if text.gathered {
+        line.push_str("; gathered from whole pages: it folds with identical texts only");
+    } else if text.cut {
+        line.push_str("; longer than what is compared: it folds with identical texts only");
+    }
+    if text.says_little {
+        line.push_str("; it says too little to tell pages by: its pages fold with none");
+    }
+    lines.line("text", &line);
+    match text.pages {
+        0 => lines.line("", "no live page has this text any more"),
+        pages if page.is_live && pages == 1 => lines.line("", "no other page has it"),
+        pages => {
+            let others = pages - u64::from(page.is_live);
+            let such_as = match others > text.same_text.len() as u64 {
+                true => ", such as",
+                false if page.is_live => ", this one and",
+                false => ":",
+            };
+            lines.line("", &format!("on {}{such_as}", counted(pages, "page")));
+        }
+    }
+    for other in &text.same_text {
+        let url = lines.url(other);
+        lines.line("", &format!("  {url}"));
+    }
+}
+
+/// The cluster of a page, and what represents it.
+fn cluster(lines: &mut Lines, page: &Page) {
+    let Some(cluster) = &page.cluster else { return };
+    let what = if page.is_live { "cluster" } else { "lives on" };
+    let line = format!(
+        "{}, {}, {}",
+        counted(cluster.pages.into(), "page"),
+        counted(cluster.contents.into(), "text"),
+        counted(cluster.hosts.into(), "host")
+    );
+    lines.line(what, &line);
+    let url = lines.url(&cluster.representative);
+    let own = if cluster.representative == page.url { " (this page)" } else { "" };
+    lines.line("", &format!("represented by {url}{own}"));
+}
+
+/// By which step of the keep rule one page represents and not another.
+fn kept(lines: &mut Lines, page: &Page) {
+    let Some(kept) = &page.kept else { return };
+    let step = match kept.by {
+        "near_all" => "only what is near the whole cluster may represent it",
+        "hosts" => "it is earlier in [keep] hosts",
+        "https" => "https comes before http",
+        "shortest_url" => "its URL is shorter",
+        "first_seen" => "it was known first",
+        "sources" => "its source is earlier in [keep] sources",
+        "score" => "its score is higher",
+        "newest" => "it is newer",
+        "oldest" => "it is older",
+        "longest_text" => "its text is longer",
+        "incumbent" => "it represented before",
+        _ => "all else is equal, and its DocId is less",
+    };
+    let of = if kept.against == page.url { "this page" } else { "the next best:" };
+    lines.line("because", &format!("{step}: {}, against {} of {of}", kept.value, kept.other));
+    if kept.against != page.url {
+        let against = lines.url(&kept.against);
+        lines.line("", &against);
+    }
+    if !kept.is_whole {
+        lines.line("", "(of its first pages; there are more)");
+    }
 }
 
 fn side(lines: &mut Lines, name: &str, side: &Side) {

@@ -8,6 +8,5 @@ pub mod paint;
 pub mod print;
 pub mod profile;
 pub mod progress;
-pub mod ran;
 pub mod report;
 pub mod trace;

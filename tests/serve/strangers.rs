@@ -222,7 +222,7 @@ fn a_client_has_a_rate() {
 /// With a token who does not show it is not answered, and the checks of health are. A wrong token
 /// was told as one that is missing.
 #[test]
-fn tokens() {
+fn who_shows_no_token_is_not_answered() {
     let bench = bench(8, "");
     std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
     std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600))

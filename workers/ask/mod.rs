@@ -5,20 +5,20 @@
 //! and may be asked by many threads at once; [`page`] and [`pair`] explain what is stored.
 
 pub mod answer;
-pub mod best_pages;
-pub mod candidates;
-pub mod chain;
+mod best_pages;
+pub(crate) mod candidates;
+mod chain;
 pub mod elsewhere;
-pub mod expiry;
-pub mod history;
+mod expiry;
+mod history;
 pub mod index;
-pub mod keep;
-pub mod nearest;
+mod keep;
+mod nearest;
 pub mod page;
 pub mod pair;
 pub mod rejected;
 pub mod report;
 pub mod rules;
 pub mod state;
-pub mod tables;
-pub mod texts;
+pub(crate) mod tables;
+pub(crate) mod texts;

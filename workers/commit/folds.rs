@@ -11,7 +11,7 @@
 
 use crate::document::{Id, host_name};
 use crate::error::Result;
-use crate::fold::origins::{Gathered, Origin, PAGES_MANY};
+use crate::fold::origins::{Origin, OriginPages, PAGES_MANY};
 use crate::fold::receipt::Receipt;
 use crate::job::Job;
 use crate::store::manifest::Source;
@@ -51,10 +51,10 @@ pub fn worst(
     pages_min: u64,
 ) -> Result<Option<Folds>> {
     let share_max = job.guards.source_folded_max;
-    let mut gathered = Gathered::default();
-    receipts.iter().for_each(|receipt| gathered.add_counts(receipt.gathered.iter().copied()));
+    let mut all = OriginPages::default();
+    receipts.iter().for_each(|receipt| all.add_counts(receipt.origin_pages.iter().copied()));
     let suspects: Vec<(Origin, u64)> =
-        gathered.most().into_iter().filter(|(_, pages)| *pages >= pages_min).collect();
+        all.most().into_iter().filter(|(_, pages)| *pages >= pages_min).collect();
     if suspects.is_empty() {
         return Ok(None);
     }

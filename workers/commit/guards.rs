@@ -111,7 +111,7 @@ pub struct Figures {
     /// The numbers of pages and of folded pages after it.
     pub after: (u64, u64),
     /// The source or the host of which too many pages come into a few clusters.
-    pub gathered: Option<Folds>,
+    pub source_folded: Option<Folds>,
 }
 
 /// The rows of an epoch that lost to a row of the same key with another text.
@@ -260,8 +260,8 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                 }
             }
             Guard::SourceFolded => {
-                if let Some(folds) = &figures.gathered {
-                    let what = gathered(folds);
+                if let Some(folds) = &figures.source_folded {
+                    let what = source_folded(folds);
                     let max = options.source_folded_max;
                     return Err(guard.refuse(
                         Kind::Data,
@@ -277,7 +277,7 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
 }
 
 /// What becomes of a source or a host, and what to look at.
-fn gathered(folds: &Folds) -> String {
+fn source_folded(folds: &Folds) -> String {
     let Folds { origin, pages, moved, clusters, largest, texts, representative } = folds;
     let share = percent(*moved, *pages);
     let (moved, pages, largest) = (grouped(*moved), grouped(*pages), grouped(*largest));
@@ -450,13 +450,13 @@ mod tests {
         let missing = Figures { missing: 601, ..usual.clone() };
         let expired = Figures { expired: 601, ..usual.clone() };
         let folds = Figures { after: (2000, 801), ..usual.clone() };
-        let gathered = Figures { gathered: Some(Folds::default()), ..usual.clone() };
+        let folded = Figures { source_folded: Some(Folds::default()), ..usual.clone() };
         for (figures, guard) in [
             (rejects, Guard::Rejects),
             (missing, Guard::Missing),
             (expired, Guard::Expired),
             (folds, Guard::Folds),
-            (gathered, Guard::SourceFolded),
+            (folded, Guard::SourceFolded),
         ] {
             assert_eq!(refusal(&figures, &[]), Some(guard.name()));
             assert_eq!(refusal(&figures, &[guard]), None);

@@ -109,7 +109,7 @@ fn figures(
         expired: counters.get(Counter::PagesExpired),
         before,
         after,
-        gathered: None,
+        source_folded: None,
     }
 }
 
@@ -200,7 +200,8 @@ pub fn commit(
         let (sources, before) =
             (sources(job, head, plan), head.map(|head| Snapshot::of(store, head)));
         let tables = Snapshot::new(store.data(), &tables);
-        figures.gathered = folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
+        figures.source_folded =
+            folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
     }
     if let Err(refusal) = guards::check(&job.guards, &figures, allowed) {
         plan.mark_refused(store.root())?;

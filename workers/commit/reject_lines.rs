@@ -9,6 +9,7 @@ use crate::fold::split_writer::REJECTS_NAMED_MAX;
 use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
 use crate::plan::Plan;
 use crate::store::digest::HashingFile;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::lists::FileRef;
 use crate::store::{Store, durable};
 use std::io::Write;
@@ -119,6 +120,6 @@ impl RejectLines {
         let path = self.refused_file();
         let mut file = HashingFile::create(&path.with_extension(durable::tag()), BUFFER_BYTES)?;
         self.each(|line| file.write_all(line).map_err(|e| Error::io("write", file.path(), e)))?;
-        file.place(|_| path).map(drop)
+        file.place(&Fsyncs::default(), |_| path).map(drop)
     }
 }

@@ -48,6 +48,15 @@ pub struct Tokens<'a> {
     marks: Vec<char>,
 }
 
+/// Some tokens of a text.
+#[derive(Clone, Copy)]
+pub struct Passage<'t> {
+    /// All tokens of the text.
+    pub tokens: &'t Tokens<'t>,
+    /// Those of the passage.
+    pub range: &'t Range<usize>,
+}
+
 impl<'a> Tokens<'a> {
     /// The tokens of `text`, borrowed or owned; `None` if there are more than [`TOKENS_MAX`].
     pub fn of(text: impl Into<Cow<'a, str>>) -> Option<Tokens<'a>> {
@@ -55,6 +64,11 @@ impl<'a> Tokens<'a> {
         let mut tokens = Tokens::cut(&text)?;
         tokens.text = text;
         Some(tokens)
+    }
+
+    /// The tokens of `range`.
+    pub fn within<'t>(&'t self, range: &'t Range<usize>) -> Passage<'t> {
+        Passage { tokens: self, range }
     }
 
     /// The text from the first to the last token of `range`.

@@ -2,7 +2,6 @@
 //!
 //! A verdict needs none of it: for a verdict a date is a number as any other.
 
-use crate::confirm::Options;
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_numeral;
 use crate::confirm::edits::Span;
@@ -11,6 +10,7 @@ use crate::confirm::in_code::in_code;
 use crate::confirm::kinds::PartKind;
 use crate::confirm::models::model;
 use crate::confirm::numbers::{any, joins};
+use crate::confirm::options::Options;
 use crate::confirm::parts::classified;
 use crate::confirm::words::names_a_day;
 use serde::Serialize;

@@ -14,7 +14,7 @@
 //! [`spelled`]: crate::confirm::spelled
 //! [`negations`]: crate::confirm::negations
 
-use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::alignment::{Passage, Tokens, is_han_token};
 use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
@@ -102,7 +102,7 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
 /// What the numbers of a span are by their values.
 fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
-    if is_cut_off((a, &x), (b, &y)) || is_cut_off((b, &y), (a, &x)) {
+    if is_cut_off(a.within(&x), b.within(&y)) || is_cut_off(b.within(&y), a.within(&x)) {
         return Difference::Edit;
     }
     if x.is_empty() || y.is_empty() {
@@ -142,7 +142,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         return Difference::Number;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
-    if left == right || numbers::same_digits((a, x.clone()), (b, y.clone())) {
+    if left == right || numbers::same_digits(a.within(&x), b.within(&y)) {
         return Difference::Variant;
     }
     match framed {
@@ -171,10 +171,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
 
 /// Whether the first text breaks off within a number, behind which the other one goes on: a teaser
 /// is cut at some length.
-fn is_cut_off(
-    (short, x): (&Tokens<'_>, &Range<usize>),
-    (whole, y): (&Tokens<'_>, &Range<usize>),
-) -> bool {
+fn is_cut_off(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let (Passage { tokens: short, range: x }, Passage { tokens: whole, range: y }) = (one, other);
     if x.is_empty() || x.end < short.len() || x.len() >= y.len() {
         return false;
     }
@@ -268,7 +266,7 @@ pub fn of_words(
     let is_bare = x.is_empty() || y.is_empty();
     let words = counted == Counted::All;
     let denies = (is_bare && counted >= Counted::Negations || words && alone)
-        && deny((a, x), (b, y))
+        && deny(a.within(x), b.within(y))
         || counted >= Counted::Negations && are_reversed(a.passage(x), b.passage(y));
     if denies {
         return Difference::Word;
@@ -284,7 +282,7 @@ pub fn of_words(
         range.clone().any(|at| is_han_token(tokens.token(at)))
     };
     if !has_han(a, x) && !has_han(b, y) {
-        return if words && are_other_words((a, x), (b, y)) {
+        return if words && are_other_words(a.within(x), b.within(y)) {
             Difference::Word
         } else {
             Difference::Edit

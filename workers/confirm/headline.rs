@@ -4,10 +4,10 @@
 //! another one, more is asked: a page of a template begins with what it is about, too, behind which
 //! all pages say the same. So both must say what the text behind them says, by their words.
 
-use crate::confirm::Options;
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::furniture;
+use crate::confirm::options::Options;
 use crate::text::characters::is_han;
 use std::collections::HashSet;
 use std::ops::Range;

@@ -9,13 +9,13 @@ use crate::confirm::differences::{Counted, Difference, may_be_slips, of_numbers,
 use crate::confirm::edits::Span;
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
 use crate::confirm::operators::of_other_operators;
+use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
 use crate::confirm::passages::{are_other_questions, are_other_quotations};
 use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::synonyms;
 use crate::confirm::template;
-use crate::confirm::{Facts, Options};
 use serde::Serialize;
 
 /// What a part of one text is that the other text lacks or has otherwise.
@@ -137,7 +137,7 @@ impl<'t> Kinds<'t> {
     /// Whether the texts are compared without a span. Edits in the headlines of both texts are left
     /// out, but another name in them is a fact all the same.
     pub fn is_left_out(&self, span: &Span, kind: PartKind) -> bool {
-        kind.is_left_out() || kind == PartKind::Edit && self.headlines.of_both_have(span)
+        in_headlines(self.headlines, span, kind).is_left_out()
     }
 
     /// Whether a headline of one text, or another one of each, is left out.
@@ -214,9 +214,7 @@ impl<'t> Kinds<'t> {
         let words = slots.chain(self.replaced_words(options));
         let words: Vec<_> = words.map(|(span, what)| (span.a.start, span.b.start, what)).collect();
         for (span, kind) in &mut self.spans {
-            if *kind == PartKind::Edit && self.headlines.of_both_have(span) {
-                *kind = PartKind::Headline;
-            }
+            *kind = in_headlines(self.headlines, span, *kind);
         }
         for (a, b, what) in words {
             let at =
@@ -231,6 +229,14 @@ impl<'t> Kinds<'t> {
 
     fn edits(&self) -> Vec<&Span> {
         self.spans_of(PartKind::Edit).collect()
+    }
+}
+
+/// The kind of a span: an edit in the headlines of both texts is part of them.
+fn in_headlines(headlines: Headlines, span: &Span, kind: PartKind) -> PartKind {
+    match kind {
+        PartKind::Edit if headlines.of_both_have(span) => PartKind::Headline,
+        _ => kind,
     }
 }
 

@@ -2,7 +2,7 @@
 //! and `xr-200`. What else of an English name differs is not told: a normalised text has no
 //! capitals.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::edits::Span;
 use std::ops::Range;
 
@@ -54,12 +54,12 @@ pub fn is_other_model(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len().max(span.b.len()) > 2 {
         return false;
     }
-    let sides = [(a, &span.a), (b, &span.b)];
+    let sides = [a.within(&span.a), b.within(&span.b)];
     // What was put in belongs to the token before it, or to the one behind it.
-    let belongs_before = sides.iter().any(|(tokens, range)| {
+    let belongs_before = sides.iter().any(|Passage { tokens, range }| {
         !range.is_empty() && range.start > 0 && tokens.gap(range.start).is_empty()
     });
-    let name = |(tokens, range): (&Tokens<'_>, &Range<usize>)| {
+    let name = |Passage { tokens, range }: Passage<'_>| {
         let start = |at: usize| tokens.places[at].start as usize;
         let end = |at: usize| tokens.places[at].end as usize;
         let bytes = if !range.is_empty() {

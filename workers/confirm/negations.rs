@@ -1,12 +1,11 @@
 //! Tells which of two texts denies what the other one says.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::likeness::share_few_letters;
 use crate::confirm::words::{lines, of_kind};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 const NEGATIONS: &str = include_str!("negations.txt");
@@ -52,21 +51,21 @@ fn lists() -> &'static Lists {
 ///
 /// let deny = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
-///     spans(&a, &b, 9).unwrap().iter().any(|span| deny((&a, &span.a), (&b, &span.b)))
+///     spans(&a, &b, 9).unwrap().iter().any(|span| deny(a.within(&span.a), b.within(&span.b)))
 /// };
 /// assert!(deny("it is closed", "it is not closed"));
 /// assert!(deny("there is some money", "there is no money"));
 /// assert!(!deny("she lives in a house", "she lives in the house"));
 /// ```
-pub fn deny((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
-    if x.len().max(y.len()) > TOKENS_MAX {
+pub fn deny(a: Passage<'_>, b: Passage<'_>) -> bool {
+    if a.range.len().max(b.range.len()) > TOKENS_MAX {
         return false;
     }
-    match (x.is_empty(), y.is_empty()) {
+    match (a.range.is_empty(), b.range.is_empty()) {
         (true, true) => false,
-        (true, false) => is_negation(b, y),
-        (false, true) => is_negation(a, x),
-        (false, false) => has_negation(a, x) != has_negation(b, y) && !is_misspelt((a, x), (b, y)),
+        (true, false) => is_negation(b),
+        (false, true) => is_negation(a),
+        (false, false) => has_negation(a) != has_negation(b) && !is_misspelt(a, b),
     }
 }
 
@@ -94,9 +93,10 @@ pub fn is_inside(letters: &str) -> bool {
 
 /// Whether the tokens of `range` are a negation and nothing else, but for an English verb that
 /// bears it: `do not`.
-fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+fn is_negation(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
     if lists().words.contains(tokens.passage(range)) {
-        return denies(tokens, range);
+        return denies(passage);
     }
     let rest = range.start + 1..range.end;
     let bears = range.len() == 2 && lists().verbs.contains(tokens.token(range.start));
@@ -104,21 +104,24 @@ fn is_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
 }
 
 /// Whether there is a negation among the tokens of `range`.
-fn has_negation(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    range.clone().any(|at| is_negation(tokens, &(at..at + 1)) || is_contracted(tokens, at))
+fn has_negation(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
+    range.clone().any(|at| is_negation(tokens.within(&(at..at + 1))) || is_contracted(tokens, at))
 }
 
 /// Whether a listed word at `range` denies something here. Before a number `no` is short for
 /// `number`.
-fn denies(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+fn denies(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
     let is_number = tokens.passage(range) == "no"
         && range.end < tokens.len()
         && is_digit(tokens.token(range.end));
-    !is_number && !is_harmless(tokens, range)
+    !is_number && !is_harmless(passage)
 }
 
 /// Whether a Chinese negation is a part of a word that denies nothing.
-fn is_harmless(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+fn is_harmless(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
     let place = &tokens.places[range.start];
     let (before, from) = (&tokens.text[..place.end as usize], &tokens.text[place.start as usize..]);
     let one = range.len() == 1 && from.starts_with(is_han);
@@ -134,12 +137,12 @@ fn is_contracted(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.
-fn is_misspelt((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
-    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
+fn is_misspelt(a: Passage<'_>, b: Passage<'_>) -> bool {
+    let letters = |Passage { tokens, range }: Passage<'_>| -> Vec<char> {
         range.clone().flat_map(|at| tokens.token(at).chars()).collect()
     };
-    let (p, q) = (letters(a, x), letters(b, y));
-    let one = x.len() == 1 && y.len() == 1;
+    let (p, q) = (letters(a), letters(b));
+    let one = a.range.len() == 1 && b.range.len() == 1;
     let han = p.iter().chain(&q).all(|c| is_han(*c));
     let longer = p.len().max(q.len());
     p == q || one && (han || longer <= SLIP_LETTERS_MAX && !share_few_letters(&p, &q))
@@ -156,7 +159,7 @@ mod tests {
     fn is_denied(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            settled(&x, &y).iter().any(|span| deny((&x, &span.a), (&y, &span.b)))
+            settled(&x, &y).iter().any(|span| deny(x.within(&span.a), y.within(&span.b)))
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

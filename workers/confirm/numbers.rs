@@ -5,7 +5,7 @@
 //! All are compared by value. The rule that refuses a pair for them is in the table of
 //! `confirm/mod.rs`.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::clocks::{self, Written};
 use crate::confirm::digits::{digit_value, is_decimal_mark, is_digit, is_minus_sign, is_numeral};
 use crate::confirm::signs::signs;
@@ -212,8 +212,8 @@ fn parts(number: &str) -> Vec<i128> {
 
 /// Whether the numbers of two ranges are the same but for points and signs, where the other text
 /// has another mark or a space: `3.5` may be a date, or the end of a sentence without a space.
-pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>)) -> bool {
-    let ((a, x), (b, y)) = (a, b);
+pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
     let bare = |token: &str| is_digit(token) && without_marks(token).len() < token.len();
     // The mark of one text stands before the digit of the other, perhaps with spaces. A comma in
     // place of a colon, a dash or a slash is no other way to write it.
@@ -231,8 +231,8 @@ pub fn same_digits(a: (&Tokens<'_>, Range<usize>), b: (&Tokens<'_>, Range<usize>
                 _ => true,
             }
     };
-    let of = |tokens: &Tokens<'_>, range: Range<usize>| -> Vec<usize> {
-        range.filter(|at| is_part(tokens, *at)).collect()
+    let of = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<usize> {
+        range.clone().filter(|at| is_part(tokens, *at)).collect()
     };
     let (left, right) = (written(a, x.clone()), written(b, y.clone()));
     if !left.is_empty() && left.len() == right.len() {
@@ -357,7 +357,7 @@ mod tests {
     fn digits_with_other_marks() {
         let same = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            same_digits((&x, 0..x.len()), (&y, 0..y.len()))
+            same_digits(x.within(&(0..x.len())), y.within(&(0..y.len())))
         };
         assert!(same("1.250,00", "1.250") && same("1.234.567", "1.234.567,0"));
         assert!(!same("1.250", "1250") && !same("1.250,50", "1.250"));

@@ -1,11 +1,11 @@
 //! Says what differs between two texts, for people: the spans by which a verdict was decided, with
 //! their place.
 
-use crate::confirm::Options;
 use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::operators::of_other_marks;
+use crate::confirm::options::Options;
 use crate::confirm::signs::with_signs;
 use serde::Serialize;
 

@@ -5,7 +5,7 @@
 //! titles. Such a passage may have more words than a fact, and is none that was rewritten: it has
 //! marks of its own, and little of it is left.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::edits::Span;
 use crate::confirm::likeness::letters;
 use crate::confirm::spelled::are_parted;
@@ -133,15 +133,18 @@ pub fn are_other_quotations((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]
     let of = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<char> {
         letters(tokens.passage(range)).collect()
     };
-    fits(&x) && fits(&y) && are_quoted((a, &x), (b, &y)) && are_parted(&of(a, &x), &of(b, &y))
+    fits(&x)
+        && fits(&y)
+        && are_quoted(a.within(&x), b.within(&y))
+        && are_parted(&of(a, &x), &of(b, &y))
 }
 
-fn are_quoted((a, x): (&Tokens<'_>, &Range<usize>), (b, y): (&Tokens<'_>, &Range<usize>)) -> bool {
+fn are_quoted(a: Passage<'_>, b: Passage<'_>) -> bool {
     QUOTES.iter().any(|(open, close)| {
-        let between = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        let between = |Passage { tokens, range }: Passage<'_>| {
             tokens.gap(range.start).ends_with(*open) && tokens.gap(range.end).contains(*close)
         };
-        between(a, x) && between(b, y)
+        between(a) && between(b)
     })
 }
 

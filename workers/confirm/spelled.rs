@@ -6,7 +6,7 @@
 //! left out first. An inflection and a misspelling keep most letters of a word, another word does
 //! not.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::lcs::common;
 use crate::confirm::likeness::share_few_letters;
@@ -36,16 +36,14 @@ const CONTENT_SYLLABLES_MIN: usize = 2;
 ///
 /// let are_other = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
-///     are_other_words((&a, &(0..a.len())), (&b, &(0..b.len())))
+///     are_other_words(a.within(&(0..a.len())), b.within(&(0..b.len())))
 /// };
 /// assert!(are_other("köln", "hamburg"));
 /// assert!(are_other("서울시는", "부산시는"));
 /// assert!(!are_other("говорит", "говорил"));
 /// ```
-pub fn are_other_words(
-    (a, x): (&Tokens<'_>, &Range<usize>),
-    (b, y): (&Tokens<'_>, &Range<usize>),
-) -> bool {
+pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
     let counts = [count(a, x), count(b, y)];
     let (fewer, more) = (counts[0].min(counts[1]), counts[0].max(counts[1]));
     if more > FACT_WORDS_MAX || more > 2 * fewer {
@@ -167,7 +165,7 @@ mod tests {
     fn is_other(a: &str, b: &str) -> bool {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            settled(&x, &y).iter().any(|span| are_other_words((&x, &span.a), (&y, &span.b)))
+            settled(&x, &y).iter().any(|span| are_other_words(x.within(&span.a), y.within(&span.b)))
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

@@ -13,13 +13,13 @@
 //! sentence by sentence, and 5-grams do not. The greater of the measure and of the plain Jaccard
 //! similarity counts, so that words that lost the space between them cost nothing.
 
-use crate::confirm::Options;
 use crate::confirm::alignment::Tokens;
 use crate::confirm::differences::{Difference, is_small};
 use crate::confirm::digits::{is_decimal_mark, is_minus_sign};
 use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::lcs;
+use crate::confirm::options::Options;
 use std::ops::Range;
 
 /// Up to this length, in characters, the alignment alone measures.

@@ -6,22 +6,22 @@
 //! reads the texts of pairs; `plot` draws the result. Without labels, `survey` estimates it from
 //! answers about a sample of pairs.
 
-pub mod candidates;
+mod candidates;
 pub mod canonical;
 pub mod differences;
 pub mod kinds;
 pub mod labels;
-pub mod listing;
+mod listing;
 mod places;
 pub mod plot;
-pub mod scene;
+mod scene;
 pub mod score;
 pub mod survey;
 pub mod sweep;
-pub mod tally;
+mod tally;
 #[cfg(test)]
 mod testing;
-pub mod world;
+mod world;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;

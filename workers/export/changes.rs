@@ -13,12 +13,12 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::export::PORTION_ROWS;
 use crate::export::exported::{Hex, SharedText};
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
 use crate::export::tables::{
-    ContentClusters, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster, sorted,
+    ContentClusters, PORTION_ROWS, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster,
+    sorted,
 };
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions};
 use crate::store::Store;

@@ -2,11 +2,10 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::export::PORTION_ROWS;
 use crate::export::large::{LargeClusters, LargestClusters};
 use crate::export::rows::Cluster;
 use crate::export::sink::{Files, Place, Sink};
-use crate::export::tables::{Tables, by_url_bytes, find, find_cluster, sorted};
+use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find, find_cluster, sorted};
 use crate::tables::ClusterRow;
 
 /// The number of largest clusters that are returned for display.

@@ -6,6 +6,7 @@ use crate::export::exported::Exported;
 use crate::job::Form;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
+use crate::store::fsyncs::Fsyncs;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::io::Write;
@@ -113,7 +114,7 @@ impl Encoder {
         for (form, file) in [(Form::Jsonl, self.jsonl), (Form::Parquet, parquet)] {
             let Some(file) = file else { continue };
             let name = file_name(self.name, form);
-            let (digest, _) = file.place(|_| self.dir.join(&name))?;
+            let (digest, _) = file.place(&Fsyncs::default(), |_| self.dir.join(&name))?;
             files.push((name, digest));
         }
         Ok(files)

@@ -5,8 +5,7 @@
 //! pages. It depends on the live pages and the job only. No text is read.
 
 use crate::document::Id;
-use crate::export::PORTION_ROWS;
-use crate::export::tables::Tables;
+use crate::export::tables::{PORTION_ROWS, Tables};
 use crate::job::clusters::Options;
 use crate::tables::visits::NOTICE;
 use crate::tables::{ContentRow, PageRow};

@@ -29,6 +29,7 @@ use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::store::damage;
 use crate::store::digest::{self, HashingFile};
+use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head, Manifest, Op, TableState};
 use crate::store::segment::SegmentRef;
 use crate::store::table::Row;
@@ -50,9 +51,6 @@ use tables::{States, Tables};
 
 /// The name of the changes of several epochs.
 const CHANGES_SINCE: &str = "changes_since";
-/// The rows of a table that are held in memory at once, for each of its segments.
-pub(crate) const PORTION_ROWS: usize = 1 << 17;
-
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = place(job, Some(head));
@@ -308,7 +306,7 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     if let Some(mut lines) = lines {
         io::copy(&mut lines, &mut copy).map_err(|e| output(Error::io("write", copy.path(), e)))?;
     }
-    let (digest, _) = copy.place(|_| dir.join(name)).map_err(output)?;
+    let (digest, _) = copy.place(&Fsyncs::default(), |_| dir.join(name)).map_err(output)?;
     Ok((name.into(), digest))
 }
 

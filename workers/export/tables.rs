@@ -2,7 +2,6 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::export::PORTION_ROWS;
 use crate::gallop::gallop;
 use crate::store::Store;
 use crate::store::manifest::TableState;
@@ -15,6 +14,9 @@ use crate::tables::{
 };
 use crate::text::hash::BuildSeeded;
 use std::collections::{BTreeMap, HashMap};
+
+/// The rows of a table that are held in memory at once, for each of its segments.
+pub(crate) const PORTION_ROWS: usize = 1 << 17;
 
 /// The tables that exports read.
 pub(crate) struct Tables {

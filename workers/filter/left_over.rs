@@ -6,7 +6,8 @@
 use crate::error::{Error, Kind, Result};
 use crate::filter::inputs::Original;
 use crate::filter::note::{self, Manner, Note};
-use crate::filter::{Options, part};
+use crate::filter::options::Options;
+use crate::filter::part;
 use crate::job::Job;
 use crate::plan::inputs;
 use crate::store::Lock;

@@ -13,6 +13,7 @@ mod inputs;
 mod labels;
 mod left_over;
 mod note;
+mod options;
 mod order;
 mod parquet;
 mod part;
@@ -30,6 +31,7 @@ use crate::error::{Error, Kind, Result};
 pub use crate::filter::inputs::{Original, originals};
 pub use crate::filter::labels::Names;
 use crate::filter::note::Manner;
+pub use crate::filter::options::Options;
 use crate::filter::threads::in_threads;
 pub use crate::filter::totals::{Saved, TOP_HOSTS, Totals};
 pub use crate::filter::undo::{Undone, undo};
@@ -37,57 +39,11 @@ use crate::filter::verdict::Judge;
 pub use crate::filter::verdict::Verdict;
 use crate::filter::work::{Finished, Work};
 use crate::job::{Job, collide};
-use crate::progress::Progress;
 use crate::read::{self, Format};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// What a filter writes. At least one of `to` and `records` is there.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The folder of the inputs without what folds.
-    pub to: Option<PathBuf>,
-    /// The folder of what was removed, by which the inputs can be made again.
-    pub removed: Option<PathBuf>,
-    /// The folder of the tables of records.
-    pub records: Option<PathBuf>,
-    /// The names of the fields that say the cluster of each row, if they are wanted. Nothing is
-    /// left out then.
-    pub annotate: Option<Names>,
-    /// Whether a revisit is written in an archive in place of each record that folds.
-    pub revisits: bool,
-    /// Whether files of inputs that are gone are deleted.
-    pub prune: bool,
-    /// Threads.
-    pub threads: usize,
-    /// What is read so far.
-    pub progress: Arc<Progress>,
-}
-
-impl Options {
-    /// Where the notes of finished files lie.
-    fn notes(&self) -> PathBuf {
-        let dir = self.removed.as_ref().or(self.to.as_ref()).or(self.records.as_ref());
-        dir.map_or_else(PathBuf::new, |dir| dir.join(note::FOLDER))
-    }
-
-    /// The folders.
-    fn dirs(&self) -> [Option<&PathBuf>; 3] {
-        [self.to.as_ref(), self.removed.as_ref(), self.records.as_ref()]
-    }
-
-    /// The files of the input `name`: what is kept of it, what is removed, and its records.
-    fn places(&self, name: &Path) -> [Option<PathBuf>; 3] {
-        let mut table = name.as_os_str().to_owned();
-        table.push(".parquet");
-        let [to, removed, records] = self.dirs();
-        [(to, name), (removed, name), (records, Path::new(&table))]
-            .map(|(dir, name)| dir.map(|dir| dir.join(name)))
-    }
-}
+use std::path::PathBuf;
 
 /// What a filter did.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::export::current::seen_from;
-use crate::filter::Options;
 use crate::filter::inputs::Original;
+use crate::filter::options::Options;
 use crate::filter::promotions::Promotions;
 use crate::filter::totals::Totals;
 use crate::job::{Job, resolved};
@@ -15,9 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// The folder of the notes. A run that reads the folder above leaves it out.
-pub const FOLDER: &str = "_pagefold";
 
 /// By what and how files are filtered. What was filtered in another manner is not finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

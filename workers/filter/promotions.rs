@@ -21,10 +21,9 @@
 
 use crate::document::{Id, NO_DATE, PageUrl, page_url};
 use crate::error::{Kind, Result};
-use crate::export::PORTION_ROWS;
-use crate::export::tables::{Tables, by_rows, find, sorted};
-use crate::filter::in_threads;
+use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find, sorted};
 use crate::filter::inputs::Original;
+use crate::filter::threads::in_threads;
 use crate::fold::ingest;
 use crate::fold::visit_maker::{TextReader, furniture};
 use crate::graph::keep_rule::{KeepRule, Rank};

@@ -3,6 +3,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Stream, decode, limits};
 use crate::filter::note::{self, Note, has_size};
+use crate::filter::options::NOTES_FOLDER;
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
@@ -32,7 +33,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
             format!("{}: name another folder for the originals", originals.display()),
         ));
     }
-    let notes = removed.join(note::FOLDER);
+    let notes = removed.join(NOTES_FOLDER);
     let mut names = Vec::new();
     if notes.is_dir() {
         list(&notes, Path::new(""), &mut names)?;
@@ -55,7 +56,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         let target = originals.join(&name);
         // A table has a footer of our own even where all its row groups are copied as they are.
         let is_alike = note.is_recoded || note.kind == "rows";
-        let own = note::path(&originals.join(note::FOLDER), &name);
+        let own = note::path(&originals.join(NOTES_FOLDER), &name);
         let lock = own.with_extension("lock");
         let is_first = !lock.exists();
         let _claim = Lock::take(&lock, true).map_err(|e| e.with_kind(Kind::Output))?;

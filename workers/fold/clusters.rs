@@ -16,7 +16,7 @@ use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::incumbents::Incumbent;
 use crate::fold::leaders::{self, Joined, Led, Precedence};
-use crate::fold::origins::{Gathered, PAGES_MANY};
+use crate::fold::origins::{OriginPages, PAGES_MANY};
 use crate::fold::touched::{AcceptedPair, TOUCHED_ROWS, TouchedContent, TouchedPage};
 use crate::graph::Graph;
 use crate::graph::keep_rule::{KeepRule, Rank};
@@ -366,7 +366,7 @@ pub fn clusters(
     let before = epoch.before::<ClusterRow>()?.matching(components);
     let mut before = before.chunk_by(|a, b| a.component == b.component).peekable();
     let mut rows = Vec::new();
-    let mut gathered = Gathered::default();
+    let mut origin_pages = OriginPages::default();
     let (rule, radius) = (epoch.keep_rule(), epoch.shared.job.clusters.radius);
     for &component in components {
         epoch.advanced();
@@ -393,12 +393,12 @@ pub fn clusters(
             };
             let places =
                 own_pages.iter().map(|page| (leader(page.content), page.source as u16, page.host));
-            gathered.add(places.filter(|(leader, ..)| large.contains(leader)));
+            origin_pages.add(places.filter(|(leader, ..)| large.contains(leader)));
         }
         rows.extend(changes);
         led.into_iter().for_each(&mut *emit);
     }
-    epoch.gathered(gathered);
+    epoch.keep_origin_pages(origin_pages);
     epoch.write(rows)
 }
 

@@ -11,7 +11,7 @@ use crate::fold::accepted::AcceptedChanges;
 use crate::fold::counters::Counter;
 use crate::fold::failure::Failure;
 use crate::fold::operators::{OPERATORS, STAGES};
-use crate::fold::origins::Gathered;
+use crate::fold::origins::OriginPages;
 use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
 use crate::fold::spans::{OperatorSpan, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
@@ -240,7 +240,7 @@ impl Epoch {
 
     /// Finishes a segment that [`Epoch::writer`] began.
     pub fn finish<R: Row>(&self, writer: SegmentWriter<R>) -> Result<()> {
-        self.record(R::NAME, writer.finish_by(&self.shared.fsyncs)?);
+        self.record(R::NAME, writer.finish(&self.shared.fsyncs)?);
         Ok(())
     }
 
@@ -313,8 +313,8 @@ impl Epoch {
     }
 
     /// Keeps the counts of sources and hosts. Called once.
-    pub fn gathered(&self, gathered: Gathered) {
-        self.receipt.borrow_mut().gathered = gathered.most();
+    pub fn keep_origin_pages(&self, pages: OriginPages) {
+        self.receipt.borrow_mut().origin_pages = pages.most();
     }
 
     /// Counts the change of a fingerprint from `before` earlier near ones to `after`.

@@ -27,18 +27,18 @@ pub fn gather<'s, R: WireRow, O: WireRow>(
 ) -> Flow<'s, O> {
     let pact = ExchangeCore::<Builder<R>, _>::new_core(move |row: &R| owner(row));
     rows.unary_frontier::<Builder<O>, _, _, _>(pact, name, |capability, _| {
-        let mut gathered: Vec<R> = Vec::new();
+        let mut arrived: Vec<R> = Vec::new();
         let mut waiting = Some((capability, logic));
         move |(input, frontier), output| {
             input.for_each_time(|_, batches| {
                 for batch in batches {
-                    gathered.extend_from_slice(batch.as_slice());
+                    arrived.extend_from_slice(batch.as_slice());
                 }
             });
             if frontier.is_empty()
                 && let Some((capability, logic)) = waiting.take()
             {
-                let (mut rows, since) = (std::mem::take(&mut gathered), Instant::now());
+                let (mut rows, since) = (std::mem::take(&mut arrived), Instant::now());
                 sort(&mut rows);
                 let mut session = output.session(&capability);
                 logic(rows, since, &mut |row| session.give(row));

@@ -17,7 +17,7 @@ use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
-use crate::read::record::{Item, Mirror};
+use crate::read::record::{Entry, Item, Mirror, Record};
 use crate::read::{self, Reader, Split, first_records};
 use crate::tables::Visit;
 use std::collections::{BTreeSet, VecDeque};
@@ -150,75 +150,36 @@ impl SplitReader {
         Ok(now.is_ok_and(|now| now.looks_like(&part.opened)) || !planned.has_changed()?)
     }
 
-    /// Reads some records of the current part. Returns whether it may have more; no reader if its
-    /// input has changed since it was planned.
+    /// Reads some records of the current part. Returns whether it may have more. It has no more, and
+    /// no reader, if its input has changed since it was planned.
     fn read(&mut self, epoch: &Epoch, maker: &mut VisitMaker) -> Result<bool> {
         let part = match self.part.take() {
-            Some(part) => self.part.insert(part),
-            None => {
-                let part = &self.planned.parts[self.at];
-                let planned = &epoch.shared.plan.inputs[part.input];
-                let opened = Input::stat(&planned.file())?;
-                if planned.has_changed()? {
-                    return Ok(false);
-                }
-                let split = Split { path: planned.file(), start: part.start, end: part.end };
-                let reader = open(&epoch.shared.job, &split, planned)?;
-                self.writer.begin(part.input, planned.shown());
-                let before = self.writer.counts.bytes;
-                let (key, bytes) = (planned.key(), part.end - part.start);
-                self.part.insert(PartReader { reader, opened, key, bytes, before })
-            }
+            Some(part) => Some(part),
+            None => self.open_part(epoch)?,
         };
-        let writer = &mut self.writer;
-        let is_key = part.reader.has_keys();
-        let began = Instant::now();
-        let mut records = 0;
-        let more = loop {
-            let Some(entry) = part.reader.next()? else { break false };
-            writer.counts.read += entry.item.records();
-            let position = entry.position;
-            match entry.item {
-                Item::Record(record) => {
-                    writer.accept();
-                    let latest = epoch.shared.plan.logical_time.saturating_add(FUTURE_SECONDS_MAX);
-                    if record.date.is_some_and(|date| date > latest) {
-                        writer.counts.note("future_date", 1);
-                    }
-                    if record.bad_date {
-                        writer.counts.note("bad_date", 1);
-                    }
-                    let mut notes = Vec::new();
-                    let has_evidence = |content| writer.has_evidence(content);
-                    let (visit, evidence) = maker
-                        .visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
-                    let evidence = evidence.filter(|_| epoch.shared.job.contents.evidence);
-                    notes.iter().for_each(|word| writer.counts.note(word, 1));
-                    writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
-                }
-                Item::Skip(reason) => writer.counts.skip(reason),
-                Item::Mirror(_) => writer.counts.skip(Mirror::REASON),
-                Item::Reject { reason, detail, url, records } => {
-                    // In a complete snapshot a bad record must not remove the page that it is
-                    // about.
-                    if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
-                        writer.push(epoch, maker.seen(&url, is_key), None)?;
-                    } else {
-                        writer.counts.unreadable += 1;
-                    }
-                    writer.reject(epoch, entry.offset, records, reason, detail)?;
-                }
-            }
-            records += 1;
-            if records == TURN_RECORDS || began.elapsed() >= TURN_TIME {
-                break true;
-            }
-        };
-        epoch.shared.progress.records.fetch_add(records as u64, Ordering::Relaxed);
-        epoch.handled(Volume { rows_in: records as u64, ..Volume::default() });
+        let Some(mut part) = part else { return Ok(false) };
+        let outcome = read_turn(&mut part, &mut self.writer, epoch, maker);
+        let part = self.part.insert(part);
+        let more = outcome?;
         let consumed = part.before + part.reader.consumed_bytes().min(part.bytes);
         self.report_bytes(epoch, consumed);
         Ok(more)
+    }
+
+    /// Opens the current part; none if its input has changed since it was planned.
+    fn open_part(&mut self, epoch: &Epoch) -> Result<Option<PartReader>> {
+        let part = &self.planned.parts[self.at];
+        let planned = &epoch.shared.plan.inputs[part.input];
+        let opened = Input::stat(&planned.file())?;
+        if planned.has_changed()? {
+            return Ok(None);
+        }
+        let split = Split { path: planned.file(), start: part.start, end: part.end };
+        let reader = open(&epoch.shared.job, &split, planned)?;
+        self.writer.begin(part.input, planned.shown());
+        let before = self.writer.counts.bytes;
+        let (key, bytes) = (planned.key(), part.end - part.start);
+        Ok(Some(PartReader { reader, opened, key, bytes, before }))
     }
 
     /// Adds what is known at the end of the current part.
@@ -242,6 +203,77 @@ impl SplitReader {
         self.writer.finish(epoch, self.left)?;
         epoch.shared.progress.splits_done.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+/// Reads records of `part` until the turn is over. Returns whether it may have more.
+fn read_turn(
+    part: &mut PartReader,
+    writer: &mut SplitWriter,
+    epoch: &Epoch,
+    maker: &mut VisitMaker,
+) -> Result<bool> {
+    let began = Instant::now();
+    let mut records = 0;
+    let more = loop {
+        let Some(entry) = part.reader.next()? else { break false };
+        take(entry, part, writer, epoch, maker)?;
+        records += 1;
+        if records == TURN_RECORDS || began.elapsed() >= TURN_TIME {
+            break true;
+        }
+    };
+    epoch.shared.progress.records.fetch_add(records as u64, Ordering::Relaxed);
+    epoch.handled(Volume { rows_in: records as u64, ..Volume::default() });
+    Ok(more)
+}
+
+/// Writes what an entry of `part` says, and counts it.
+fn take(
+    entry: Entry,
+    part: &PartReader,
+    writer: &mut SplitWriter,
+    epoch: &Epoch,
+    maker: &mut VisitMaker,
+) -> Result<()> {
+    let is_key = part.reader.has_keys();
+    let Entry { item, offset, position, .. } = entry;
+    writer.counts.read += item.records();
+    match item {
+        Item::Record(record) => {
+            writer.accept();
+            note_dates(&record, writer, epoch);
+            let mut notes = Vec::new();
+            let has_evidence = |content| writer.has_evidence(content);
+            let (visit, evidence) =
+                maker.visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
+            let evidence = evidence.filter(|_| epoch.shared.job.contents.evidence);
+            notes.iter().for_each(|word| writer.counts.note(word, 1));
+            writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
+        }
+        Item::Skip(reason) => writer.counts.skip(reason),
+        Item::Mirror(_) => writer.counts.skip(Mirror::REASON),
+        Item::Reject { reason, detail, url, records } => {
+            // In a complete snapshot a bad record must not remove the page that it is about.
+            if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
+                writer.push(epoch, maker.seen(&url, is_key), None)?;
+            } else {
+                writer.counts.unreadable += 1;
+            }
+            writer.reject(epoch, offset, records, reason, detail)?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes a date that cannot be, or that is no date.
+fn note_dates(record: &Record, writer: &mut SplitWriter, epoch: &Epoch) {
+    let latest = epoch.shared.plan.logical_time.saturating_add(FUTURE_SECONDS_MAX);
+    if record.date.is_some_and(|date| date > latest) {
+        writer.counts.note("future_date", 1);
+    }
+    if record.bad_date {
+        writer.counts.note("bad_date", 1);
     }
 }
 

@@ -25,7 +25,7 @@ pub struct KeyTouch {
     /// The key.
     pub key: u64,
     /// The signature's number.
-    pub kind: u32,
+    pub signature: u32,
     /// +1 or -1.
     pub diff: i32,
     /// The content.
@@ -48,7 +48,7 @@ impl KeyTouch {
     fn row(&self) -> KeyRow {
         KeyRow {
             key: self.key,
-            kind: self.kind as u8,
+            kind: self.signature as u8,
             content: self.content,
             diff: self.diff as i8,
         }
@@ -62,8 +62,9 @@ pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(KeyTouch)) -> Result<()> {
     for position in 0..fresh.len() {
         let (columns, row) = fresh.place(position);
         let (content, diff, keys) = row_keys(columns, row);
-        for (kind, key) in keys {
-            emit(KeyTouch { key, content, kind: u32::from(kind), diff: i32::from(diff) });
+        for (signature, key) in keys {
+            let (signature, diff) = (u32::from(signature), i32::from(diff));
+            emit(KeyTouch { key, content, signature, diff });
         }
     }
     Ok(())
@@ -78,9 +79,9 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
     drop(keys);
     let (mut added, mut dropped) = (0, 0);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
-    for changes in touched.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
+    for changes in touched.chunk_by(|a, b| (a.key, a.signature) == (b.key, b.signature)) {
         epoch.advanced();
-        let bucket = (changes[0].key, changes[0].kind as u8);
+        let bucket = (changes[0].key, changes[0].signature as u8);
         // Skip buckets of the same key of other signatures, which were not touched.
         while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}
         let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();

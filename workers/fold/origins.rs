@@ -37,9 +37,9 @@ impl Origin {
 
 /// The pages of each origin in clusters that have many of its pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gathered(BTreeMap<Origin, u64>);
+pub struct OriginPages(BTreeMap<Origin, u64>);
 
-impl Gathered {
+impl OriginPages {
     /// Adds clusters by the leader, the source and the host of each page. No cluster is added in
     /// two parts.
     pub fn add(&mut self, pages: impl Iterator<Item = (Id, u16, u64)>) {
@@ -80,13 +80,13 @@ mod tests {
     #[test]
     fn few_pages_of_an_origin_do_not_count() {
         let leader = |high| Id { high, low: 0 };
-        let mut gathered = Gathered::default();
-        gathered.add((0..1000).flat_map(|n| [(leader(n), 0, 7), (leader(n), 0, 8)]));
-        assert!(gathered.clone().most().is_empty());
+        let mut pages = OriginPages::default();
+        pages.add((0..1000).flat_map(|n| [(leader(n), 0, 7), (leader(n), 0, 8)]));
+        assert!(pages.clone().most().is_empty());
         let many = (0..PAGES_MANY).map(|_| (leader(1), 1, 7));
-        gathered.add(many.chain((1..PAGES_MANY).map(|_| (leader(1), 1, 8))));
-        gathered.add((0..PAGES_MANY).map(|_| (leader(2), 0, 0)));
+        pages.add(many.chain((1..PAGES_MANY).map(|_| (leader(1), 1, 8))));
+        pages.add((0..PAGES_MANY).map(|_| (leader(2), 0, 0)));
         let expected = [(Origin::Source(0), 100), (Origin::Source(1), 199), (Origin::Host(7), 100)];
-        assert_eq!(gathered.most(), expected);
+        assert_eq!(pages.most(), expected);
     }
 }

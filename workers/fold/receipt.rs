@@ -29,8 +29,8 @@ pub struct Receipt {
     /// has their former record.
     pub changed: BTreeMap<u64, u64>,
     /// Pages of sources and hosts in clusters that have many of them, see
-    /// [`crate::fold::origins::Gathered`].
-    pub gathered: Vec<(Origin, u64)>,
+    /// [`crate::fold::origins::OriginPages`].
+    pub origin_pages: Vec<(Origin, u64)>,
     /// What each operator did on this worker, in the order in which they ended. Only for `run.json`
     /// and the profile.
     pub spans: Vec<OperatorSpan>,

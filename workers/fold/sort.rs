@@ -1,4 +1,4 @@
-//! Sorts the rows that a worker gathered.
+//! Sorts the rows that arrived at a worker.
 //!
 //! Most rows begin with a digest or a hash, so their first bits are spread evenly. Rows are divided
 //! by these bits in place, as a most significant digit radix sort does ("American flag sort",

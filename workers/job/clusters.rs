@@ -18,7 +18,7 @@ pub struct Options {
     /// what folds has an accepted pair with what it folds into.
     pub radius: u8,
     /// Texts of fewer letters fold no pages, nor do error pages, login and consent walls; 0: all
-    /// texts fold. Letters are those of [`crate::text::little::letters`]. Default: 10.
+    /// texts fold. Letters are those of [`crate::text::letters::weight`]. Default: 10.
     pub letters_min: u32,
     /// A run warns of clusters with more pages than this; 0 is never. Default: 1,000. A text shared
     /// by so many pages is rare, but a template, a licence or an error page is not.

@@ -9,7 +9,7 @@
 pub mod clusters;
 mod configuration;
 pub mod contents;
-pub mod guards;
+pub(crate) mod guards;
 mod output;
 pub mod pages;
 pub mod pattern;

@@ -1,6 +1,7 @@
 //! The job file's `[serve]`: what a server inserts.
 
-use crate::job::{Read, pattern};
+use crate::job::pattern;
+use crate::job::read::Read;
 use crate::read::PageKey;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

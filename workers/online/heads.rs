@@ -75,7 +75,7 @@ impl Heads {
     pub fn open(&self) -> Result<Opened> {
         let place = self.place()?;
         let store = Store::open(&self.job.store, Some(&self.identity))?;
-        let head = store.head()?.unwrap_or_else(|| Head::before_the_first(&store));
+        let head = store.head()?.unwrap_or_else(|| Head::before_the_first(store.uuid()));
         let index = damage::caught(|| {
             Index::open_with(&self.job, &store, &head, self.texts.clone(), &self.open)
         })?;

@@ -9,11 +9,11 @@
 
 mod catch_up;
 pub mod decision;
-pub mod heads;
-pub mod inbox;
-pub mod nearby;
-pub mod overlay;
-pub mod replay;
+mod heads;
+mod inbox;
+mod nearby;
+mod overlay;
+mod replay;
 pub mod rows;
 pub mod writing;
 

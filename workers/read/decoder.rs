@@ -113,6 +113,7 @@ impl Decoder {
     }
 
     /// Bytes searched for the ends of members that might be decoded ahead of time.
+    #[cfg(test)]
     pub fn searched_bytes(&self) -> u64 {
         match self {
             Decoder::Gzip(gzip) => gzip.whole.searched_bytes(),

@@ -85,6 +85,7 @@ impl GzipWhole {
     }
 
     /// Bytes searched so far for the ends of members; a byte searched twice counts twice.
+    #[cfg(test)]
     pub fn searched_bytes(&self) -> u64 {
         self.searched_bytes
     }

@@ -201,6 +201,7 @@ impl Members {
     }
 
     /// Bytes searched for the ends of members; a byte searched twice counts twice.
+    #[cfg(test)]
     pub fn searched_bytes(&self) -> u64 {
         self.decoder.searched_bytes()
     }

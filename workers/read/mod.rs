@@ -4,9 +4,9 @@
 //! accepted, skipped and rejected. The format is detected from the content; the name decides only
 //! where the content does not. Files are never mapped, and no length that a file states is trusted.
 
-pub mod arc;
+mod arc;
 pub mod codec;
-pub mod companion;
+pub(crate) mod companion;
 mod cuts;
 pub mod date;
 mod decoder;
@@ -14,31 +14,31 @@ mod dialect;
 pub mod documents;
 pub mod fields;
 pub mod first_records;
-pub mod frames;
+mod frames;
 mod gzip_stream;
 mod gzip_whole;
 pub mod headers;
 pub mod http;
-pub mod input;
+mod input;
 pub mod joined_text;
 pub mod json;
 pub mod jsonl;
-pub mod limits;
+mod limits;
 mod lz4_stream;
 mod members;
-pub mod parquet;
+pub(crate) mod parquet;
 pub mod record;
 pub mod redirect_target;
-pub mod row;
+mod row;
 pub mod sample;
 mod score;
 pub mod shell;
-pub mod source;
+pub(crate) mod source;
 #[cfg(test)]
 mod testing;
-pub mod value;
-pub mod wacz;
-pub mod warc;
+mod value;
+mod wacz;
+mod warc;
 mod zstd_stream;
 
 use crate::error::{Error, Kind, Result};

@@ -152,6 +152,7 @@ impl Source {
 
     /// Work on top of decoding: bytes moved and searched, each counted as often as it was. Linear
     /// in the size of the file.
+    #[cfg(test)]
     pub fn steps(&self) -> u64 {
         self.moved_bytes + self.members.searched_bytes()
     }

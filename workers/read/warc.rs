@@ -26,6 +26,7 @@ pub struct Warc {
 impl Warc {
     /// Bytes of records searched and parsed, each counted as often as it was. Linear in the size of
     /// the file.
+    #[cfg(test)]
     pub fn searched_bytes(&self) -> u64 {
         self.searched_bytes
     }

@@ -93,7 +93,7 @@ mod tests {
     use crate::random::Random;
     use crate::store::segment::write;
     use crate::store::table::BATCH_ROWS;
-    use crate::tables::{BandRow, GroupRow};
+    use crate::store::testing::{NumberIdRow, NumberRow};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
     use std::path::Path;
@@ -164,10 +164,13 @@ mod tests {
         let random = &mut Random(seed);
         let folder = tempfile::tempdir().expect("a folder");
         check(
-            &table(folder.path(), (keys, 1), changes, random, |key, _, diff| BandRow { key, diff }),
+            &table(folder.path(), (keys, 1), changes, random, |key, _, diff| NumberRow {
+                key,
+                diff,
+            }),
             random,
         );
-        let group = |key, low, diff| GroupRow { key, content: Id { high: 0, low }, diff };
+        let group = |key, low, diff| NumberIdRow { key, id: Id { high: 0, low }, diff };
         check(&table(folder.path(), (keys, 3), changes, random, group), random);
     }
 

@@ -12,6 +12,11 @@ pub fn of_bytes(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
+/// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
+pub fn digest_of(value: &serde_json::Value) -> String {
+    of_bytes(value.to_string().as_bytes())
+}
+
 /// Whether `text` has the form of a digest.
 pub fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -75,14 +80,9 @@ impl HashingFile {
         &self.path
     }
 
-    /// Renames the file durably to the path that `name` makes of its digest. Returns the digest and
-    /// the size.
-    pub fn place(self, name: impl FnOnce(&str) -> PathBuf) -> Result<(String, u64)> {
-        self.place_by(&Fsyncs::default(), name)
-    }
-
-    /// The same by `fsyncs`.
-    pub fn place_by(
+    /// Renames the file to the path that `name` makes of its digest, and makes it durable by
+    /// `fsyncs`. Returns the digest and the size.
+    pub fn place(
         self,
         fsyncs: &Fsyncs,
         name: impl FnOnce(&str) -> PathBuf,
@@ -135,7 +135,8 @@ mod tests {
         let temporary = file.path().to_owned();
         assert!(temporary.exists());
         file.write_all(b"page").and_then(|()| file.write_all(b"fold")).expect("written");
-        let (digest, bytes) = file.place(|digest| folder.path().join(digest)).expect("placed");
+        let (digest, bytes) =
+            file.place(&Fsyncs::default(), |digest| folder.path().join(digest)).expect("placed");
         assert_eq!((digest.as_str(), bytes), (of_bytes(b"pagefold").as_str(), 8));
         assert_eq!(of_file(&folder.path().join(&digest)).expect("readable"), digest);
         assert!(!temporary.exists());

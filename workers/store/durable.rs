@@ -8,7 +8,7 @@
 //! fsynced where they are appended, in `workers/online/inbox.rs`.
 
 use crate::error::{Error, Kind, Result};
-use crate::store::random_hex;
+use crate::store::names::random_hex;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};

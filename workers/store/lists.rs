@@ -5,6 +5,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest::HashingFile;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::{digest, durable};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -65,8 +66,9 @@ impl ListWriter {
 
     /// Makes the list durable as `data/<kind>/<digest>.jsonl`.
     pub fn finish(self) -> Result<FileRef> {
-        let (digest, bytes) =
-            self.file.place(|digest| self.folder.join(format!("{digest}.jsonl")))?;
+        let (digest, bytes) = self
+            .file
+            .place(&Fsyncs::default(), |digest| self.folder.join(format!("{digest}.jsonl")))?;
         Ok(FileRef { digest, bytes, lines: self.lines, part: None })
     }
 }

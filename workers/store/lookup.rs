@@ -164,27 +164,20 @@ mod tests {
     use crate::store::damage::caught;
     use crate::store::manifest::Run;
     use crate::store::segment;
-    use crate::tables::EvidenceRow;
+    use crate::store::testing::BytesRow;
 
-    fn row(n: u64, diff: i8) -> EvidenceRow {
+    fn row(n: u64, diff: i8) -> BytesRow {
         let bytes = |byte: u8, count: usize| vec![byte; count].into();
-        let (keys, sketches) = (bytes(1, n as usize % 5 * 9), bytes(2, n as usize % 7));
-        let row = EvidenceRow::new(
-            Id { high: n * 3, low: 0 },
-            n,
-            1,
-            keys,
-            sketches,
-            bytes(3, n as usize % 300),
-        );
-        EvidenceRow { diff, ..row }
+        let (first, second) = (bytes(1, n as usize % 5 * 9), bytes(2, n as usize % 7));
+        let third = bytes(3, n as usize % 300);
+        BytesRow { id: Id { high: n * 3, low: 0 }, number: n, first, second, third, diff }
     }
 
     fn state(folder: &Path) -> TableState {
         let mut state = TableState::default();
-        let batch = EvidenceRow::BATCH_ROWS as u64;
-        let first: Vec<EvidenceRow> = (0..2 * batch + 5).map(|n| row(n, 1)).collect();
-        let second: Vec<EvidenceRow> = [row(7, -1), row(9000, 1)].into();
+        let batch = BytesRow::BATCH_ROWS as u64;
+        let first: Vec<BytesRow> = (0..2 * batch + 5).map(|n| row(n, 1)).collect();
+        let second: Vec<BytesRow> = [row(7, -1), row(9000, 1)].into();
         for (epoch, rows) in [(1, first), (2, second)] {
             let segment = segment::write(folder, "test", rows).expect("written");
             state.append(Run { epoch, segments: segment.into_iter().collect() }).expect("appended");
@@ -198,7 +191,7 @@ mod tests {
     fn finds_the_rows_of_keys() {
         let folder = tempfile::tempdir().expect("a folder");
         let count = Arc::<AtomicU64>::default();
-        let lookup = Lookup::<EvidenceRow>::open(
+        let lookup = Lookup::<BytesRow>::open(
             &OpenSegments::default(),
             folder.path(),
             Some(&state(folder.path())),
@@ -209,16 +202,16 @@ mod tests {
         let mut found = 0;
         for (key, place) in keys.iter().zip(lookup.places(&keys)) {
             let written = key.high % 3 == 0
-                && (key.high / 3 < 2 * EvidenceRow::BATCH_ROWS as u64 + 5 || key.high == 27_000);
+                && (key.high / 3 < 2 * BytesRow::BATCH_ROWS as u64 + 5 || key.high == 27_000);
             assert_eq!(place.is_some(), written, "{key}");
             if let Some(place) = place {
                 let (columns, at) = lookup.row(place).expect("sound");
-                assert_eq!(EvidenceRow::row(columns, at).with_diff(1), row(key.high / 3, 1));
+                assert_eq!(BytesRow::row(columns, at).with_diff(1), row(key.high / 3, 1));
                 found += 1;
             }
         }
         assert_eq!(count.load(Ordering::Relaxed), found);
-        assert_eq!(Lookup::<EvidenceRow>::default().places(&keys[..2]), [None, None]);
+        assert_eq!(Lookup::<BytesRow>::default().places(&keys[..2]), [None, None]);
     }
 
     /// A content that went and came back may have other bytes, as a newer program compresses its
@@ -227,7 +220,7 @@ mod tests {
     #[test]
     fn the_live_row_is_found() {
         let folder = tempfile::tempdir().expect("a folder");
-        let text = |text: &[u8], diff| EvidenceRow { text: text.into(), ..row(5, diff) };
+        let text = |text: &[u8], diff| BytesRow { third: text.into(), ..row(5, diff) };
         let (old, gone, new) = (text(b"0old", 1), text(b"0old", -1), text(b"0a newer one", 1));
         let other = row(2, 1);
         let histories = [
@@ -237,15 +230,15 @@ mod tests {
             vec![vec![other, new.clone()]],
         ];
         for runs in histories {
-            let mut lookup = Lookup::<EvidenceRow>::default();
+            let mut lookup = Lookup::<BytesRow>::default();
             for mut rows in runs {
                 rows.sort();
                 let written = segment::write(folder.path(), "test", rows).expect("written");
                 lookup.push(folder.path(), &written.expect("rows")).expect("opened");
             }
-            let place = lookup.places(&[new.content])[0].expect("there");
+            let place = lookup.places(&[new.id])[0].expect("there");
             let (columns, at) = lookup.row(place).expect("sound");
-            assert_eq!(EvidenceRow::row(columns, at), new);
+            assert_eq!(BytesRow::row(columns, at), new);
         }
     }
 
@@ -259,12 +252,12 @@ mod tests {
         let mut bytes = std::fs::read(&path).expect("readable");
         let open = || {
             let segments = OpenSegments::default();
-            Lookup::<EvidenceRow>::open(&segments, folder.path(), Some(&state), Arc::default())
+            Lookup::<BytesRow>::open(&segments, folder.path(), Some(&state), Arc::default())
                 .expect("opened")
         };
         let (sound, first, last) = (open(), Id { high: 0, low: 0 }, Id { high: 6000, low: 0 });
         let (columns, at) = sound.row(sound.places(&[first])[0].expect("there")).expect("sound");
-        assert_eq!(EvidenceRow::row(columns, at), row(0, 1));
+        assert_eq!(BytesRow::row(columns, at), row(0, 1));
         drop(sound);
         // The offsets of the byte strings in the first batch: the one of row n has n bytes while n
         // is small.

@@ -8,9 +8,10 @@ use crate::error::{Error, Kind, Result};
 use crate::store::entry::{Consumed, Retention};
 use crate::store::folded::{self, Folded};
 use crate::store::lists::FileRef;
+use crate::store::names::entries;
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
-use crate::store::{Store, digest, durable, entries};
+use crate::store::{digest, durable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -167,11 +168,11 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of `store` before its first commit: no table has a row.
-    pub fn before_the_first(store: &Store) -> Head {
+    /// The head of the store with this `uuid` before its first commit: no table has a row.
+    pub fn before_the_first(uuid: &str) -> Head {
         let manifest = Manifest {
             format: FORMAT,
-            store: store.uuid().to_owned(),
+            store: uuid.to_owned(),
             version: 0,
             epoch: 0,
             op: Op::Epoch,
@@ -339,6 +340,7 @@ pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
 #[cfg(test)]
 pub(in crate::store) mod tests {
     use super::*;
+    use crate::store::Store;
     use serde_json::json;
     use std::collections::BTreeSet;
 

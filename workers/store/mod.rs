@@ -12,32 +12,37 @@
 //! `README.md` in this folder has the manifest, the effects of crashes, and the assumptions about
 //! the system; the one of `tables` has the bytes of segments and rows.
 
-pub mod column;
-pub mod configuration;
-pub mod cursor;
+pub(crate) mod column;
+pub(crate) mod configuration;
+pub(crate) mod cursor;
 pub mod damage;
 pub mod digest;
 pub mod durable;
-pub mod entry;
-pub mod folded;
-pub mod fsyncs;
-pub mod lists;
+pub(crate) mod entry;
+mod folded;
+pub(crate) mod fsyncs;
+pub(crate) mod lists;
 mod lock;
-pub mod lookup;
+pub(crate) mod lookup;
 pub mod manifest;
-pub mod map;
-pub mod open;
+mod map;
+mod names;
+pub(crate) mod open;
 pub mod past;
-pub mod pool;
+pub(crate) mod pool;
 pub mod runs;
 pub mod segment;
 pub mod table;
+#[cfg(test)]
+mod testing;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{differences, refusal, settled};
+pub use crate::store::digest::digest_of;
 use crate::store::lists::{FileRef, ListWriter, Lists};
 pub use crate::store::lock::Lock;
 use crate::store::manifest::{AnyFormat, Head};
+pub use crate::store::names::{entries, random_hex};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
@@ -294,32 +299,6 @@ fn lost(root: &Path, what: &str) -> Error {
     let remedy =
         "or move the store away: the next run then makes a new one of the inputs that are there";
     Error::new(Kind::Io, format!("{}: {what}, {remedy}", root.display()))
-}
-
-/// The blake3 of a configuration's JSON, in hex. serde_json sorts the keys of objects.
-pub fn digest_of(value: &serde_json::Value) -> String {
-    digest::of_bytes(value.to_string().as_bytes())
-}
-
-/// The paths of all entries of `folder`, sorted. A folder that does not exist has none.
-pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", folder, e)),
-    };
-    let paths: std::io::Result<Vec<PathBuf>> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect();
-    let mut paths = paths.map_err(|e| Error::io("list", folder, e))?;
-    paths.sort();
-    Ok(paths)
-}
-
-/// 16 random bytes, in hex.
-pub fn random_hex() -> Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 #[cfg(test)]

@@ -289,13 +289,13 @@ mod tests {
     use crate::document::Id;
     use crate::store::manifest::Run;
     use crate::store::segment;
-    use crate::tables::ContentPageRow;
+    use crate::store::testing::IdsRow;
 
-    fn row(n: u64, diff: i8) -> ContentPageRow {
-        ContentPageRow { content: Id { high: n / 2, low: 0 }, doc: Id { high: n, low: 0 }, diff }
+    fn row(n: u64, diff: i8) -> IdsRow {
+        IdsRow { id: Id { high: n / 2, low: 0 }, other: Id { high: n, low: 0 }, diff }
     }
 
-    fn state(folder: &Path, runs: &[(u64, &[ContentPageRow])]) -> TableState {
+    fn state(folder: &Path, runs: &[(u64, &[IdsRow])]) -> TableState {
         let mut state = TableState::default();
         for (epoch, rows) in runs {
             let segment = segment::write(folder, "test", rows.to_vec()).expect("written");
@@ -322,7 +322,7 @@ mod tests {
         let short = state(folder, &[(2, &merged), (3, &third)]);
         assert_eq!(new.before(3).expect("sums"), old);
         let back = [row(3, -1), row(5, 1), row(20, 1), row(30, -1)];
-        let cases: [(&TableState, &TableState, &[ContentPageRow]); 6] = [
+        let cases: [(&TableState, &TableState, &[IdsRow]); 6] = [
             (&old, &new, &third),
             (&old, &short, &third),
             (&short.before(3).expect("sums"), &short, &third),
@@ -331,8 +331,8 @@ mod tests {
             (&short, &old, &back),
         ];
         for (n, (before, after, expected)) in cases.into_iter().enumerate() {
-            let table = Table::<ContentPageRow>::difference(folder, Some(before), Some(after))
-                .expect("opened");
+            let table =
+                Table::<IdsRow>::difference(folder, Some(before), Some(after)).expect("opened");
             assert_eq!(table.range(Id::NONE, None), expected, "case {n}");
             for rows in [1, 2, 100] {
                 assert_eq!(
@@ -343,12 +343,12 @@ mod tests {
             }
             let keys: Vec<Id> = (1..16).map(|high| Id { high, low: 0 }).collect();
             let matching: Vec<_> =
-                expected.iter().filter(|row| row.content.high < 16).cloned().collect();
+                expected.iter().filter(|row| row.id.high < 16).cloned().collect();
             assert_eq!(table.matching(&keys), matching, "case {n}");
             let sum = |key: &Id| {
                 matching
                     .iter()
-                    .filter(|row| row.content == *key)
+                    .filter(|row| row.id == *key)
                     .map(|row| i64::from(row.diff))
                     .sum::<i64>()
             };
@@ -357,7 +357,7 @@ mod tests {
             for (key, rows_max) in
                 keys.iter().flat_map(|key| (0..4).map(move |rows_max| (key, rows_max)))
             {
-                let added = matching.iter().filter(|row| row.content == *key && row.diff > 0);
+                let added = matching.iter().filter(|row| row.id == *key && row.diff > 0);
                 let added: Vec<_> = added.take(rows_max).cloned().collect();
                 assert_eq!(table.first(*key, rows_max), added, "case {n}, {key}, {rows_max}");
             }
@@ -366,13 +366,12 @@ mod tests {
         let (added, retracted) = ([row(40, 1)], [row(40, -1)]);
         let after = state(folder, &[(1, &first), (2, &added), (3, &retracted), (4, &added)]);
         let before = after.before(4).expect("sums");
-        let table = Table::<ContentPageRow>::difference(folder, Some(&before), Some(&after))
-            .expect("opened");
+        let table =
+            Table::<IdsRow>::difference(folder, Some(&before), Some(&after)).expect("opened");
         assert_eq!(table.range(Id::NONE, None), added);
-        let none =
-            Table::<ContentPageRow>::difference(folder, Some(&new), Some(&new)).expect("opened");
+        let none = Table::<IdsRow>::difference(folder, Some(&new), Some(&new)).expect("opened");
         assert!(none.is_empty());
-        let all = Table::<ContentPageRow>::difference(folder, None, Some(&old)).expect("opened");
+        let all = Table::<IdsRow>::difference(folder, None, Some(&old)).expect("opened");
         assert_eq!(all.range(Id::NONE, None), merged);
     }
 }

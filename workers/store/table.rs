@@ -277,13 +277,13 @@ pub fn replacement<R: Row>(old: Option<R>, new: Option<R>) -> impl Iterator<Item
 mod tests {
     use super::*;
     use crate::document::Id;
-    use crate::tables::LeaderRow;
+    use crate::store::testing::ValueRow;
 
     /// The old row is retracted and the new one is added, in the order of their values. Equal rows
     /// change nothing.
     #[test]
     fn a_row_replaces_another() {
-        let row = |n, diff| LeaderRow { content: Id::MAX, leader: Id { high: n, low: 0 }, diff };
+        let row = |n, diff| ValueRow { id: Id::MAX, value: Id { high: n, low: 0 }, diff };
         let of = |old: Option<u64>, new: Option<u64>| {
             let row = |n| row(n, 1);
             replacement(old.map(row), new.map(row)).collect::<Vec<_>>()

@@ -40,15 +40,15 @@
 //!   the representatives of `clusters` where the keep rule reads who represented before
 //!   ([`crate::graph::keep_rule`]).
 
-pub mod dispatch;
+pub(crate) mod dispatch;
 pub mod evidence;
-pub mod judge;
-pub mod mapped;
-pub mod pages;
+pub(crate) mod judge;
+pub(crate) mod mapped;
+pub(crate) mod pages;
 pub mod pairs;
 pub mod snapshot;
-pub mod successors;
-pub mod visits;
+pub(crate) mod successors;
+pub(crate) mod visits;
 
 use crate::document::Id;
 use crate::job::clusters;
@@ -179,7 +179,7 @@ table! {
             fingerprint: u64,
             /// Its length in characters.
             chars: u32,
-            /// Its length in letters, see [`crate::text::little::letters`].
+            /// Its length in letters, see [`crate::text::letters::weight`].
             letters: u32,
             /// The number of its pages on which the text was gathered.
             gathered_pages: u32,
@@ -453,7 +453,7 @@ table! {
             fingerprint: u64,
             /// The length of the text in characters.
             chars: u32,
-            /// Its length in letters, see [`crate::text::little::letters`].
+            /// Its length in letters, see [`crate::text::letters::weight`].
             letters: u32,
             /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
             /// [`visits::GATHERED`].

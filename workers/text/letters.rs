@@ -91,8 +91,7 @@ impl Letters {
         self.starts.len().saturating_sub(1)
     }
 
-    /// How much they say: one for each Chinese character or kana, and two for each word of another
-    /// script ([`crate::text::little::letters`]).
+    /// How much they say, which is the [`weight`] of the text.
     pub fn weight(&self) -> u32 {
         self.weight
     }
@@ -119,11 +118,53 @@ impl Letters {
     }
 }
 
+/// How much the normalised text `normal` says, in letters: one for each Chinese character or kana,
+/// and two for each word of another script, as a Chinese word has about two characters.
+/// [`Letters::weight`] is the same, counted while letters are read.
+///
+/// ```
+/// use workers::text::letters::weight;
+///
+/// assert_eq!(weight("国际联播快讯"), 6);
+/// assert_eq!(weight("breaking news, 12:30"), 8);
+/// ```
+pub fn weight(normal: &str) -> u32 {
+    let (mut weight, mut in_word) = (0u32, false);
+    for c in normal.chars() {
+        let alone = stands_alone(c);
+        let in_next = !alone && is_letter(c);
+        weight += match (alone, in_next) {
+            (true, _) => 1,
+            (_, true) if !in_word => 2,
+            _ => 0,
+        };
+        in_word = in_next;
+    }
+    weight
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::little;
     use proptest::prelude::*;
+
+    /// Words of scripts with spaces count two letters each, characters of others one; what is no
+    /// letter counts nothing.
+    #[test]
+    fn weights_of_scripts() {
+        for (text, expected) in [
+            ("", 0),
+            ("... 。", 0),
+            ("page not found", 6),
+            ("早安!", 2),
+            ("iphone 15发布", 6),
+            ("ひらがな", 4),
+            ("привет, мир", 4),
+            ("한국어 문장", 4),
+        ] {
+            assert_eq!(weight(text), expected, "{text}");
+        }
+    }
 
     proptest! {
         /// Letters, what is between them and grams equal their definition, and nothing of the text
@@ -138,7 +179,7 @@ mod tests {
                 letters.read(text);
                 let plain: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
                 prop_assert_eq!(letters.count(), plain.len());
-                prop_assert_eq!(letters.weight(), little::letters(text));
+                prop_assert_eq!(letters.weight(), weight(text));
                 prop_assert_eq!(letters.together(), plain.iter().collect::<String>());
                 let grams: Vec<String> = match plain.len() {
                     0 => Vec::new(),

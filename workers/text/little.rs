@@ -6,7 +6,8 @@
 //! letters, against a limit of the job, and the phrases of a frozen list. Both are functions of the
 //! text alone, so that which pages stay apart does not depend on other pages.
 
-use crate::text::characters::{is_letter, stands_alone};
+use crate::text::characters::is_letter;
+use crate::text::letters::weight;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -26,39 +27,15 @@ const DESCRIBES: char = '~';
 /// Such a phrase makes a notice if it has one of so many letters of its clause.
 const CLAUSE_PARTS: u32 = 3;
 
-/// The letters of the normalised text `normal`: one for each Chinese character or kana, and two for
-/// each word of another script, as a Chinese word has about two characters. `Letters::weight` is
-/// the same, counted while letters are read.
-///
-/// ```
-/// use workers::text::little::letters;
-///
-/// assert_eq!(letters("国际联播快讯"), 6);
-/// assert_eq!(letters("breaking news, 12:30"), 8);
-/// ```
-pub fn letters(normal: &str) -> u32 {
-    let (mut letters, mut in_word) = (0u32, false);
-    for c in normal.chars() {
-        let alone = stands_alone(c);
-        let in_next = !alone && is_letter(c);
-        letters += match (alone, in_next) {
-            (true, _) => 1,
-            (_, true) if !in_word => 2,
-            _ => 0,
-        };
-        in_word = in_next;
-    }
-    letters
-}
-
 /// Whether the normalised text `normal`, of so many `letters`, is a notice: an error page, a page
 /// that waits, a login or consent wall. It is if it is short and most of its sentences have a
 /// phrase of the list.
 ///
 /// ```
-/// use workers::text::little::{is_notice, letters};
+/// use workers::text::letters::weight;
+/// use workers::text::little::is_notice;
 ///
-/// let is_notice = |normal| is_notice(normal, letters(normal));
+/// let is_notice = |normal| is_notice(normal, weight(normal));
 /// assert!(is_notice("404 not found nginx/1.18.0"));
 /// assert!(is_notice("抱歉,您访问的页面不存在或已被删除。请稍后再试!"));
 /// assert!(!is_notice("they went home. the door was locked, page not found? no."));
@@ -84,7 +61,7 @@ fn is_much_of_its_clause(sentence: &str, range: Range<usize>) -> bool {
     let mark = |c: char| ",:、".contains(c);
     let from = sentence[..range.start].rfind(mark).unwrap_or(0);
     let to = sentence[range.end..].find(mark).map_or(sentence.len(), |at| range.end + at);
-    CLAUSE_PARTS * letters(&sentence[range]) >= letters(&sentence[from..to])
+    CLAUSE_PARTS * weight(&sentence[range]) >= weight(&sentence[from..to])
 }
 
 /// Whether `range` of `sentence` does not begin or end inside a word of ASCII letters or digits.
@@ -159,24 +136,6 @@ mod tests {
     use crate::text::normalize::{Options, normalize};
     use proptest::prelude::*;
 
-    /// Words of scripts with spaces count two letters each, characters of others one; what is no
-    /// letter counts nothing.
-    #[test]
-    fn letters_of_scripts() {
-        for (text, expected) in [
-            ("", 0),
-            ("... 。", 0),
-            ("page not found", 6),
-            ("早安!", 2),
-            ("iphone 15发布", 6),
-            ("ひらがな", 4),
-            ("привет, мир", 4),
-            ("한국어 문장", 4),
-        ] {
-            assert_eq!(letters(text), expected, "{text}");
-        }
-    }
-
     /// A phrase that is not in normal form is found in no text. So each phrase alone is a notice.
     #[test]
     fn phrases_are_in_normal_form() {
@@ -185,7 +144,7 @@ mod tests {
         for phrase in &phrases {
             normalize(phrase, &Options::default(), &mut normal);
             assert_eq!(normal, *phrase);
-            assert!(is_notice(phrase, letters(phrase)), "{phrase}");
+            assert!(is_notice(phrase, weight(phrase)), "{phrase}");
         }
         assert_eq!(
             phrases.iter().collect::<std::collections::BTreeSet<_>>().len(),
@@ -253,9 +212,9 @@ mod tests {
             ("import reloading from './loadings'", false),
             ("", false),
         ] {
-            assert_eq!(is_notice(text, letters(text)), expected, "{text}");
+            assert_eq!(is_notice(text, weight(text)), expected, "{text}");
         }
         let long = "the page you requested is gone. ".repeat(40);
-        assert!(!is_notice(&long, letters(&long)));
+        assert!(!is_notice(&long, weight(&long)));
     }
 }

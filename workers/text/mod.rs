@@ -5,7 +5,7 @@
 //! and no epoch. The only files read are the frozen word lists that a job names.
 
 pub mod characters;
-pub mod dictionary;
+pub(crate) mod dictionary;
 pub mod features;
 pub mod furniture;
 pub(crate) mod hash;

@@ -10,6 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::locks::{into_inner, lock};
 use crate::store::Store;
 use crate::store::damage;
+use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::segment::SegmentWriter;
@@ -131,7 +132,7 @@ impl OnTable for Merging<'_> {
             portion.into_iter().try_for_each(|row| writer.push(row))?;
         }
         let epoch = old.last().map_or(0, |run| run.epoch);
-        let new = Run { epoch, segments: writer.finish()?.into_iter().collect() };
+        let new = Run { epoch, segments: writer.finish(&Fsyncs::default())?.into_iter().collect() };
         let mut merged = TableState::default();
         let (before, after) = table.runs.split_at(runs.start);
         for run in before.iter().chain([&new]).chain(&after[old.len()..]) {

@@ -6,11 +6,11 @@ pub mod idle;
 pub mod inputs;
 
 use crate::forecast::Forecast;
+use crate::processes::{Attempt, ProcessSummary};
 use crate::terminal::lost::{Lost, elsewhere, other_notes};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
-use crate::terminal::ran::{Attempt, ProcessSummary};
 use crate::terminal::report::findings::{little, unexamined, warn_of_large_clusters};
 use crate::terminal::report::inputs::{barren, otherwise, undivided};
 use crate::terminal::trace;
@@ -157,41 +157,48 @@ impl Outcome<'_> {
     }
 
     fn text(&self) -> String {
-        let mut out = String::new();
-        let seconds = self.times.elapsed().as_secs_f64();
-        let work = self.times.seconds("work");
-        let rate = self.counts.read as f64 / work.max(0.001);
-        let (processes, workers) = (self.processes.len(), self.workers);
-        let line = |out: &mut String, head: &str, rest: String| {
-            // Writing to a string cannot fail. Names of files and URLs may hold anything.
-            let _ = writeln!(out, "{head:<10} {}", plain(&rest));
-        };
-        line(
-            &mut out,
-            "epoch",
-            format!("{} committed to {}", self.plan.epoch, self.job.store.display()),
-        );
-        let inputs = self.plan.inputs.len() - self.left.len();
-        let megabytes = self.counts.bytes as f64 / 1e6;
+        let mut lines = Lines::default();
+        let (epoch, store) = (self.plan.epoch, self.job.store.display());
+        lines.line("epoch", format!("{epoch} committed to {store}"));
+        self.say_what_was_read(&mut lines);
+        self.say_what_is_left(&mut lines);
+        self.say_what_was_counted(&mut lines);
+        self.say_what_was_lost(&mut lines);
+        if let Some(exported) = &self.exported {
+            self.say_what_was_exported(&mut lines, exported);
+        }
+        self.say_what_it_took(&mut lines);
+        lines.0
+    }
+
+    /// The inputs and their records.
+    fn say_what_was_read(&self, lines: &mut Lines) {
         if let Some(name) = self.job.single_signature() {
-            line(
-                &mut out,
+            lines.line(
                 "signatures",
                 format!("{name} alone proposes pairs, as the job leaves all others out"),
             );
         }
+        let inputs = self.inputs_read();
+        let megabytes = self.counts.bytes as f64 / 1e6;
         if inputs > 0 {
             let (records, files) =
                 (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
-            line(&mut out, "read", format!("{records} of {files}, {megabytes:.1} MB"));
+            lines.line("read", format!("{records} of {files}, {megabytes:.1} MB"));
             let Plan { inputs, splits, .. } = self.plan;
-            if let Some(rest) = undivided(inputs, splits, processes * workers, "read") {
-                line(&mut out, "uneven", rest);
+            if let Some(rest) =
+                undivided(inputs, splits, self.processes.len() * self.workers, "read")
+            {
+                lines.line("uneven", rest);
             }
-            line(&mut out, "accepted", grouped(self.counts.accepted));
+            lines.line("accepted", grouped(self.counts.accepted));
         } else {
-            line(&mut out, "read", format!("nothing new; {}", self.cause()));
+            lines.line("read", format!("nothing new; {}", self.cause()));
         }
+    }
+
+    /// What a later run reads, and what the inputs lack.
+    fn say_what_is_left(&self, lines: &mut Lines) {
         if let Some(first) = self.left.first() {
             let rest = match self.left.len() - 1 {
                 0 => format!("{first} changed while it was read; the next run reads it"),
@@ -199,26 +206,30 @@ impl Outcome<'_> {
                     "{first} and {more} more changed while they were read; the next run reads them"
                 ),
             };
-            line(&mut out, "left", rest);
+            lines.line("left", rest);
         }
         for (at, passed) in examine::lines(&self.plan.passed).into_iter().enumerate() {
-            line(&mut out, if at == 0 { "passed by" } else { "" }, passed);
+            lines.line(if at == 0 { "passed by" } else { "" }, passed);
         }
         for (at, text) in barren(self.job, &self.barren).into_iter().enumerate() {
-            line(&mut out, if at == 0 { "due" } else { "" }, text);
+            lines.line(if at == 0 { "due" } else { "" }, text);
         }
         if let Some(path) = &self.read_otherwise {
-            line(&mut out, "otherwise", otherwise(path));
+            lines.line("otherwise", otherwise(path));
         }
         if let Some(of) = self.elsewhere {
-            line(&mut out, "elsewhere", elsewhere(self.job, of));
+            lines.line("elsewhere", elsewhere(self.job, of));
         }
         if self.missing_kept > 0 {
             let (pages, unreadable) =
                 (counted(self.missing_kept, "page"), grouped(self.counts.unreadable));
             let why = format!("{unreadable} bad records do not say which page they are about");
-            line(&mut out, "kept", format!("{pages} that the snapshot lacks: {why}"));
+            lines.line("kept", format!("{pages} that the snapshot lacks: {why}"));
         }
+    }
+
+    /// Records that are no pages, or not sound.
+    fn say_what_was_counted(&self, lines: &mut Lines) {
         let noted = other_notes(&self.counts.noted);
         for (head, reasons) in [
             ("skipped", &self.counts.skipped),
@@ -229,12 +240,16 @@ impl Outcome<'_> {
                 let total = grouped(reasons.values().sum());
                 let list: Vec<String> =
                     reasons.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
-                line(&mut out, head, format!("{total:<8} {}", list.join(", ")));
+                lines.line(head, format!("{total:<8} {}", list.join(", ")));
             }
         }
         if let Some(most) = self.job.read.records_max {
-            line(&mut out, "sample", format!("at most {} of each input", counted(most, "record")));
+            lines.line("sample", format!("at most {} of each input", counted(most, "record")));
         }
+    }
+
+    /// What became of records and pages that were there before.
+    fn say_what_was_lost(&self, lines: &mut Lines) {
         if self.superseded > 0 {
             let key = match &self.job.read.key {
                 PageKey::Field(name) => format!("`{name}`"),
@@ -248,13 +263,13 @@ impl Outcome<'_> {
             let others = self.lost.with_another_text();
             let rest =
                 format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
-            line(&mut out, "superseded", rest);
+            lines.line("superseded", rest);
         }
         if let Some(rest) = self.lost.changed(self.job) {
-            line(&mut out, "changed", rest);
+            lines.line("changed", rest);
         }
         if let Some(rest) = self.lost.removals(self.job, self.counts) {
-            line(&mut out, "removals", rest);
+            lines.line("removals", rest);
         }
         let gone: u64 = self.gone.iter().sum();
         if gone > 0 {
@@ -263,58 +278,62 @@ impl Outcome<'_> {
             let told: Vec<String> =
                 told.map(|(n, cause)| format!("{} {cause}", grouped(*n))).collect();
             let pages = if gone == 1 { "page" } else { "pages" };
-            line(&mut out, "gone", format!("{:<8} {pages}: {}", grouped(gone), told.join(", ")));
+            lines.line("gone", format!("{:<8} {pages}: {}", grouped(gone), told.join(", ")));
         }
-        if let Some(Exported { summary, largest }) = &self.exported {
-            let folded = summary.folded_identical + summary.folded_near;
-            line(
-                &mut out,
-                "pages",
-                format!(
-                    "{:<8} {}",
-                    grouped(summary.pages),
-                    counted(summary.contents, "distinct text")
-                ),
-            );
-            line(&mut out, "kept", grouped(summary.kept));
-            line(
-                &mut out,
-                "folded",
-                format!(
-                    "{:<8} {} of pages: {} identical, {} near",
-                    grouped(folded),
-                    percent(folded, summary.pages),
-                    grouped(summary.folded_identical),
-                    grouped(summary.folded_near)
-                ),
-            );
-            let colon = if largest.is_empty() { "" } else { ", the largest:" };
-            line(&mut out, "clusters", format!("{}{colon}", grouped(summary.clusters)));
-            for (pages, contents, hosts, url) in largest {
-                let mut counts = vec![(*pages, "page"), (*contents, "text")];
-                counts.extend(host_name(url).map(|_| (*hosts, "host")));
-                let counts = counts.into_iter().map(|(n, one)| counted(n.into(), one));
-                line(&mut out, "", format!("{}  {url}", counts.collect::<Vec<_>>().join(", ")));
-            }
-            for (at, text) in little(&summary.little).into_iter().enumerate() {
-                line(&mut out, if at == 0 { "little" } else { "" }, text);
-            }
-            for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
-                line(&mut out, if at == 0 { "pivots" } else { "" }, left);
-            }
-            let names =
-                summary.files.keys().map(String::as_str).chain(["summary.json", "run.json"]);
-            line(
-                &mut out,
-                "output",
-                format!("{}: {}", self.job.output.dir.display(), by_stem(names)),
-            );
+    }
+
+    /// The pages and clusters, and where they are.
+    fn say_what_was_exported(&self, lines: &mut Lines, exported: &Exported) {
+        let Exported { summary, largest } = exported;
+        let folded = summary.folded_identical + summary.folded_near;
+        lines.line(
+            "pages",
+            format!("{:<8} {}", grouped(summary.pages), counted(summary.contents, "distinct text")),
+        );
+        lines.line("kept", grouped(summary.kept));
+        lines.line(
+            "folded",
+            format!(
+                "{:<8} {} of pages: {} identical, {} near",
+                grouped(folded),
+                percent(folded, summary.pages),
+                grouped(summary.folded_identical),
+                grouped(summary.folded_near)
+            ),
+        );
+        let colon = if largest.is_empty() { "" } else { ", the largest:" };
+        lines.line("clusters", format!("{}{colon}", grouped(summary.clusters)));
+        for (pages, contents, hosts, url) in largest {
+            let mut counts = vec![(*pages, "page"), (*contents, "text")];
+            counts.extend(host_name(url).map(|_| (*hosts, "host")));
+            let counts = counts.into_iter().map(|(n, one)| counted(n.into(), one));
+            lines.line("", format!("{}  {url}", counts.collect::<Vec<_>>().join(", ")));
         }
+        for (at, text) in little(&summary.little).into_iter().enumerate() {
+            lines.line(if at == 0 { "little" } else { "" }, text);
+        }
+        for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
+            lines.line(if at == 0 { "pivots" } else { "" }, left);
+        }
+        let names = summary.files.keys().map(String::as_str).chain(["summary.json", "run.json"]);
+        lines.line("output", format!("{}: {}", self.job.output.dir.display(), by_stem(names)));
+    }
+
+    /// Time and memory.
+    fn say_what_it_took(&self, lines: &mut Lines) {
+        let seconds = self.times.elapsed().as_secs_f64();
+        let rate = self.counts.read as f64 / self.times.seconds("work").max(0.001);
+        let (processes, workers) = (self.processes.len(), self.workers);
         let memory = self.memory_bytes as f64 / 1e6;
         let layout = format!("{processes} x {}", counted(workers as u64, "worker"));
-        let rate = if inputs > 0 { format!("{rate:.0} records/s, ") } else { String::new() };
-        line(&mut out, "took", format!("{seconds:.1} s, {rate}{memory:.0} MB at most, {layout}"));
-        out
+        let rate =
+            if self.inputs_read() > 0 { format!("{rate:.0} records/s, ") } else { String::new() };
+        lines.line("took", format!("{seconds:.1} s, {rate}{memory:.0} MB at most, {layout}"));
+    }
+
+    /// The inputs that were read.
+    fn inputs_read(&self) -> usize {
+        self.plan.inputs.len() - self.left.len()
     }
 
     /// Why there was an epoch without input.
@@ -324,6 +343,17 @@ impl Outcome<'_> {
             (_, true) => "[keep] or [clusters] changed, so every cluster was made again",
             _ => "pages expired",
         }
+    }
+}
+
+/// The lines of a report, each with its head.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, head: &str, rest: String) {
+        // Writing to a string cannot fail. Names of files and URLs may hold anything.
+        let _ = writeln!(self.0, "{head:<10} {}", plain(&rest));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The clusters that are worth a look, and how the texts of each differ.
 
 use crate::ask::index::Index;
-use crate::ask::report::PORTION_ROWS;
 use crate::ask::report::bars::Bars;
+use crate::ask::report::sizes::PORTION_ROWS;
 use crate::ask::report::views::Group;
 use crate::ask::tables::Tables;
 use crate::confirm::parts::parts;

@@ -1,7 +1,7 @@
 //! Which hosts and sources fold, and which hosts have the pages of others.
 
+use crate::ask::report::sizes::{LINES, PORTION_ROWS};
 use crate::ask::report::views::{Folded, Mirror};
-use crate::ask::report::{LINES, PORTION_ROWS};
 use crate::ask::tables::Tables;
 use crate::document::host_name;
 use crate::figures::{grouped, percent};

@@ -8,6 +8,7 @@ mod bars;
 mod clusters;
 mod gather;
 mod hosts;
+mod sizes;
 mod views;
 
 use crate::ask::index::Index;
@@ -16,11 +17,6 @@ use crate::figures::turns_direction;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use askama::Template;
-
-/// Rows of a table that are held at once, for each of its segments.
-const PORTION_ROWS: usize = 1 << 14;
-/// The lines of each table of the page.
-const LINES: usize = 20;
 
 /// The report of the head as HTML.
 ///

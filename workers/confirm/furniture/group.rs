@@ -5,9 +5,10 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::furniture::counters::{
     is_behind_counters, is_last_of_counters, is_line_of_page, without_units,
 };
+use crate::confirm::furniture::date_lines;
 use crate::confirm::furniture::frames::{is_free_after, is_free_before};
 use crate::confirm::furniture::labels::{Kind, Labels, label_after, starts_own_word};
-use crate::confirm::furniture::{Furniture, date_lines};
+use crate::confirm::furniture::piece::Furniture;
 use crate::confirm::times::{self, after_relative_time, glued, is_digit_or_day, is_years};
 use crate::confirm::words::names_a_month;
 use crate::text::characters::is_han;

@@ -13,7 +13,7 @@
 //! skipped ones are like the others.
 
 pub mod estimate;
-pub mod strata;
+mod strata;
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};

@@ -5,13 +5,16 @@
 //! tried over the stored pairs; so a threshold cannot find a pair that no signature proposed.
 //! Nothing is written.
 
+mod settings;
 mod signatures;
 mod thresholds;
 
 use crate::error::Result;
 use crate::eval::places::archive;
-use crate::eval::scene::{Joined, Scale};
-use crate::eval::score::{Measure, same, share, true_text_pairs};
+use crate::eval::scene::Scale;
+use crate::eval::score::{same, true_text_pairs};
+use crate::eval::sweep::settings::Frame;
+pub use crate::eval::sweep::settings::{Knob, SettingScore};
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::store::Store;
@@ -19,34 +22,6 @@ use crate::store::manifest::Head;
 use crate::tables::judge::Judge;
 use serde::Serialize;
 use signatures::Verdicts;
-
-/// The measures of one setting.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SettingScore {
-    /// The value of the setting.
-    pub setting: String,
-    /// Whether it is the job's own.
-    pub is_job: bool,
-    /// The number of pairs of texts that are verified.
-    pub verified: u64,
-    /// The same for each true pair of texts.
-    pub verified_per_true: Option<f64>,
-    /// The measure if all verified pairs were joined, identical texts included.
-    pub proposed: Measure,
-    /// The measure if the accepted of them were joined, identical texts included.
-    pub confirmed: Measure,
-    /// The bytes that a signature takes for each text, as columns. None for a threshold.
-    pub bytes_per_text: Option<f64>,
-}
-
-/// The settings of one key of the job.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Knob {
-    /// The key.
-    pub key: &'static str,
-    /// One row for each setting.
-    pub rows: Vec<SettingScore>,
-}
 
 /// All that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,66 +32,6 @@ pub struct Sweep {
     pub knobs: Vec<Knob>,
     /// What was not tried, and why.
     pub notes: Vec<String>,
-}
-
-/// What the measures of all settings share.
-struct Frame<'a> {
-    scale: &'a Scale<'a>,
-    same: u64,
-    true_text_pairs: u64,
-    identical: Joined,
-}
-
-impl Frame<'_> {
-    fn row(
-        &self,
-        setting: String,
-        is_job: bool,
-        sums: Sums,
-        bytes_per_text: Option<f64>,
-    ) -> SettingScore {
-        let measure = |joined: Joined| {
-            let joined = joined.plus(self.identical);
-            Measure::new(self.same, joined.found.total(), joined.right.total())
-        };
-        SettingScore {
-            setting,
-            is_job,
-            verified: sums.verified,
-            verified_per_true: share(sums.verified, self.true_text_pairs),
-            proposed: measure(sums.proposed),
-            confirmed: measure(sums.confirmed),
-            bytes_per_text,
-        }
-    }
-
-    /// The sums over pairs of texts and whether each is accepted. Pairs that the labels do not
-    /// judge are left out.
-    fn sums(&self, pairs: impl Iterator<Item = (u32, u32, bool)>) -> Sums {
-        let mut sums = Sums::default();
-        for (a, b, accepted) in pairs.filter(|(a, b, _)| self.scale.is_judged(*a, *b)) {
-            sums.add(self.scale.join(std::iter::once((a, b))), accepted);
-        }
-        sums
-    }
-}
-
-/// What a setting joins, without identical texts.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    verified: u64,
-    proposed: Joined,
-    confirmed: Joined,
-}
-
-impl Sums {
-    fn add(&mut self, joined: Joined, accepted: bool) {
-        self.verified += 1;
-        self.proposed = self.proposed.plus(joined);
-        if accepted {
-            self.confirmed = self.confirmed.plus(joined);
-        }
-    }
 }
 
 /// Tries other settings over the head of `store`.

@@ -6,7 +6,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
 use crate::eval::places::{Places, known, undamaged};
-use crate::eval::sweep::{Frame, Knob};
+use crate::eval::sweep::settings::{Frame, Knob};
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::tables::evidence::Archive;

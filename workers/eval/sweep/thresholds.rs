@@ -3,7 +3,7 @@
 use crate::confirm::{self, By, Facts, decide};
 use crate::error::Result;
 use crate::eval::places::{Places, undamaged};
-use crate::eval::sweep::{Frame, Knob, Sums};
+use crate::eval::sweep::settings::{Frame, Knob, Sums};
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::tables::evidence::{Archive, Content};

@@ -120,7 +120,7 @@ mod tests {
     use crate::store::damage::caught;
     use crate::store::segment::{Segment, SegmentRef, write};
     use crate::store::table::BATCH_ROWS;
-    use crate::tables::KeyRow;
+    use crate::store::testing::FilteredRow;
     use std::path::Path;
 
     /// Each key passes the filter of its batch, and of others about one in a hundred, whether they
@@ -149,7 +149,7 @@ mod tests {
         keys.sort_unstable();
         keys.dedup();
         let rows = |at: usize| if at.is_multiple_of(500) { 3 * BATCH_ROWS as u64 / 2 } else { 1 };
-        let row = |key, low| KeyRow { key, kind: 1, content: Id { high: 0, low }, diff: 1 };
+        let row = |key, low| FilteredRow { key, id: Id { high: 0, low }, diff: 1 };
         let all = keys.iter().enumerate();
         let all = all.flat_map(|(at, key)| (0..rows(at)).map(move |low| row(*key, low)));
         (write(folder, "test", all).expect("written").expect("rows"), keys)
@@ -160,7 +160,7 @@ mod tests {
     fn segments_may_have_their_keys() {
         let folder = tempfile::tempdir().expect("a folder");
         let (written, keys) = segment(folder.path());
-        let open = || Segment::<KeyRow>::open(folder.path(), &written).expect("opened");
+        let open = || Segment::<FilteredRow>::open(folder.path(), &written).expect("opened");
         let segment = open();
         assert!(
             segment.batches() > 10 && keys.iter().all(|key| segment.start_of(*key, 0).is_some())
@@ -185,7 +185,7 @@ mod tests {
         let end = bytes.windows(8).rposition(|eight| eight == [255, 255, 255, 255, 0, 0, 0, 0]);
         bytes[end.expect("a mark") - 20] ^= 1;
         std::fs::write(&path, bytes).expect("written");
-        let segment = Segment::<KeyRow>::open(folder.path(), &written).expect("opened");
+        let segment = Segment::<FilteredRow>::open(folder.path(), &written).expect("opened");
         let last = keys[keys.len() - 1];
         let error = caught(|| Ok(segment.start_of(last, 0))).expect_err("damaged").to_string();
         assert!(error.contains("a filter is not as it was written"), "{error}");

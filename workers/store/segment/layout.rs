@@ -9,7 +9,7 @@ use crate::panics::guarded;
 use crate::store::map::{Access, Map};
 use crate::store::segment::filter::{self, FILTERS, Filters};
 use crate::store::segment::footer::{self, BATCH_DIGESTS, FIRST_KEYS};
-use crate::store::segment::{ALIGNMENT, SegmentRef};
+use crate::store::segment::segment_ref::SegmentRef;
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
@@ -19,6 +19,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
+
+/// Every column begins at a multiple of this number of bytes.
+pub(super) const ALIGNMENT: usize = 64;
 
 /// The error for a file that is not as it was written.
 pub(in crate::store) fn damaged(path: &Path, why: &str) -> Error {

@@ -8,9 +8,11 @@
 mod filter;
 mod footer;
 mod layout;
+mod segment_ref;
 mod spool;
 mod writer;
 
+pub use segment_ref::SegmentRef;
 pub use writer::{SegmentWriter, write, write_by};
 
 use crate::error::Result;
@@ -20,54 +22,19 @@ use crate::store::damage::end_reading;
 use crate::store::map::Access;
 use crate::store::segment::filter::Filters;
 use crate::store::segment::layout::{FirstKeys, Layout, damaged};
-use crate::store::table::{MultisetHash, Row};
-use serde::{Deserialize, Serialize};
+use crate::store::table::Row;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Every column begins at a multiple of this number of bytes.
-const ALIGNMENT: usize = 64;
 /// Up to so many rows ahead a key is looked for row by row first: merges move forward in small
 /// steps.
 const NEAR_ROWS: usize = 64;
 /// The batches that are fetched at once where so many are read one behind another.
 const BATCHES_AHEAD: usize = 8;
 const BATCHES_BEHIND: usize = 3;
-
-/// A segment as a manifest names it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SegmentRef {
-    /// The blake3 of the file, in hex. The file is `data/<table>/<digest>.arrow`.
-    pub digest: String,
-    /// The size of the file.
-    pub bytes: u64,
-    /// The number of rows.
-    pub rows: u64,
-    /// The sum of the rows' diffs, which is the number of live rows that the segment adds.
-    pub live: i64,
-    /// The multiset hash of the rows.
-    pub multiset: MultisetHash,
-    /// The leading bits of the first row's key.
-    pub first: u64,
-    /// The leading bits of the last row's key.
-    pub last: u64,
-}
-
-impl SegmentRef {
-    /// The path of the file in the table's `folder`.
-    pub fn path(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.arrow", self.digest))
-    }
-
-    /// Whether it may have keys whose leading bits are in `[from, to)`, or from `from` on if there
-    /// is no `to`.
-    pub fn overlaps(&self, (from, to): (u64, Option<u64>)) -> bool {
-        from <= self.last && to.is_none_or(|to| self.first < to)
-    }
-}
 
 /// A mapped segment. Its batches are decoded when they are first read.
 pub struct Segment<R: Row> {
@@ -373,17 +340,15 @@ mod tests {
     use crate::random::Random;
     use crate::store::damage::caught;
     use crate::store::table::BATCH_ROWS;
-    use crate::tables::{ContentPageRow, EvidenceRow};
+    use crate::store::table::MultisetHash;
+    use crate::store::testing::{BytesRow, IdsRow};
     use arrow_array::RecordBatch;
     use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
-    fn rows(n: u64) -> Vec<ContentPageRow> {
+    fn rows(n: u64) -> Vec<IdsRow> {
         let id = |high| Id { high, low: 7 };
-        let row = |n| ContentPageRow {
-            content: id(n / 3 * 5),
-            doc: id(n),
-            diff: if n % 4 == 0 { -1 } else { 1 },
-        };
+        let row =
+            |n| IdsRow { id: id(n / 3 * 5), other: id(n), diff: if n % 4 == 0 { -1 } else { 1 } };
         (0..n).map(row).collect()
     }
 
@@ -393,7 +358,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let rows = rows(2 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
-        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        let segment = Segment::<IdsRow>::open(folder.path(), &written).expect("opened");
         let sound = || (0..segment.batches()).filter(|number| segment.is_read(*number)).count();
         let past = Instant::now();
         assert!(!segment.warm(past) && sound() == 0);
@@ -409,7 +374,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let rows = rows(2 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
-        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        let segment = Segment::<IdsRow>::open(folder.path(), &written).expect("opened");
         assert_eq!(
             (segment.len(), written.live),
             (rows.len(), rows.iter().map(|row| i64::from(row.diff)).sum())
@@ -418,11 +383,9 @@ mod tests {
         for high in [0, 1, 5, 6, 3_415, 6_840, u64::MAX] {
             let key = Id { high, low: high % 2 * 7 };
             for from in [0, 1, BATCH_ROWS + 464] {
-                let plain =
-                    (from..rows.len()).find(|&at| rows[at].content >= key).unwrap_or(rows.len());
+                let plain = (from..rows.len()).find(|&at| rows[at].id >= key).unwrap_or(rows.len());
                 assert_eq!(segment.seek(key, from), plain, "key {high} from {from}");
-                let past =
-                    (from..rows.len()).find(|&at| rows[at].content > key).unwrap_or(rows.len());
+                let past = (from..rows.len()).find(|&at| rows[at].id > key).unwrap_or(rows.len());
                 assert_eq!(segment.seek_past(key, from), past, "key {high} from {from}");
                 let sum = rows[from..past].iter().map(|row| i64::from(row.diff)).sum::<i64>();
                 assert_eq!(segment.sum_of_diffs(from..past), sum, "key {high} from {from}");
@@ -437,7 +400,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let rows = rows(5 * BATCH_ROWS as u64 + 10);
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
-        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        let segment = Segment::<IdsRow>::open(folder.path(), &written).expect("opened");
         for positions in
             [0..0, 0..rows.len(), 7..rows.len() - 4, 7..9, BATCH_ROWS + 5..3 * BATCH_ROWS]
         {
@@ -466,26 +429,20 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let bytes = |byte: u8, count: usize| vec![byte; count].into();
         let row = |n: usize| {
-            let content = Id { high: n as u64 / 2 * 3, low: n as u64 };
-            EvidenceRow::new(
-                content,
-                n as u64,
-                7,
-                bytes(1, n % 5 * 9),
-                bytes(2, n % 7),
-                bytes(3, n % 300),
-            )
+            let id = Id { high: n as u64 / 2 * 3, low: n as u64 };
+            let (first, second) = (bytes(1, n % 5 * 9), bytes(2, n % 7));
+            BytesRow { id, number: n as u64, first, second, third: bytes(3, n % 300), diff: 1 }
         };
-        let rows: Vec<EvidenceRow> = (0..2 * EvidenceRow::BATCH_ROWS + 10).map(row).collect();
+        let rows: Vec<BytesRow> = (0..2 * BytesRow::BATCH_ROWS + 10).map(row).collect();
         let written = write(folder.path(), "test", rows.clone()).expect("written").expect("rows");
-        let segment = Segment::<EvidenceRow>::open(folder.path(), &written).expect("opened");
+        let segment = Segment::<BytesRow>::open(folder.path(), &written).expect("opened");
         assert_eq!((segment.len(), segment.batches()), (rows.len(), 3));
         for (at, row) in rows.iter().enumerate() {
-            assert_eq!((segment.row(at), segment.key(at)), (row.clone(), row.content));
+            assert_eq!((segment.row(at), segment.key(at)), (row.clone(), row.id));
             let (columns, place) = segment.place(at);
-            assert_eq!(EvidenceRow::row(columns, place), *row);
+            assert_eq!(BytesRow::row(columns, place), *row);
         }
-        let last = rows[rows.len() - 1].content;
+        let last = rows[rows.len() - 1].id;
         assert_eq!(segment.seek(Id { low: 0, ..last }, 0), rows.len() - 2);
     }
 
@@ -519,7 +476,7 @@ mod tests {
                     .expect("written")
             };
             put(bytes[at] ^ 1 << bit);
-            match Segment::<ContentPageRow>::open(folder.path(), &written) {
+            match Segment::<IdsRow>::open(folder.path(), &written) {
                 Err(error) => {
                     assert!(error.to_string().contains("damaged segment"), "{error}");
                     refused += 1;
@@ -535,11 +492,7 @@ mod tests {
                             );
                         }
                         let far = (BATCH_ROWS + 100) / 3 * 3;
-                        assert_eq!(
-                            segment.seek(rows[far + 1].content, 3),
-                            far,
-                            "byte {at}, bit {bit}"
-                        );
+                        assert_eq!(segment.seek(rows[far + 1].id, 3), far, "byte {at}, bit {bit}");
                         Ok(())
                     });
                     if let Err(error) = read {
@@ -569,26 +522,26 @@ mod tests {
     fn order_is_asserted() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut rows = rows(BATCH_ROWS as u64 + 1);
-        rows[BATCH_ROWS].content = Id::NONE;
+        rows[BATCH_ROWS].id = Id::NONE;
         let _ = write(folder.path(), "test", rows);
     }
 
     /// A file with `rows` in batches of these sizes, with the first `entries` of its footer.
-    fn odd(folder: &Path, rows: &[ContentPageRow], sizes: &[usize], entries: usize) -> SegmentRef {
+    fn odd(folder: &Path, rows: &[IdsRow], sizes: &[usize], entries: usize) -> SegmentRef {
         let options =
             IpcWriteOptions::try_new(64, false, arrow_ipc::MetadataVersion::V5).expect("options");
-        let schema = ContentPageRow::schema();
+        let schema = IdsRow::schema();
         let mut writer =
             FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("a writer");
-        let mut batches = footer::Batches::<ContentPageRow>::default();
+        let mut batches = footer::Batches::<IdsRow>::default();
         let mut from = 0;
         for size in sizes {
             let before = writer.get_ref().len();
-            let arrays = ContentPageRow::arrays(&rows[from..from + size]);
+            let arrays = IdsRow::arrays(&rows[from..from + size]);
             writer
                 .write(&RecordBatch::try_new(schema.clone(), arrays).expect("a batch"))
                 .expect("written");
-            let first = rows[from..from + size].first().map(|row| row.content);
+            let first = rows[from..from + size].first().map(|row| row.id);
             batches.push(xxhash_rust::xxh3::xxh3_64(&writer.get_ref()[before..]), first);
             from += size;
         }
@@ -620,7 +573,7 @@ mod tests {
             let rows = rows(sizes.iter().sum::<usize>() as u64);
             let odd = odd(folder.path(), &rows, &sizes, 2);
             let read = caught(|| {
-                let segment = Segment::<ContentPageRow>::open(folder.path(), &odd)?;
+                let segment = Segment::<IdsRow>::open(folder.path(), &odd)?;
                 (0..segment.len()).for_each(|position| _ = segment.row(position));
                 Ok(())
             });
@@ -637,12 +590,12 @@ mod tests {
         let (rows, sizes) = (rows(BATCH_ROWS as u64 + 9), [BATCH_ROWS, 9]);
         for entries in [1, 2] {
             let old = odd(folder.path(), &rows, &sizes, entries);
-            let segment = Segment::<ContentPageRow>::open(folder.path(), &old).expect("opened");
+            let segment = Segment::<IdsRow>::open(folder.path(), &old).expect("opened");
             assert!((0..rows.len()).all(|at| segment.row(at) == rows[at]));
-            assert_eq!(segment.seek(rows[BATCH_ROWS + 5].content, 0), (BATCH_ROWS + 5) / 3 * 3);
+            assert_eq!(segment.seek(rows[BATCH_ROWS + 5].id, 0), (BATCH_ROWS + 5) / 3 * 3);
         }
         let none = odd(folder.path(), &rows, &sizes, 0);
-        assert!(Segment::<ContentPageRow>::open(folder.path(), &none).is_err());
+        assert!(Segment::<IdsRow>::open(folder.path(), &none).is_err());
     }
 
     /// Opening a segment reads its footer alone: a damaged batch is found when it is read, and the
@@ -657,7 +610,7 @@ mod tests {
         // The first batch, with its metadata.
         bytes[1_000..BATCH_ROWS * 33].fill(0);
         std::fs::write(&path, bytes).expect("written");
-        let segment = Segment::<ContentPageRow>::open(folder.path(), &written).expect("opened");
+        let segment = Segment::<IdsRow>::open(folder.path(), &written).expect("opened");
         assert_eq!(segment.row(BATCH_ROWS + 7), rows[BATCH_ROWS + 7]);
         assert!(caught(|| Ok(segment.row(7))).is_err());
     }

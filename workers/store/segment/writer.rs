@@ -7,8 +7,9 @@ use crate::store::durable;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::segment::filter::{self, FILTERS};
 use crate::store::segment::footer::Batches;
+use crate::store::segment::layout::ALIGNMENT;
+use crate::store::segment::segment_ref::SegmentRef;
 use crate::store::segment::spool::Spool;
-use crate::store::segment::{ALIGNMENT, SegmentRef};
 use crate::store::table::{MultisetHash, Row};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -94,7 +95,7 @@ impl SegmentFile {
         let failed = |e| arrow_error("write", &self.aside, e);
         self.arrow.finish().map_err(failed)?;
         let sink = self.arrow.into_inner().map_err(failed)?.file;
-        sink.place_by(fsyncs, |digest| self.folder.join(format!("{digest}.arrow")))
+        sink.place(fsyncs, |digest| self.folder.join(format!("{digest}.arrow")))
     }
 
     /// Removes the file. If that fails, the next run sweeps it away.
@@ -169,13 +170,8 @@ impl<R: Row> SegmentWriter<R> {
         Ok(())
     }
 
-    /// Makes the segment durable under its digest. Without rows there is no segment.
-    pub fn finish(self) -> Result<Option<SegmentRef>> {
-        self.finish_by(&Fsyncs::default())
-    }
-
-    /// The same by `fsyncs`.
-    pub fn finish_by(mut self, fsyncs: &Fsyncs) -> Result<Option<SegmentRef>> {
+    /// Makes the segment durable under its digest, by `fsyncs`. Without rows there is no segment.
+    pub fn finish(mut self, fsyncs: &Fsyncs) -> Result<Option<SegmentRef>> {
         if !self.batch.is_empty() {
             self.flush()?;
         }
@@ -219,5 +215,5 @@ pub fn write_by<R: Row>(
     for row in rows {
         writer.push(row)?;
     }
-    writer.finish_by(fsyncs)
+    writer.finish(fsyncs)
 }

@@ -11,7 +11,7 @@
 
 pub mod layout;
 pub mod suggest;
-pub mod user;
+pub(crate) mod user;
 
 mod dictionary;
 mod unseen;

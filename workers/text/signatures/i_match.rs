@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::text::features::Idf;
 use crate::text::hash::{BuildAsIs, chain};
 use crate::text::normalize;
-use crate::text::signatures::{KEYS_MAX, Text};
+use crate::text::signatures::text::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ pub mod spotsigs;
 pub mod super_shingles;
 mod text;
 
-pub use text::{Shinglings, Text};
+pub use text::{KEYS_MAX, Shinglings, Text};
 
 use crate::error::Result;
 use crate::text::features::frozen;
@@ -26,9 +26,6 @@ use serde_json::{Value, json};
 use spotsigs::SpotSigs;
 use std::path::PathBuf;
 use super_shingles::SuperShingles;
-
-/// The most keys that one signature makes for a text. A text has at most five times as many in all.
-pub const KEYS_MAX: usize = 64;
 
 /// An equality signature. The numbers are stored; SimHash's is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

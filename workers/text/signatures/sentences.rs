@@ -30,7 +30,7 @@ use crate::text::characters::{is_han, is_letter};
 use crate::text::hash::chain;
 use crate::text::letters::Letters;
 use crate::text::signatures::partitions::Partitions;
-use crate::text::signatures::{KEYS_MAX, Text};
+use crate::text::signatures::text::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;

@@ -28,7 +28,7 @@
 use crate::text::features::word_hash;
 use crate::text::hash::{BuildAsIs, chain};
 use crate::text::signatures::partitions::Partitions;
-use crate::text::signatures::{KEYS_MAX, Text};
+use crate::text::signatures::text::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -16,7 +16,7 @@
 
 use crate::text::features::Unit;
 use crate::text::hash::{chain, finish};
-use crate::text::signatures::{KEYS_MAX, Text};
+use crate::text::signatures::text::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.

@@ -6,6 +6,9 @@
 use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};
 
+/// The most keys that one signature makes for a text. A text has at most five times as many in all.
+pub const KEYS_MAX: usize = 64;
+
 /// Which shingles of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recipe {

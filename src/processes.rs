@@ -1,11 +1,57 @@
-//! Holds what a process did and how an attempt went, as `run.json` has them.
+//! What is known of the processes of a run: while they work, for those who watch, and at the end, as
+//! `run.json` has it.
 
-use crate::terminal::bar::ObservedProcess;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use workers::fold::receipt::Receipt;
 use workers::locks::lock;
+use workers::progress::Progress;
+
+/// A process as the launcher sees it.
+pub struct ObservedProcess {
+    /// The host, or another name for the process.
+    pub name: String,
+    /// Its progress.
+    pub progress: Arc<Progress>,
+    /// The turns in which a worker of it had work: [`Progress::busy_turns`] of that process.
+    pub busy_turns: AtomicU64,
+    /// Its greatest resident memory.
+    pub memory_bytes: AtomicU64,
+    /// Connections that it refused while it started, by reason; known once it has finished.
+    pub refused: Mutex<BTreeMap<String, u64>>,
+}
+
+impl ObservedProcess {
+    /// A process that has not started yet.
+    pub fn new(name: &str) -> ObservedProcess {
+        ObservedProcess {
+            name: name.to_owned(),
+            progress: Arc::default(),
+            busy_turns: AtomicU64::new(0),
+            memory_bytes: AtomicU64::new(0),
+            refused: Mutex::default(),
+        }
+    }
+
+    /// Records the figures that it tells at its end.
+    pub fn record_end(
+        &self,
+        memory_bytes: u64,
+        splits_done: u64,
+        splits_resumed: u64,
+        refused: &BTreeMap<String, u64>,
+    ) {
+        self.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
+        self.progress.splits_done.store(splits_done, Ordering::Relaxed);
+        self.progress.splits_resumed.store(splits_resumed, Ordering::Relaxed);
+        *lock(&self.refused) = refused.clone();
+    }
+}
+
+/// What is told which processes work from now on.
+pub type Observer<'a> = &'a dyn Fn(Vec<Arc<ObservedProcess>>);
 
 /// What one process did, for `run.json`.
 #[derive(Clone, Debug, Serialize)]

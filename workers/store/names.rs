@@ -1,0 +1,25 @@
+//! Names of files: those of a folder, and random ones.
+
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The paths of all entries of `folder`, sorted. A folder that does not exist has none.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("list", folder, e)),
+    };
+    let paths: std::io::Result<Vec<PathBuf>> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.map_err(|e| Error::io("list", folder, e))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// 16 random bytes, in hex.
+pub fn random_hex() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
