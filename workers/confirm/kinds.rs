@@ -16,6 +16,7 @@ use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::synonyms;
 use crate::confirm::template;
+use crate::confirm::variants::are_variants;
 use serde::Serialize;
 
 /// What a part of one text is that the other text lacks or has otherwise.
@@ -102,7 +103,9 @@ impl<'t> Kinds<'t> {
             Difference::Number | Difference::Furniture if options.facts >= Facts::Numbers => {
                 PartKind::Number
             }
-            _ if synonyms::are_replaced(a, b, span) => PartKind::Variant,
+            _ if are_variants(a, b, span) || synonyms::are_replaced(a, b, span) => {
+                PartKind::Variant
+            }
             _ => PartKind::Edit,
         };
         let kinds: Vec<PartKind> =

@@ -66,6 +66,7 @@ mod thousands;
 mod times;
 mod units;
 mod value;
+mod variants;
 pub mod words;
 
 use crate::confirm::differences::Difference;

@@ -1,0 +1,66 @@
+//! Chinese characters that are written otherwise and mean the same, such as 沉 and 沈 or 峰 and 峯.
+
+use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::edits::Span;
+use crate::confirm::words::classes;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// Characters of one meaning, a class a line.
+const VARIANTS: &str = include_str!("variants.txt");
+
+/// The class of a character.
+fn class(token: &str) -> Option<usize> {
+    static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
+    CLASSES.get_or_init(|| classes(VARIANTS)).get(token).and_then(|found| found.first().copied())
+}
+
+/// Whether the sides of a span are the same characters, of which some are written otherwise.
+/// Symmetric.
+pub fn are_variants(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let same = |x: &str, y: &str| {
+        x == y || is_han_token(x) && class(x).is_some_and(|found| class(y) == Some(found))
+    };
+    let mut pairs = span.a.clone().zip(span.b.clone());
+    !span.a.is_empty()
+        && span.a.len() == span.b.len()
+        && pairs.all(|(i, j)| same(a.token(i), b.token(j)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::settle::settled;
+    use crate::confirm::words::lines;
+
+    /// Each character is in one class. (That each is its own normal form is tested of all lists.)
+    #[test]
+    fn a_character_has_one_class() {
+        let mut characters: Vec<&str> = lines(VARIANTS).flat_map(|line| line.split(' ')).collect();
+        let all = characters.len();
+        for character in &characters {
+            assert!(is_han_token(character), "{character}");
+        }
+        characters.sort_unstable();
+        characters.dedup();
+        assert_eq!(characters.len(), all);
+        assert!(all > 300);
+    }
+
+    /// Another edition writes other characters; another word has other ones.
+    #[test]
+    fn editions_and_words() {
+        for (a, b, expected) in [
+            ("日落沈沈水拍船", "日落沉沉水拍船", true),
+            ("群峰入画", "羣峯入画", true),
+            ("窗前明月光", "床前明月光", false),
+            ("群峰入画", "羣山入画", false),
+            ("群峰入画", "羣入画", false),
+        ] {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let spans = settled(&x, &y);
+            let found = spans.iter().all(|span| are_variants(&x, &y, span));
+            assert_eq!(found, expected, "{a} {b}");
+        }
+    }
+}
