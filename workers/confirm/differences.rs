@@ -124,13 +124,11 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         return Difference::Variant;
     }
     let found = numerals || numbers::any(a, x.clone()) && numbers::any(b, y.clone());
-    let one = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        (range.start + 1..range.end).all(|at| numbers::joins(tokens, at))
-    };
     // A number is as long as a word, however many digits it has.
     let numbers_and_words = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().filter(|at| *at == range.start || !numbers::joins(tokens, *at)).count()
     };
+    let one = |tokens: &Tokens<'_>, range: &Range<usize>| numbers_and_words(tokens, range) == 1;
     let long = numbers_and_words(a, &x).max(numbers_and_words(b, &y)) > FACT_TOKENS_MAX;
     let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
     match framed {

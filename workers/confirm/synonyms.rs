@@ -3,7 +3,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::{classes, lines};
+use crate::confirm::words::{are_of_one_class, classes, lines};
 use crate::text::characters::is_han;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -16,10 +16,10 @@ const SYNONYMS: &str = include_str!("synonyms.txt");
 const TOKENS_MAX: usize = 6;
 const SHARED_MAX: usize = 3;
 
-/// The classes of a word: one, or none.
-fn classes_of(word: &str) -> &'static [usize] {
+/// The class of each word.
+fn all() -> &'static HashMap<&'static str, Vec<usize>> {
     static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
-    CLASSES.get_or_init(|| classes(SYNONYMS)).get(word).map_or(&[], Vec::as_slice)
+    CLASSES.get_or_init(|| classes(SYNONYMS))
 }
 
 /// Whether a token may be of a word of the list. A cheap test before the look-ups, because the
@@ -43,12 +43,7 @@ pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     x.len().max(y.len()) <= most
         && are_in_list(a, x)
         && are_in_list(b, y)
-        && around(a, b, span).any(|(x, y)| are_of_one_class(a.passage(&x), b.passage(&y)))
-}
-
-fn are_of_one_class(x: &str, y: &str) -> bool {
-    let found = classes_of(x);
-    !found.is_empty() && found == classes_of(y)
+        && around(a, b, span).any(|(x, y)| are_of_one_class(all(), a.passage(&x), b.passage(&y)))
 }
 
 /// The span with up to [`SHARED_MAX`] tokens more on either side of it, the same ones in both texts.
@@ -81,7 +76,7 @@ mod tests {
         let words: Vec<&str> = lines(SYNONYMS).flat_map(|line| line.split(' ')).collect();
         for (class, line) in lines(SYNONYMS).enumerate() {
             for word in line.split(' ') {
-                assert_eq!(classes_of(word), [class], "{word}");
+                assert_eq!(all()[word], [class], "{word}");
                 let tokens = Tokens::of(word).expect("short");
                 let is_han = (0..tokens.len()).all(|at| tokens.token(at).starts_with(is_han));
                 assert!(tokens.len() == 1 || is_han || word == "u盘", "{word}");

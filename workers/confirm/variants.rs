@@ -1,26 +1,24 @@
 //! Chinese characters that are written otherwise and mean the same, such as 沉 and 沈 or 峰 and 峯.
 
-use crate::confirm::alignment::{Tokens, is_han_token};
+use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::classes;
+use crate::confirm::words::{are_of_one_class, classes};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Characters of one meaning, a class a line.
 const VARIANTS: &str = include_str!("variants.txt");
 
-/// The class of a character.
-fn class(token: &str) -> Option<usize> {
+/// The class of each character.
+fn all() -> &'static HashMap<&'static str, Vec<usize>> {
     static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
-    CLASSES.get_or_init(|| classes(VARIANTS)).get(token).and_then(|found| found.first().copied())
+    CLASSES.get_or_init(|| classes(VARIANTS))
 }
 
 /// Whether the sides of a span are the same characters, of which some are written otherwise.
 /// Symmetric.
 pub fn are_variants(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let same = |x: &str, y: &str| {
-        x == y || is_han_token(x) && class(x).is_some_and(|found| class(y) == Some(found))
-    };
+    let same = |x: &str, y: &str| x == y || are_of_one_class(all(), x, y);
     let mut pairs = span.a.clone().zip(span.b.clone());
     !span.a.is_empty()
         && span.a.len() == span.b.len()
@@ -30,6 +28,7 @@ pub fn are_variants(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confirm::alignment::is_han_token;
     use crate::confirm::settle::settled;
     use crate::confirm::words::lines;
 

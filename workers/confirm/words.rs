@@ -35,6 +35,11 @@ pub fn classes(list: &'static str) -> HashMap<&'static str, Vec<usize>> {
     classes
 }
 
+/// Whether two words have the same classes, and one at least.
+pub fn are_of_one_class(classes: &HashMap<&str, Vec<usize>>, x: &str, y: &str) -> bool {
+    classes.get(x).is_some_and(|found| classes.get(y) == Some(found))
+}
+
 /// The words of a kind in a list of lines such as `kind one, another`.
 pub fn of_kind(list: &'static str, kind: &'static str) -> impl Iterator<Item = &'static str> {
     let named = lines(list).filter_map(|line| line.split_once(' '));
