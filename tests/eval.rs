@@ -76,10 +76,40 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .931/.914, 1/.714 and 1/.721 as of today.
-    assert!(least(shares("first"), [0.92, 0.91]), "{:?}", shares("first"));
+    // .937/.914, 1/.714, 1/.721 and .865/.724 as of today.
+    assert!(least(shares("first"), [0.93, 0.91]), "{:?}", shares("first"));
     assert!(least(shares("second"), [0.98, 0.71]), "{:?}", shares("second"));
     assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
+    assert!(least(shares("fourth"), [0.85, 0.71]), "{:?}", shares("fourth"));
+}
+
+/// Of the pages of made-up templates, which were written without the rules in view, hardly any two
+/// fold, and the copies of a page do. A fifth of the pairs of a template differ in one slot.
+#[test]
+fn pages_of_templates_stay_apart() {
+    let pages = demo_inputs().with_file_name("templates.jsonl.gz");
+    let bench = Bench::new(&pages, "");
+    bench.run_well(&[]);
+    let mut clusters = BTreeMap::<String, BTreeMap<String, usize>>::new();
+    for member in bench.lines("members") {
+        let text = |key: &str| member[key].as_str().expect("text").to_owned();
+        let family = text("url").split('.').next().expect("a host").replace("http://", "");
+        *clusters.entry(family).or_default().entry(text("cluster")).or_default() += 1;
+    }
+    let folded = |sizes: &BTreeMap<String, usize>| {
+        let pairs = |pages: usize| (pages * (pages - 1) / 2) as f64;
+        sizes.values().map(|size| pairs(*size)).sum::<f64>() / pairs(sizes.values().sum())
+    };
+    let (copies, templates): (Vec<_>, Vec<_>) = clusters
+        .iter()
+        .map(|(family, sizes)| (family, folded(sizes)))
+        .partition(|(family, _)| family.starts_with("copies-"));
+    assert_eq!((copies.len(), templates.len()), (10, 45));
+    // .009 in the mean as of today; .121 of a licence of 2,400 characters, .099 of a page of an API.
+    let mean = templates.iter().map(|(_, share)| share).sum::<f64>() / templates.len() as f64;
+    assert!(mean <= 0.01, "{mean}: {templates:?}");
+    assert!(templates.iter().filter(|(_, share)| *share > 0.03).count() <= 4, "{templates:?}");
+    assert!(copies.iter().filter(|(_, share)| *share == 1.0).count() >= 9, "{copies:?}");
 }
 
 /// `same`, `joined` and `right` of a measure.

@@ -1,5 +1,7 @@
 //! The digits of all scripts, Chinese numerals, and the marks that are part of a number.
 
+use crate::text::characters::is_han;
+
 /// The Chinese numerals of 1 to 9, in order.
 pub const HAN_DIGITS: &str = "一二三四五六七八九";
 /// Those of zero.
@@ -10,12 +12,67 @@ pub const HAN_MAGNITUDES: &str = "十百千万亿";
 /// Numerals that are neither, those of contracts, and a short form of twenty.
 const OTHER_NUMERALS: &str = "兆两壹贰叁肆伍陆柒捌玖拾佰仟廿";
 
-/// The zeros of scripts with digits of their own, in Unicode's order: Arabic, Persian, N'Ko, nine
-/// of India, Thai, Lao, Tibetan, Burmese, Khmer and Mongolian.
-const ZEROS: [char; 18] = [
-    '\u{660}', '\u{6f0}', '\u{7c0}', '\u{966}', '\u{9e6}', '\u{a66}', '\u{ae6}', '\u{b66}',
-    '\u{be6}', '\u{c66}', '\u{ce6}', '\u{d66}', '\u{e50}', '\u{ed0}', '\u{f20}', '\u{1040}',
-    '\u{17e0}', '\u{1810}',
+/// The zeros of scripts with digits of their own, in Unicode's order. Those of mathematics and of full
+/// width are ASCII in the normal form.
+const ZEROS: [char; 58] = [
+    '\u{660}',
+    '\u{6f0}',
+    '\u{7c0}',
+    '\u{966}',
+    '\u{9e6}',
+    '\u{a66}',
+    '\u{ae6}',
+    '\u{b66}',
+    '\u{be6}',
+    '\u{c66}',
+    '\u{ce6}',
+    '\u{d66}',
+    '\u{de6}',
+    '\u{e50}',
+    '\u{ed0}',
+    '\u{f20}',
+    '\u{1040}',
+    '\u{1090}',
+    '\u{17e0}',
+    '\u{1810}',
+    '\u{1946}',
+    '\u{19d0}',
+    '\u{1a80}',
+    '\u{1a90}',
+    '\u{1b50}',
+    '\u{1bb0}',
+    '\u{1c40}',
+    '\u{1c50}',
+    '\u{a620}',
+    '\u{a8d0}',
+    '\u{a900}',
+    '\u{a9d0}',
+    '\u{a9f0}',
+    '\u{aa50}',
+    '\u{abf0}',
+    '\u{104a0}',
+    '\u{10d30}',
+    '\u{11066}',
+    '\u{110f0}',
+    '\u{11136}',
+    '\u{111d0}',
+    '\u{112f0}',
+    '\u{11450}',
+    '\u{114d0}',
+    '\u{11650}',
+    '\u{116c0}',
+    '\u{11730}',
+    '\u{118e0}',
+    '\u{11950}',
+    '\u{11c50}',
+    '\u{11d50}',
+    '\u{11da0}',
+    '\u{16a60}',
+    '\u{16ac0}',
+    '\u{16b50}',
+    '\u{1e140}',
+    '\u{1e2f0}',
+    '\u{1e950}',
 ];
 
 /// The value of a decimal digit of any of these scripts, or of an ASCII digit.
@@ -24,7 +81,8 @@ pub fn digit_value(c: char) -> Option<u32> {
     if c.is_ascii() {
         return c.to_digit(10);
     }
-    if !('\u{660}'..='\u{1819}').contains(&c) {
+    // Most characters are Chinese, or letters before the first of these scripts.
+    if c < ZEROS[0] || is_han(c) {
         return None;
     }
     let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= c)].last()?;
@@ -50,9 +108,9 @@ pub fn is_decimal_mark(c: char) -> bool {
 pub fn is_digit(token: &str) -> bool {
     match token.as_bytes() {
         [.., last] if last.is_ascii() => last.is_ascii_digit(),
-        // The digits of other scripts have two or three bytes, and a mark has no more.
+        // The digits of other scripts have two to four bytes, and a mark has at most three.
         bytes => {
-            (2..=6).contains(&bytes.len())
+            (2..=7).contains(&bytes.len())
                 && token.chars().next_back().is_some_and(|c| digit_value(c).is_some())
         }
     }

@@ -5,7 +5,9 @@
 
 use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
-use crate::confirm::differences::{Counted, Difference, may_be_slips, of_numbers, of_words};
+use crate::confirm::differences::{
+    Around, Counted, Difference, may_be_slips, of_numbers, of_words,
+};
 use crate::confirm::edits::Span;
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
 use crate::confirm::operators::of_other_operators;
@@ -18,6 +20,7 @@ use crate::confirm::synonyms;
 use crate::confirm::template;
 use crate::confirm::variants::are_variants;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// What a part of one text is that the other text lacks or has otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -184,10 +187,16 @@ impl<'t> Kinds<'t> {
         let kept: Vec<&Span> = few.concat();
         let alone = few.iter().flat_map(|clause| clause.iter().map(|_| clause.len() == 1));
         let swaps = swaps::of(a, b, &kept);
+        let replaced = |span: &Span| [a.passage(&span.a), b.passage(&span.b)];
+        let mut times = HashMap::<[&str; 2], usize>::new();
+        kept.iter().for_each(|span| *times.entry(replaced(span)).or_default() += 1);
         let kinds = kept.iter().zip(alone).zip(swaps).map(|((span, alone), swap)| match swap {
             Some(Swap::Roles) if words => Difference::Word,
             Some(Swap::Order) => Difference::Edit,
-            _ => of_words(a, b, span, (counted, alone), options.dictionary.as_deref()),
+            _ => {
+                let around = Around { counted, alone, repeated: times[&replaced(span)] > 1 };
+                of_words(a, b, span, around, options.dictionary.as_deref())
+            }
         });
         let is_fact = |(_, difference): &(&Span, Difference)| {
             matches!(difference, Difference::Name | Difference::Word)

@@ -3,6 +3,7 @@
 //! capitals.
 
 use crate::confirm::alignment::{Passage, Tokens};
+use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
 use std::ops::Range;
 
@@ -75,6 +76,48 @@ pub fn is_other_model(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     };
     let names = name(sides[0]).zip(name(sides[1]));
     names.is_some_and(|(left, right)| left != right)
+}
+
+/// Words that make another product of the one in front of them.
+const EDITIONS: [&str; 11] =
+    ["pro", "max", "plus", "ultra", "mini", "lite", "air", "se", "fe", "xl", "turbo"];
+
+/// Sizes of clothes, before which a digit may stand.
+const SIZES: [&str; 7] = ["xs", "s", "m", "l", "xl", "xxl", "xxxl"];
+
+/// Whether the tokens of a passage are a size.
+fn is_size(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
+    let letters = match range.len() {
+        1 => range.start,
+        2 if is_digit(tokens.token(range.start)) && tokens.gap(range.start + 1).is_empty() => {
+            range.start + 1
+        }
+        _ => return false,
+    };
+    SIZES.contains(&tokens.token(letters))
+}
+
+/// Whether a span puts an edition behind the name of a product, or is another size: `note 9` and
+/// `note 9 pro`, `xl` and `4xl`. Symmetric.
+pub fn is_other_edition(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    if is_size(a.within(&span.a)) && is_size(b.within(&span.b)) {
+        return true;
+    }
+    let (Passage { tokens, range }, other) = match (span.a.is_empty(), span.b.is_empty()) {
+        (true, false) => (b.within(&span.b), span.a.start),
+        (false, true) => (a.within(&span.a), span.b.start),
+        _ => return false,
+    };
+    let is_name = |token: &str| token.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let next = range.end;
+    let is_of_size =
+        range.len() == 1 && next < tokens.len() && is_size(tokens.within(&(range.start..next + 1)));
+    is_of_size
+        || range.clone().all(|at| EDITIONS.contains(&tokens.token(at)))
+            && range.start.min(other) > 0
+            && matches!(tokens.gap(range.start), "" | " ")
+            && is_name(tokens.token(range.start - 1))
 }
 
 #[cfg(test)]

@@ -69,11 +69,27 @@ pub fn deny(a: Passage<'_>, b: Passage<'_>) -> bool {
     }
 }
 
-/// Whether two passages make a rule and its opposite: `可以` and `不得`, `may` and `shall not`.
-/// Symmetric.
-pub fn are_reversed(a: &str, b: &str) -> bool {
+/// Whether two passages make a rule and its opposite: `可以` and `不得`, `may` and `shall not`, `上调`
+/// and `下调`. Symmetric.
+pub fn are_reversed(a: Passage<'_>, b: Passage<'_>) -> bool {
+    if a.range.len().min(b.range.len()) == 0 || a.range.len().max(b.range.len()) > TOKENS_MAX {
+        return false;
+    }
+    // Two words of Chinese characters may have one in common.
+    let with = |Passage { tokens, range }: Passage<'_>, before: usize, behind: usize| {
+        let wide = range.start.checked_sub(before)?..range.end + behind;
+        (wide.end <= tokens.len()).then(|| tokens.passage(&wide).to_owned())
+    };
+    [(0, 0), (1, 0), (0, 1)].into_iter().any(|(before, behind)| {
+        let words = with(a, before, behind).zip(with(b, before, behind));
+        words.is_some_and(|(x, y)| are_on_both_sides(&x, &y))
+    })
+}
+
+/// Whether two words stand on the two sides of a line of reversals.
+fn are_on_both_sides(x: &str, y: &str) -> bool {
     lists().reversals.iter().any(|[one, other]| {
-        one.contains(&a) && other.contains(&b) || one.contains(&b) && other.contains(&a)
+        one.contains(&x) && other.contains(&y) || one.contains(&y) && other.contains(&x)
     })
 }
 

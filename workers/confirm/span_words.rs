@@ -5,6 +5,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::spelled::{count, has_content};
+use crate::confirm::variants::first_of_class;
 use crate::confirm::words::{begins_with_surname, has_title, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
@@ -31,9 +32,12 @@ pub struct SpanWords {
     pub has_unknown: bool,
     /// One is a noun, a verb, an adjective, or a content word of another script.
     pub has_content: bool,
+    /// One is a content word, or a noun or an adjective of one character, which is mostly a part of
+    /// a name.
+    pub says_something: bool,
     /// All are nouns: also those of one character, which are mostly parts of words.
     pub are_nouns: bool,
-    /// Their letters.
+    /// Their letters, each variant as the first of its class.
     pub letters: Vec<char>,
 }
 
@@ -48,6 +52,9 @@ const PERSONS: [&str; 3] = ["nr", "nrt", "nrfg"];
 
 /// The first letters of jieba's tags of content words.
 const CONTENT: &str = "nvailbtsxzjf";
+
+/// Those of nouns and adjectives.
+const NOUNS_AND_ADJECTIVES: &str = "nabz";
 
 /// The longest window whose words are looked for. A longer one holds what is no word, such as
 /// encoded data, or a whole text without spaces.
@@ -112,6 +119,7 @@ impl SpanWords {
     fn with_others(mut self, tokens: &Tokens<'_>, range: &Range<usize>) -> SpanWords {
         self.count += count(tokens, range);
         self.has_content |= has_content(tokens, range);
+        self.says_something |= self.has_content;
         self
     }
 
@@ -137,20 +145,30 @@ impl SpanWords {
             words.are_nouns = tag.starts_with('n') && (words.count == 0 || words.are_nouns);
             words.count += usize::from(!word.starts_with(is_other));
             let before = words.letters.len();
-            words.letters.extend(word.chars().filter(|c| c.is_alphanumeric()));
+            words.letters.extend(word.chars().filter(|c| c.is_alphanumeric()).map(first_of_class));
             let length = words.letters.len() - before;
+            words.says_something |= known
+                && word.starts_with(is_han)
+                && tag.starts_with(|c| NOUNS_AND_ADJECTIVES.contains(c));
             if length >= 2 && word.chars().all(is_han) {
                 words.has_name |= known && NAMES.contains(&tag);
                 words.has_unknown |= !known;
                 let named = known && PERSONS.contains(&tag);
                 let is_person = match length {
                     3 => (named || !known) && begins_with_surname(word),
-                    2 => named && is_surname(before_it),
+                    2 => {
+                        let full = low - before_it.len();
+                        let titled = || has_title(&window[..full], &window[high..]);
+                        is_surname(before_it) && (named || titled())
+                    }
                     _ => false,
                 };
                 words.has_person |= is_person;
-                words.has_titled_person |= is_person && has_title(&window[..low], &window[high..]);
+                let start = if length == 2 { low - before_it.len() } else { low };
+                words.has_titled_person |=
+                    is_person && has_title(&window[..start], &window[high..]);
                 words.has_content |= tag.starts_with(|c| CONTENT.contains(c));
+                words.says_something |= words.has_content;
             }
         }
         words

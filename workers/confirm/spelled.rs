@@ -97,6 +97,24 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
         || least <= less && most <= SPACELESS_LETTERS_MAX && are_parted(&p, &q)
 }
 
+/// Whether two passages of any length, without a Chinese character, have no word in common, and both
+/// say something. Symmetric.
+pub fn are_other_passages(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
+    // A number may be written in words of any language.
+    let digits =
+        [(a, x), (b, y)].map(|(tokens, range)| range.clone().any(|at| is_digit(tokens.token(at))));
+    let (p, q) = (letters(a, x), letters(b, y));
+    let is_shared = |i: usize| y.clone().any(|j| a.token(i) == b.token(j));
+    digits[0] == digits[1]
+        && has_content(a, x)
+        && has_content(b, y)
+        && p.len().max(q.len()) <= LETTERS_MAX
+        && !p.iter().chain(&q).any(|c| runs_on(*c))
+        && !x.clone().any(is_shared)
+        && are_parted(&p, &q)
+}
+
 /// The words among the tokens of `range` that are not Chinese: a number is one.
 pub fn count(tokens: &Tokens<'_>, range: &Range<usize>) -> usize {
     let digit = |at: usize| is_digit(tokens.token(at));

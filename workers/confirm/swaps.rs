@@ -7,7 +7,7 @@
 use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::spelled::has_content;
-use crate::confirm::words::lines;
+use crate::confirm::words::{are_opposites, lines};
 use crate::text::characters::is_han;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -100,7 +100,11 @@ fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
                 range.len() <= NAME_TOKENS_MAX && (han >= HAN_MIN || has_content(a, range))
             };
             let moved = between.is_empty() || is_list(a, &between);
-            return match moved || !is_name(&first) || !is_name(&last) {
+            let names = is_name(&first) && is_name(&last);
+            let directions = first.len() == 1
+                && last.len() == 1
+                && are_opposites((a, first.start), (a, last.start));
+            return match moved || !names && !directions {
                 true => Some(Swap::Order),
                 false => Some(Swap::Roles),
             };
@@ -144,6 +148,7 @@ mod tests {
             ("فوز الأهلي على الزمالك أمس", "فوز الزمالك على الأهلي أمس"),
             ("trains from york to hull are late", "trains from hull to york are late"),
             ("昨晚巴西胜阿根廷晋级", "昨晚阿根廷胜巴西晋级"),
+            ("这条路由北向南封闭", "这条路由南向北封闭"),
             (
                 "manchester united have at last beaten real madrid",
                 "real madrid have at last beaten manchester united",

@@ -42,9 +42,17 @@ fn are_one(tokens: &Tokens<'_>, at: usize) -> bool {
         return false;
     }
     if is_digit(left) && is_digit(right) {
-        // `october 5, 2024`
-        return matches!(gap, "" | "-" | "/" | "." | ":" | "," | " ")
-            || gap == ", " && is_behind_month(tokens, at);
+        // A comma may be taken for that of a fraction.
+        let gap = if right.starts_with(',') { "," } else { gap };
+        return match gap {
+            "" | "-" | "/" | "." | ":" => true,
+            // What stands behind a date is another number, unless the date is `october 5, 2024`.
+            " " | "," => {
+                is_behind_month(tokens, at) || has_thousands(tokens, at) || is_spaced(tokens, at)
+            }
+            ", " => is_behind_month(tokens, at),
+            _ => false,
+        };
     }
     // A line may begin with the name of a unit.
     if is_han_token(right) && gap == " " {
@@ -56,6 +64,26 @@ fn are_one(tokens: &Tokens<'_>, at: usize) -> bool {
         true => matches!(gap, "" | " ") || left == "号" && gap == "-",
         false => matches!(gap, "" | " " | ", " | ". " | "." | "-"),
     }
+}
+
+/// Whether three digits begin at the token `at`, and one to three, which no mark joins to others,
+/// stand before them: `12 000`.
+fn has_thousands(tokens: &Tokens<'_>, at: usize) -> bool {
+    let goes_on = |at: &usize| {
+        *at < tokens.len() && is_digit(tokens.token(*at)) && tokens.gap(*at).is_empty()
+    };
+    let behind = 1 + (at + 1..at + 4).take_while(goes_on).count();
+    let before = 1 + (1..at).rev().take(3).take_while(goes_on).count();
+    let first = at - before.min(at);
+    let is_joined = first > 0 && is_digit(tokens.token(first - 1)) && tokens.gap(first) != " ";
+    behind == 3 && before <= 3 && !is_joined
+}
+
+/// Whether the digits before and at `at` stand alone, as all characters of a text with spaces
+/// between them.
+fn is_spaced(tokens: &Tokens<'_>, at: usize) -> bool {
+    let is_gap = |at: usize| at == 0 || at >= tokens.len() || tokens.gap(at) == " ";
+    is_gap(at - 1) && is_gap(at) && is_gap(at + 1)
 }
 
 fn is_behind_month(tokens: &Tokens<'_>, at: usize) -> bool {
@@ -155,6 +183,11 @@ pub fn has_day(group: &str) -> bool {
     group.split([' ', ',', 't']).any(is_day)
 }
 
+/// Whether `group` has a number of four digits.
+pub fn has_year(group: &str) -> bool {
+    group.split(|c| digit_value(c).is_none()).any(|digits| digits.chars().count() == 4)
+}
+
 /// Whether `group` has minutes behind a colon.
 pub fn has_clock(group: &str) -> bool {
     group.match_indices(':').any(|(colon, _)| {
@@ -248,6 +281,34 @@ mod tests {
         for text in ["12 - 10:45", "at 10:45", "5 - 10", "3.5, 10:45", "10:45, 12 people", "5t 10"]
         {
             assert!(groups(text) > 1, "{text}");
+        }
+    }
+
+    /// The next line may begin with a number, which a space parts from the date.
+    #[test]
+    fn a_number_behind_a_date_is_another() {
+        let glued_at_end = |text: &str, digits: usize| {
+            let tokens = Tokens::of(text).expect("short");
+            glued(&tokens, tokens.len() - digits)
+        };
+        for (text, digits) in [
+            ("2024-10-05 15", 2),
+            ("2024-10-05 150", 3),
+            ("2024-10-05,12", 2),
+            ("10:25 12", 2),
+            ("1,234 56", 2),
+            ("12 56", 2),
+        ] {
+            assert!(!glued_at_end(text, digits), "{text}");
+        }
+        for (text, digits) in [
+            ("12 000", 3),
+            ("1 234 567", 3),
+            ("october 5 2024", 4),
+            ("october 5, 2024", 4),
+            ("2 0 2 4", 1),
+        ] {
+            assert!(glued_at_end(text, digits), "{text}");
         }
     }
 }

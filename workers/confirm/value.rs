@@ -10,8 +10,8 @@ pub const ONE: i128 = 1_000_000_000;
 const DIGITS_MAX: [usize; 2] = [24, 9];
 
 /// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has
-/// no room in 128 bits has the greatest value if it is written with Chinese numerals. A number of
-/// many digits has a great value that is drawn from them, so that the keys of two parcels differ.
+/// no room in 128 bits, and a number of many digits, has a great value that is drawn from its
+/// characters, so that the keys of two parcels differ.
 pub fn value(number: &str) -> i128 {
     if let Some(value) = value_of_many_digits(number) {
         return value;
@@ -20,6 +20,8 @@ pub fn value(number: &str) -> i128 {
     // The last magnitude of four digits or more: in 1亿2千万 the second one adds, in 1万亿 it
     // multiplies.
     let mut last = 0;
+    // The magnitude before, of those below it.
+    let mut small = 0;
     // What a digit behind the point is worth.
     let mut place = None;
     for c in number.chars() {
@@ -47,21 +49,54 @@ pub fn value(number: &str) -> i128 {
                 continue;
             }
         };
-        if unit < 10_000 {
+        if unit < 10_000 && small > 0 && unit > small {
+            // 三十八千米 are 38 kilometres.
+            section = section.saturating_add(digit).saturating_mul(unit);
+            small = unit;
+        } else if unit < 10_000 {
             let digit = if digit == 0 { ONE } else { digit };
             section = section.saturating_add(digit.saturating_mul(unit));
+            small = unit;
         } else {
             let section_of_it = section.saturating_add(digit);
             total = match unit < last {
                 true => total.saturating_add(section_of_it.saturating_mul(unit)),
                 false => total.saturating_add(section_of_it).saturating_mul(unit),
             };
-            (section, last) = (0, unit);
+            (section, small, last) = (0, 0, unit);
         }
         (digit, place) = (0, None);
     }
+    let digit = digit.saturating_mul(worth_of_last_digit(number));
     let value = total.saturating_add(section).saturating_add(digit);
+    let value = if value == i128::MAX { drawn(number) } else { value };
     if number.starts_with(is_minus_sign) { -value } else { value }
+}
+
+/// A great value for a number that has no room, so that two of them differ.
+fn drawn(number: &str) -> i128 {
+    i128::MAX - i128::from(xxh3_64(number.as_bytes()))
+}
+
+/// What the last digit counts: behind a magnitude, and without a zero between them, a tenth of it.
+/// 一百五 is 150, 三万二 is 32,000.
+fn worth_of_last_digit(number: &str) -> i128 {
+    let mut behind = number.chars().rev();
+    match (behind.next(), behind.next(), behind.next()) {
+        (Some(digit), Some(magnitude), Some(_)) if is_spoken_digit(digit) => match magnitude {
+            '百' => 10,
+            '千' => 100,
+            '万' => 1_000,
+            '亿' => 10_000_000,
+            _ => 1,
+        },
+        _ => 1,
+    }
+}
+
+/// Whether `c` is a Chinese numeral from one to nine.
+fn is_spoken_digit(c: char) -> bool {
+    c == '两' || HAN_DIGITS.contains(c)
 }
 
 /// The value of a whole number that is not below zero.
@@ -87,8 +122,8 @@ fn value_of_many_digits(number: &str) -> Option<i128> {
     if whole.len() <= DIGITS_MAX[0] && fraction.len() <= DIGITS_MAX[1] {
         return None;
     }
-    let drawn = i128::MAX - i128::from(xxh3_64(format!("{whole}.{fraction}").as_bytes()));
-    Some(if number.starts_with(is_minus_sign) { -drawn } else { drawn })
+    let value = drawn(&format!("{whole}.{fraction}"));
+    Some(if number.starts_with(is_minus_sign) { -value } else { value })
 }
 
 /// The value of one digit or Chinese numeral below ten; 0 of any other character.

@@ -2,7 +2,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::{are_of_one_class, classes};
+use crate::confirm::words::{are_of_one_class, classes, lines};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -13,6 +13,19 @@ const VARIANTS: &str = include_str!("variants.txt");
 fn all() -> &'static HashMap<&'static str, Vec<usize>> {
     static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
     CLASSES.get_or_init(|| classes(VARIANTS))
+}
+
+/// The character that stands for all of its class; itself if it is in none.
+pub fn first_of_class(c: char) -> char {
+    static FIRST: OnceLock<HashMap<char, char>> = OnceLock::new();
+    let first = FIRST.get_or_init(|| {
+        let of_line = |line: &'static str| {
+            let first = line.chars().next();
+            line.chars().filter_map(move |c| Some((c, first?)))
+        };
+        lines(VARIANTS).flat_map(of_line).collect()
+    });
+    first.get(&c).copied().unwrap_or(c)
 }
 
 /// Whether the sides of a span are the same characters, of which some are written otherwise.
@@ -30,7 +43,6 @@ mod tests {
     use super::*;
     use crate::confirm::alignment::is_han_token;
     use crate::confirm::settle::settled;
-    use crate::confirm::words::lines;
 
     /// Each character is in one class. (That each is its own normal form is tested of all lists.)
     #[test]

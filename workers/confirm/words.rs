@@ -10,14 +10,16 @@ use std::sync::OnceLock;
 
 /// Words that are numbers, and their numerals.
 const NUMBER_WORDS: &str = include_str!("number_words.txt");
-/// The longest of them is `seventeenth`.
-const NUMBER_WORD_BYTES_MAX: usize = 11;
+/// The longest of them, in bytes, is the Russian Monday.
+const NUMBER_WORD_BYTES_MAX: usize = 24;
 /// Words of which one stands against the other, a class a line.
 const OPPOSITES: &str = include_str!("opposites.txt");
 /// The most characters of a Chinese one.
 const OPPOSITE_CHARS_MAX: usize = 2;
 /// Chinese surnames, a class as those.
 const SURNAMES: &str = include_str!("surnames.txt");
+/// How its line of surnames begins that are other words as well.
+const ALSO_WORDS: &str = "also ";
 /// Short English words that hold a sentence together.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
@@ -84,7 +86,7 @@ pub fn holds_together(word: &str) -> bool {
 
 /// A cheap test before the look-up, because most tokens fail it.
 fn may_name_a_day(word: &str) -> bool {
-    (3..=9).contains(&word.len()) && word.is_ascii()
+    (3..=NUMBER_WORD_BYTES_MAX).contains(&word.len()) && !word.starts_with(is_han)
 }
 
 /// Whether two English words that are numbers, one behind the other, are one: `twenty-one`, `five
@@ -123,7 +125,8 @@ fn words_of_classes(tokens: &Tokens<'_>, at: usize) -> Vec<ClassWord> {
     static WORDS: OnceLock<HashMap<&str, Vec<ClassWord>>> = OnceLock::new();
     let words = WORDS.get_or_init(|| {
         let mut words: HashMap<&str, Vec<ClassWord>> = HashMap::new();
-        for (class, line) in lines(OPPOSITES).chain(lines(SURNAMES)).enumerate() {
+        let surnames = lines(SURNAMES).filter(|line| !line.starts_with(ALSO_WORDS));
+        for (class, line) in lines(OPPOSITES).chain(surnames).enumerate() {
             for (number, word) in line.split(' ').enumerate() {
                 words.entry(word).or_default().push((class, number));
             }

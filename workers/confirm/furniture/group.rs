@@ -23,6 +23,9 @@ pub const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»
 /// What may stand between a label and its number.
 const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
 
+/// The most tokens of a group before one of its digits, and behind it: a table of numbers is no date.
+const SIDE_TOKENS_MAX: usize = 48;
+
 /// Numbers that belong together, such as the five of a date with a clock, and what is around them.
 pub struct Group<'t> {
     text: &'t str,
@@ -39,10 +42,10 @@ impl<'t> Group<'t> {
     /// The group of the digit at `at`.
     pub fn around(tokens: &'t Tokens<'_>, at: usize) -> Group<'t> {
         let (mut from, mut to) = (at, at + 1);
-        while from > 0 && glued(tokens, from) {
+        while from > at.saturating_sub(SIDE_TOKENS_MAX) && glued(tokens, from) {
             from -= 1;
         }
-        while to < tokens.len() && glued(tokens, to) {
+        while to < tokens.len().min(at + SIDE_TOKENS_MAX) && glued(tokens, to) {
             to += 1;
         }
         // A unit of time without its number is part of a word.
@@ -98,7 +101,10 @@ impl<'t> Group<'t> {
             let counts = kind == Kind::Count
                 && (is_line_of_page(front, name, rest, true) || is_behind_counters(front));
             if counts
-                || fits && label.is_free && (kind == Kind::Now || is_free_after(rest, lenient))
+                || fits
+                    && label.is_free
+                    && (kind == Kind::Now && !self.is_day_of_sentence(rest)
+                        || is_free_after(rest, lenient))
             {
                 return Some((of_label(kind), bytes));
             }
@@ -128,6 +134,11 @@ impl<'t> Group<'t> {
         }
         let start = self.date.then(|| date_lines::start(before, self.group(), after))?;
         start.map(|start| (time, start..end))
+    }
+
+    /// Whether it is a day without its year, and the sentence goes on in `rest`: `今天是5月1日,天气晴`.
+    fn is_day_of_sentence(&self, rest: &str) -> bool {
+        self.date && !times::has_year(self.group()) && rest.starts_with(',')
     }
 
     /// Whether a date or a clock is the first or the last line of the text.
