@@ -1,4 +1,4 @@
-//! Chinese characters that are written otherwise and mean the same, such as 沉 and 沈 or 峰 and 峯.
+//! Chinese characters that look different and mean the same, such as 沉 and 沈 or 峰 and 峯.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
@@ -15,8 +15,7 @@ fn all() -> &'static HashMap<&'static str, Vec<usize>> {
     CLASSES.get_or_init(|| classes(VARIANTS))
 }
 
-/// Whether the sides of a span are the same characters, of which some are written otherwise.
-/// Symmetric.
+/// Whether the sides of a span have the same characters, except for variants. Symmetric.
 pub fn are_variants(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let same = |x: &str, y: &str| x == y || are_of_one_class(all(), x, y);
     let mut pairs = span.a.clone().zip(span.b.clone());
