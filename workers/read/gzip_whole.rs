@@ -2,7 +2,7 @@
 //!
 //! libdeflate needs the end of the member in advance, so it is guessed: it is where the next header
 //! seems to start, or the end of the file. `decode_guessed` proves the guess by the member's own
-//! checksum and size (RFC 1952). A member that is long, damaged or in any doubt is left to
+//! checksum and size (RFC 1952). A member that is long, damaged or doubtful in any way is left to
 //! [`super::gzip_stream`], so that all damage is reported by one decoder. libdeflate accepts a few
 //! odd codes that no encoder writes and the other decoder refuses; such a member is accepted, since
 //! its checksum and size are right.
@@ -31,8 +31,8 @@ const HEADER_BYTES: usize = 10;
 /// Bytes of the checksum and the size after the compressed ones.
 const TRAILER_BYTES: usize = 8;
 
-/// How many possible ends of a member are tried. An end that is too early is rare, and then the
-/// next one is rarely far.
+/// How many possible ends of a member are tried. A possible end that is too early is rare, and then
+/// the next one is usually near.
 const ENDS_MAX: usize = 4;
 
 /// Decodes members whole, one at a time, into a buffer that is used again.

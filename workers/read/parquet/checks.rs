@@ -33,7 +33,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of the pages of `column`.
+    /// The shape of the pages of `column`.
     pub fn of(column: &ColumnDescriptor) -> Shape {
         let value_bytes_min = match column.physical_type() {
             Type::FIXED_LEN_BYTE_ARRAY => usize::try_from(column.type_length()).unwrap_or(1),
@@ -232,8 +232,8 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// The unread rest of a structure in Thrift's compact protocol. Its methods return none at the end
-/// and where it cannot be read.
+/// The unread rest of a structure in Thrift's compact protocol. Its methods return `None` at the
+/// end, and if it cannot be read.
 struct Thrift<'a>(&'a [u8]);
 
 impl<'a> Thrift<'a> {
@@ -264,7 +264,7 @@ impl<'a> Thrift<'a> {
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The type of the next field, with its number in `id`; the inner none is the end of the
+    /// The type of the next field, with its number in `id`. The inner `None` is the end of the
     /// structure.
     fn field(&mut self, id: &mut i16) -> Option<Option<u8>> {
         let head = self.byte()?;
@@ -320,7 +320,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Reads past an element, which unlike a field has a byte even if it is true or false.
+    /// Reads past an element. Unlike a field, an element has a byte even if it is true or false.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             TRUE | FALSE => self.byte().map(drop),
