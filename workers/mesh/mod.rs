@@ -291,7 +291,7 @@ fn report_panic<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
     if is_network_panic(message) {
         alarm.raise(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
     } else {
-        // The silence that follows is no news.
+        // The silence that follows must not be reported.
         alarm.disarm();
         let _ = events.send(Err(Error::internal(format!("a worker panicked: {message}"))));
     }
