@@ -462,7 +462,7 @@ table! {
             /// Its length in letters, see [`crate::text::letters::weight`].
             letters: u32,
             /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
-            /// [`visits::GATHERED`].
+            /// [`visits::GATHERED`], [`visits::CUT`].
             flags: u8,
             /// The hash of the host, see [`crate::document::host_key`].
             host: u64,
