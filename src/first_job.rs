@@ -67,8 +67,8 @@ struct Found {
     why: String,
     /// Why a field that looks like an id is not the key.
     no_key: Option<String>,
-    /// The option that makes one text from several texts or a list of them, for rows that have no
-    /// single text.
+    /// The advice for rows that have several texts, or a list of them, instead of one text: how to
+    /// join them.
     joined: Option<String>,
 }
 
