@@ -48,7 +48,7 @@ fn is_canonical(attributes: &[u8]) -> bool {
     })
 }
 
-/// The value of an attribute, with its entities decoded; none if it is empty.
+/// The value of an attribute, with its entities decoded; `None` if it is empty.
 fn attribute(attributes: &[u8], name: &[u8]) -> Option<String> {
     let (_, written) =
         Attributes::of(attributes).find(|(found, _)| found.eq_ignore_ascii_case(name))?;

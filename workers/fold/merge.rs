@@ -82,8 +82,8 @@ pub fn merge(
     }
 }
 
-/// The proposals of a pair after `changes`: a count in one byte for each signature. None if a count
-/// is out of range.
+/// The proposals of a pair after `changes`: a count in one byte for each signature. `None` if a
+/// count is out of range.
 fn proposals(before: u64, changes: &[Candidate]) -> Option<u64> {
     let mut sums = before.to_le_bytes().map(i64::from);
     for candidate in changes {

@@ -43,7 +43,7 @@ pub struct GzipWhole {
     decoded: usize,
     /// Where the last member starts, in bytes of the file.
     at: Option<u64>,
-    /// Its length in the file; none if it was not decoded.
+    /// Its length in the file; `None` if it was not decoded.
     length: Option<usize>,
     /// The longest member that is decoded, in bytes of the file.
     member_bytes_max: usize,
@@ -65,7 +65,7 @@ impl GzipWhole {
         }
     }
 
-    /// Decodes the member at `input`'s position and returns its length in the file; none if it is
+    /// Decodes the member at `input`'s position and returns its length in the file; `None` if it is
     /// not short or not surely sound. A decoded member is in `input`'s buffer, which is not moved.
     /// A second call at the same place decodes nothing again. Errors come from the file system.
     pub fn decode(&mut self, input: &mut Input) -> Result<Option<usize>> {
@@ -134,7 +134,7 @@ struct Guess {
     decoded: usize,
 }
 
-/// The guess for the member at the start of `bytes`; none if no end is in sight, or if its header
+/// The guess for the member at the start of `bytes`; `None` if no end is in sight, or if its header
 /// has fields on which decoders differ. `is_all` means that the file ends with these bytes. Adds
 /// the bytes that are searched to `searched_bytes`.
 fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> {

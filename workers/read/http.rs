@@ -31,7 +31,7 @@ pub fn status(response: &[u8]) -> Option<u16> {
     parse(response).map(|(status, ..)| status)
 }
 
-/// Where a redirect leads, as its `Location` has it; none if the response is no redirect.
+/// Where a redirect leads, as its `Location` has it; `None` if the response is no redirect.
 pub fn location(response: &[u8]) -> Option<String> {
     let (status, head, _) = parse(response)?;
     let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
@@ -136,7 +136,7 @@ fn is_shorter(headers: &Headers<'_>, bytes: usize) -> bool {
     headers.get("Transfer-Encoding").is_none() && length.is_some_and(|n| n > bytes as u64)
 }
 
-/// The body of a page of this media type; none if that is neither HTML nor plain text.
+/// The body of a page of this media type; `None` if that is neither HTML nor plain text.
 pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Option<Body> {
     match media {
         "text/html" | "application/xhtml+xml" => {
@@ -194,7 +194,7 @@ fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], found: &mut Found<'_>) -
     }
 }
 
-/// Joins the chunks of `body`; none if it is not chunked. A body that ends before its last, empty
+/// Joins the chunks of `body`; `None` if it is not chunked. A body that ends before its last, empty
 /// chunk is joined as far as it goes, and counts as cut.
 fn chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = Vec::with_capacity(body.len());
@@ -285,7 +285,8 @@ impl Read for Members<'_> {
     }
 }
 
-/// What a body decodes to, and whether its encoding is cut; none if it does not have the encoding.
+/// What a body decodes to, and whether its encoding is cut; `None` if it does not have the
+/// encoding.
 type Decoded = Result<Option<(Vec<u8>, bool)>, Item>;
 
 /// Everything that `decoder` decodes, up to `bytes_max`.

@@ -369,7 +369,7 @@ impl Members {
         Ok(unsearched)
     }
 
-    /// The next place from `from` on where a member may start; none at the end of the file.
+    /// The next place from `from` on where a member may start; `None` at the end of the file.
     fn find_magic(&mut self, from: u64) -> Result<Option<u64>> {
         let codec = self.codec();
         self.input.seek(from)?;

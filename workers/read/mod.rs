@@ -127,7 +127,7 @@ impl Options {
 
 /// The records of one input, one after the other.
 pub trait Reader {
-    /// The next entry; none at the end. An error comes from the file or the system and ends the
+    /// The next entry; `None` at the end. An error comes from the file or the system and ends the
     /// split.
     fn next(&mut self) -> Result<Option<Entry>>;
     /// Bytes of the split in the file that were consumed so far; at the end all of them.
@@ -363,7 +363,7 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok(starts.zip(&ends).map(|(start, &end)| Split { path: path.to_owned(), start, end }).collect())
 }
 
-/// The format and the compression of the file of `size` bytes at `path`; none if it has no known
+/// The format and the compression of the file of `size` bytes at `path`; `None` if it has no known
 /// format. Errors come from the file system.
 pub fn shape(path: &Path, size: u64) -> Result<Option<(Format, Codec)>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;

@@ -21,11 +21,11 @@ pub struct Record {
     /// The URL as found, not yet in canonical form. Control characters and invalid UTF-8 are
     /// percent-escaped. For a row whose key is another field, the value of that field as it is.
     pub url: String,
-    /// Seconds since 1970 in UTC; none if the crawl recorded no valid date.
+    /// Seconds since 1970 in UTC; `None` if the crawl recorded no valid date.
     pub date: Option<i64>,
     /// Whether the crawl recorded a date that is not understood.
     pub bad_date: bool,
-    /// The number by which the keep rule may prefer the page, in 1/1,000,000; none if the record
+    /// The number by which the keep rule may prefer the page, in 1/1,000,000; `None` if the record
     /// has no valid one.
     pub score: Option<i64>,
     /// What was found there.
@@ -157,7 +157,7 @@ impl Item {
         Item::Reject { reason, detail, url: None, records: 1 }
     }
 
-    /// The word under which a run skips the record; none if it is accepted or rejected.
+    /// The word under which a run skips the record; `None` if it is accepted or rejected.
     pub fn skipped(&self) -> Option<&'static str> {
         match self {
             Item::Skip(reason) => Some(reason),

@@ -97,7 +97,7 @@ impl<'a> FieldRow<'a> {
         Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
     }
 
-    /// What the row says about its page; none if nothing.
+    /// What the row says about its page; `None` if nothing.
     fn body(&mut self, note: &mut impl FnMut(&'static str)) -> Result<Option<Body>, Item> {
         let deleted = match self.take(Use::Deleted) {
             (Value::Null | Value::Bool(false) | Value::Integer(0), _) => false,

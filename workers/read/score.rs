@@ -34,7 +34,7 @@ pub fn read(value: &Value<'_>) -> Result<Option<i64>, NoScore> {
     }
 }
 
-/// `number` in 1/1,000,000; none if it is not finite or is too large.
+/// `number` in 1/1,000,000; `None` if it is not finite or is too large.
 fn fixed(number: f64) -> Option<i64> {
     if !number.is_finite() || number.abs() > SCORE_MAX as f64 {
         return None;

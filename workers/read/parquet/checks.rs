@@ -186,7 +186,7 @@ pub fn page_is_sound(page: &Page, shape: Shape) -> bool {
     }
 }
 
-/// The bytes after the levels of `values` values, of which `level_max` is the greatest; none if
+/// The bytes after the levels of `values` values, of which `level_max` is the greatest; `None` if
 /// they end too late.
 fn behind_levels(bytes: &[u8], values: u32, level_max: i16, encoding: Encoding) -> Option<&[u8]> {
     let bits = i16::BITS - level_max.leading_zeros();
@@ -198,7 +198,7 @@ fn behind_levels(bytes: &[u8], values: u32, level_max: i16, encoding: Encoding) 
     bytes.get(levels..)
 }
 
-/// The bytes after a list of delta-encoded numbers; none if it states more than `values_max` or
+/// The bytes after a list of delta-encoded numbers; `None` if it states more than `values_max` or
 /// ends too early.
 fn deltas(bytes: &[u8], values_max: u32) -> Option<&[u8]> {
     let mut bytes = Thrift(bytes);

@@ -340,7 +340,7 @@ fn check_found(
     Ok(())
 }
 
-/// The type as which a column of type `found` is read; none if no field can use it.
+/// The type as which a column of type `found` is read; `None` if no field can use it.
 fn read_as(found: &DataType, physical: Physical) -> Option<DataType> {
     use DataType::*;
     match found {

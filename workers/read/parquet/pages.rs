@@ -53,7 +53,7 @@ impl PagedFile {
         self.size
     }
 
-    /// The bytes of the file from `start` on; none if it has fewer.
+    /// The bytes of the file from `start` on; `None` if it has fewer.
     pub fn bytes(&self, start: u64, length: usize) -> io::Result<Option<Bytes>> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.size) {
             return Ok(None);
@@ -71,7 +71,8 @@ impl PagedFile {
         &self.file
     }
 
-    /// The bytes to which the page at byte `at` of the file decodes; none if that cannot be known.
+    /// The bytes to which the page at byte `at` of the file decodes; `None` if that cannot be
+    /// known.
     pub fn page_bytes(&self, at: u64) -> Option<u64> {
         let mut head = [0; HEADER_BYTES];
         let length = self.file.read_at(&mut head, at).ok()?;
