@@ -68,7 +68,8 @@ impl Refused {
     }
 }
 
-/// The number of processes of a job. Each has about eight threads per peer.
+/// The most processes of a job. Each has four threads for each peer, and two more if data is
+/// encrypted.
 pub const PROCESSES_MAX: usize = 256;
 
 /// How a process connects to its peers, authenticates and watches them.
