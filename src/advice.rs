@@ -1,4 +1,4 @@
-//! The advice of errors, in the words of the command line that ended with them: people copy it.
+//! The advice of errors, in the words of the user's own command line, because people copy it.
 
 use std::path::{Path, PathBuf};
 use workers::error::Error;
@@ -24,7 +24,7 @@ impl Given {
         Given { option: format!("--limit {most}"), set: format!("read.records_max={most}") }
     }
 
-    /// Whether `told` has the key, or one of the table that is set.
+    /// Whether `told` names the key, or a key of the table that is set.
     fn is_told(&self, told: &str) -> bool {
         let key = self.set.split('=').next().unwrap_or_default().trim();
         [" = ", "."].iter().any(|behind| told.contains(&format!("{key}{behind}")))
@@ -35,11 +35,11 @@ fn word(text: &str) -> String {
     shell::word(Path::new(text))
 }
 
-/// What the advice of an error is about.
+/// The job that the advice of an error is about.
 pub struct Job {
     /// The job file.
     pub path: PathBuf,
-    /// What the command line set in it.
+    /// The options of the command line that set keys in it.
     pub given: Vec<Given>,
 }
 
@@ -49,7 +49,7 @@ impl Job {
         Job { path: path.to_owned(), given: sets.iter().map(|set| Given::set(set)).collect() }
     }
 
-    /// `error` with this job where its line says `pagefold run JOB` or the like.
+    /// `error` with this job in place of `JOB` in commands such as `pagefold run JOB`.
     pub fn named_in(&self, error: Error) -> Error {
         error.reworded(|line| self.worded(line))
     }
@@ -58,11 +58,11 @@ impl Job {
         self.with_commands(&self.with_remedy(line))
     }
 
-    /// `text` with this job where it says `pagefold run JOB` or the like.
+    /// `text` with this job in place of `JOB` in commands such as `pagefold run JOB`.
     pub fn with_commands(&self, text: &str) -> String {
         let mut text = text.to_owned();
         // Without the options the command would be about another job: it would rebuild by the keys
-        // of the file, and the next run would be refused as this one.
+        // of the file, and the next run would be refused like this one.
         let sets: String =
             self.given.iter().map(|of| format!(" --set {}", word(&of.set))).collect();
         let job = shell::word(&self.path);
@@ -100,7 +100,8 @@ mod tests {
         Job { path: "a b.toml".into(), given }.worded(line)
     }
 
-    /// A rebuild by the file alone read all inputs again, and the next run was refused as before.
+    /// A rebuild with only the file's keys read all inputs again, and the next run was refused as
+    /// before.
     #[test]
     fn options_are_named_and_repeated() {
         assert!(

@@ -1,9 +1,9 @@
-//! A job for files that somebody has: what is in them, and the job file that reads them.
+//! A job for some given files: finds out what is in them, and writes the job file that reads them.
 //!
-//! A bounded sample is looked at: which formats the files have, where their rows have URL, text and
+//! A bounded sample is read: which formats the files have, where their rows have URL, text and
 //! date, what makes a row a page of its own, which rows are rejected or remove a page, and which
-//! charsets pages are in. The job names only what differs from the defaults, and says why beside
-//! it. All its keys stand dotted, a line each, so that `--set` can add lines to it.
+//! charsets pages are in. The job has only keys that differ from the defaults, each with the reason
+//! beside it. All its keys are dotted, one on each line, so that `--set` can add lines to it.
 
 mod sample;
 
@@ -20,9 +20,9 @@ use workers::read::record::{Body, Item};
 use workers::read::sample::{Look, lists, look, names};
 use workers::read::{Fields, Format, Options, PageKey, documents, joined_text, shell};
 
-/// Fields that are likely to hold the URL, the text, the HTML or the date, or to identify a row,
-/// where a row has none of the default's names. The last part of a path counts as well, in capital
-/// letters, too.
+/// Fields that are likely to hold the URL, the text, the HTML or the date, or to identify a row, if
+/// a row has none of the default names. The last part of a path counts, too, and capital letters do
+/// not matter.
 const URLS: [&str; 7] =
     ["url", "uri", "link", "page_url", "source_url", "warc_url", "warc_target_uri"];
 const TEXTS: [&str; 12] = [
@@ -44,11 +44,12 @@ const DATES: [&str; 6] =
     ["date", "crawl_date", "fetched", "fetch_time", "published", "date_published"];
 const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 
-/// What the files are, as far as a sample says.
+/// The properties of the files, by a sample.
 struct Found {
     looked_into: usize,
     formats: BTreeMap<Format, usize>,
-    /// What is no crawl and known, a line for each kind; what else cannot be read.
+    /// Files of known kinds that are no crawl, a line for each kind; `others` are the other files
+    /// that cannot be read.
     passed: Vec<examine::Passed>,
     others: Vec<String>,
     records: u64,
@@ -66,12 +67,13 @@ struct Found {
     why: String,
     /// Why a field that looks like an id is not the key.
     no_key: Option<String>,
-    /// What makes one text of rows that have none, where they have several or a list of them.
+    /// The advice for rows that have several texts, or a list of them, instead of one text: how to
+    /// join them.
     joined: Option<String>,
 }
 
-/// The text of a job that reads `inputs`, with store and results beside its file. Each of `sets`
-/// is a line of it, in place of what was found.
+/// The text of a job that reads `inputs`, with store and results beside its file. Each of `sets` is
+/// a line of it, and replaces what was found.
 pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     let given: Vec<Given> = sets.iter().filter_map(|line| Given::of(line)).collect();
     let found = find(inputs, &given)?;
@@ -153,7 +155,7 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     Ok(text)
 }
 
-/// The absolute path of an input as a job has it, which is UTF-8.
+/// The absolute path of an input in the form for a job, which is UTF-8.
 fn spelled(path: &Path) -> Result<String> {
     let absolute = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
     absolute.into_os_string().into_string().map_err(|_| {
@@ -166,9 +168,9 @@ fn spelled(path: &Path) -> Result<String> {
 /// A key that `--set` gives.
 struct Given {
     key: String,
-    /// Its value as a job has it. A value that is not TOML is a text.
+    /// Its value in TOML. A value that is not TOML is a text.
     written: String,
-    /// The texts of its value: those of a list, or the one.
+    /// The texts of its value: those of a list, or one text.
     texts: Vec<String>,
 }
 
@@ -189,19 +191,19 @@ impl Given {
         Some(Given { key: key.trim().to_owned(), written, texts })
     }
 
-    /// Its only text, or the first one.
+    /// Its first text.
     fn text(&self) -> &str {
         self.texts.first().map_or("", String::as_str)
     }
 }
 
-/// `text` as a job has it.
+/// `text` in quotes, as in a job.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
 impl Found {
-    /// What was found, a line each.
+    /// The lines about what was found.
     fn lines(&self) -> Vec<String> {
         let list = |counts: Vec<(&str, u64)>| {
             counts
@@ -279,7 +281,7 @@ impl Found {
     }
 }
 
-/// Looks into `inputs`. What is `given` is not guessed.
+/// Reads a sample of `inputs`. Keys that are `given` are not guessed.
 fn find(inputs: &[PathBuf], given: &[Given]) -> Result<Found> {
     let files = listing::find(inputs)?;
     let mut found = Found {
@@ -388,8 +390,8 @@ impl Found {
         }
     }
 
-    /// Chooses what makes a row a page: an id that every row has for itself, else a URL that every
-    /// row has for itself, else the row; or the key that is `given`.
+    /// Chooses what makes a row a page: the key that is `given`; or an id that differs in every
+    /// row; or a URL that differs in every row; or the row itself.
     fn choose_key(
         &mut self,
         sample: &[File],

@@ -1,11 +1,11 @@
 //! Forecasts what a first build costs: time, memory, disk and network.
 //!
-//! The model is linear: so much for each page, so much for each byte of its text, divided among the
-//! workers, and what one process does alone. All its constants stand here. They were measured on
-//! two cores of an AMD EPYC with AVX-512, on generated documents a fifth of which are
-//! near-duplicates (`workers/benches/README.md`, which has the error, too). Another machine, and
-//! other texts, above all how many of them are alike, give other constants: it is a forecast of the
-//! size, and no promise.
+//! The model is linear: a cost for each page and for each byte of its text, divided among the
+//! workers, and a cost of work that one process does alone. All constants are here. They were
+//! measured on two cores of an AMD EPYC with AVX-512, on generated documents a fifth of which are
+//! near-duplicates (`workers/benches/README.md`, which also has the error). Another machine and
+//! other texts have other constants, above all if more or fewer texts are alike. So a forecast
+//! gives only the order of magnitude.
 
 use crate::topology::Topology;
 use serde::Serialize;
@@ -42,13 +42,13 @@ const JOIN_PAGE_NS: u64 = 80;
 const EXPORT_PAGE_NS: u64 = 20_000;
 const EXPORT_PARQUET_PAGE_NS: u64 = 6_000;
 
-/// Memory, mapped files aside: buffers of a worker; rows of the largest stage, on the host that
+/// Memory without mapped files: buffers of a worker; rows of the largest stage, on the host that
 /// owns them; and the forest of components, on the first host.
 const WORKER_MEMORY_BYTES: u64 = 150 << 20;
 const PAGE_MEMORY_BYTES: u64 = 340;
 const JOIN_PAGE_MEMORY_BYTES: u64 = 18;
 
-/// Rows of the store; what each table takes is in `workers/tables/README.md`.
+/// Rows of the store; the bytes of each table are in `workers/tables/README.md`.
 const PAGE_STORE_BYTES: u64 = 105 + 25 + 33 + 38 + 25;
 const BAND_STORE_BYTES: u64 = 9;
 const EVIDENCE_STORE_BYTES: u64 = 61 + 24 + 128;
@@ -70,13 +70,13 @@ const CLUSTER_STORE_BYTES: u64 = 27;
 const KEPT_TEXT_HUNDREDTHS: u64 = 46;
 /// A visit, without its URL, until the epoch is committed.
 const VISIT_BYTES: u64 = 130;
-/// Results of a page beside its URL: as JSON lines and Parquet, or Parquet alone.
+/// Results of a page without its URL: as JSON lines and Parquet, or only as Parquet.
 const RESULT_PAGE_BYTES: u64 = 1_400;
 const RESULT_PARQUET_PAGE_BYTES: u64 = 200;
-/// What workers send each other for a page.
+/// Bytes that workers send each other for a page.
 const SENT_PAGE_BYTES: u64 = 700;
 
-/// What is read.
+/// The load: the pages that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Load {
     /// Pages.
@@ -85,46 +85,46 @@ pub struct Load {
     pub text_bytes: u64,
     /// Bytes of their URLs.
     pub url_bytes: u64,
-    /// Bytes of the inputs as they lie on disk.
+    /// Bytes of the inputs on disk.
     pub input_bytes: u64,
 }
 
-/// Where it is done.
+/// The machines that do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Machines {
-    /// Hosts, or processes on one.
+    /// Hosts, or processes on one host.
     pub hosts: u64,
-    /// Workers of each.
+    /// Workers of each host.
     pub workers: u64,
 }
 
 impl Machines {
-    /// Those of `topology`.
+    /// The machines of `topology`.
     pub fn of(topology: &Topology) -> Machines {
         Machines { hosts: topology.hosts.len() as u64, workers: topology.workers as u64 }
     }
 }
 
-/// What it costs.
+/// The costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Forecast {
     /// From the start of the command to the exported results, in milliseconds.
     pub elapsed_ms: u64,
-    /// Of these, what one process does alone: plan, forest of components, export.
+    /// The part of this time in which one process works alone: plan, forest of components, export.
     pub alone_ms: u64,
-    /// Memory of the first host, mapped files aside; the others need less.
+    /// Memory of the first host without mapped files; the others need less.
     pub memory_bytes: u64,
     /// The store.
     pub store_bytes: u64,
-    /// What lies beside it until the epoch is committed.
+    /// Bytes of the attempt, which exist until the epoch is committed.
     pub attempt_bytes: u64,
     /// The results.
     pub results_bytes: u64,
-    /// What leaves each host for others.
+    /// Bytes that each host sends to others.
     pub sent_bytes: u64,
 }
 
-/// What `job` costs for `load` on `machines`.
+/// The costs of `job` for `load` on `machines`.
 pub fn forecast(job: &Job, load: &Load, machines: Machines) -> Forecast {
     let Load { pages, text_bytes, url_bytes, input_bytes } = *load;
     let (hosts, workers) = (machines.hosts.max(1), machines.workers.max(1));
@@ -196,8 +196,8 @@ fn store_bytes(job: &Job, load: &Load) -> u64 {
     load.pages * page + load.url_bytes
 }
 
-/// Inputs that are looked into, and the records of each: fewer of few bytes, as a sample would take
-/// about as long as the run.
+/// The most inputs that are sampled, and the most records of each. If the inputs have few bytes,
+/// fewer are read, because a sample would take about as long as the run.
 const INPUTS_MAX: usize = 16;
 const RECORDS_MAX: usize = 500;
 const RECORDS_OF_FEW_MAX: usize = 50;
@@ -207,7 +207,7 @@ pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
     sampled(job, inputs, RECORDS_MAX)
 }
 
-/// The same by at most `records_max` records of each.
+/// The pages and texts of `inputs`, by at most `records_max` records of each input in the sample.
 fn sampled(job: &Job, inputs: &[Input], records_max: usize) -> Result<Load> {
     let (mut pages, mut text_bytes, mut url_bytes, mut read_bytes) = (0u64, 0u64, 0u64, 0u64);
     let step = inputs.len().div_ceil(INPUTS_MAX).max(1);
@@ -239,7 +239,7 @@ fn part(number: u64, share: u64, whole: u64) -> u64 {
     (u128::from(number) * u128::from(share) / u128::from(whole.max(1))) as u64
 }
 
-/// What a first build of `inputs` costs; none without inputs, or if one that is sampled cannot be
+/// The costs of a first build of `inputs`; `None` without inputs, or if a sampled input cannot be
 /// read.
 pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<Forecast> {
     let bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
@@ -248,7 +248,7 @@ pub fn of_inputs(job: &Job, inputs: &[Input], topology: &Topology) -> Option<For
     load.map(|load| forecast(job, &load, Machines::of(topology)))
 }
 
-/// Below this size the fixed costs, which the model leaves out, are larger than what it forecasts.
+/// Below this size the fixed costs, which the model leaves out, are larger than the forecast.
 const LARGE_BYTES: u64 = 64 << 20;
 
 /// Whether a forecast for `plan` is worth a line in the report.
@@ -256,15 +256,16 @@ pub fn is_large(plan: &Plan) -> bool {
     plan.bytes() >= LARGE_BYTES
 }
 
-/// What the report says of the inputs of `plan`; none of few, which are not sampled for it.
+/// The forecast for the report on the inputs of `plan`; `None` for few inputs, which are not
+/// sampled for it.
 pub fn of_large(job: &Job, plan: &Plan, topology: &Topology) -> Option<Forecast> {
     is_large(plan).then(|| of_inputs(job, &plan.inputs, topology)).flatten()
 }
 
 /// The bytes of disk that an epoch takes for each byte of inputs that cannot be sampled: 2.7 were
-/// seen of JSON lines, with what lies beside the store until the commit.
+/// measured for JSON lines, with the files that exist beside the store until the commit.
 const DISK_PER_INPUT: u64 = 3;
-/// Small files of an epoch, whatever it reads: 0.3 MiB were seen of two workers.
+/// Small files of an epoch, for any inputs: 0.3 MiB were measured with two workers.
 const DISK_FIXED: u64 = 1 << 20;
 
 /// The bytes that an epoch of `input_bytes` may need on the disk of the store.
@@ -291,8 +292,9 @@ mod tests {
         toml::from_str::<Job>(&text).expect("a job").settled().expect("sound")
     }
 
-    /// Twice as many pages cost twice as much but for the buffers of workers, more hosts take less
-    /// time and memory each and send more, and what one process does alone stays.
+    /// Twice as many pages cost twice as much, except for the buffers of workers. More hosts take
+    /// less time and memory each and send more. The work that one process does alone stays the
+    /// same.
     #[test]
     fn linear() {
         let load = Load {
@@ -324,8 +326,8 @@ mod tests {
         assert!(ten.sent_bytes > 0);
     }
 
-    /// The store of the smallest job is forecast at less than half of that of the default, without
-    /// texts, and a job that decides by less takes less time.
+    /// Without texts, the store of the smallest job is forecast at less than half of the default's,
+    /// and a job that decides by less evidence takes less time.
     #[test]
     fn jobs_differ() {
         let load = Load { pages: 1_000_000, text_bytes: 0, url_bytes: 0, input_bytes: 0 };

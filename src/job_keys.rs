@@ -1,7 +1,7 @@
-//! The keys of a job file, and what each takes.
+//! The keys of a job file, and the values that each takes.
 //!
-//! The ranges are those of the rooms that obey the keys; what relates several keys to one another
-//! is checked there (`Job::wrongs`).
+//! The ranges are those of the rooms that read the keys; conditions between several keys are
+//! checked there (`Job::wrongs`).
 
 use crate::config::takes::{Key, Takes};
 use workers::extract::HTML_BYTES_LIMIT;
@@ -139,7 +139,7 @@ mod tests {
     use std::collections::BTreeSet;
     use workers::job::Job;
 
-    /// A value that `key` takes, as a file has it.
+    /// A value that `key` takes, in TOML.
     fn example(key: &Key) -> String {
         match key.takes {
             Takes::Text | Takes::Address | Takes::Path | Takes::Place => format!("{:?}", key.name),
@@ -154,8 +154,8 @@ mod tests {
         }
     }
 
-    /// What the list of keys allows, the job takes: a key that only one of them knows would end in
-    /// a message about the program's types, or could not be set.
+    /// The job takes every value that the list of keys allows. A key that only one of the two knows
+    /// would cause a message about the program's types, or could not be set.
     #[test]
     fn keys_are_those_of_the_job() {
         let bare = "store = \"s\"\nread.inputs = [\"in\"]\noutput.dir = \"out\"\n";
@@ -173,7 +173,8 @@ mod tests {
             let job: Result<Job, toml::de::Error> = values.try_into();
             assert!(job.is_ok(), "{line}: {job:?}");
         }
-        // The job at its defaults has no key that the list lacks, but for those that are not set.
+        // The job at its defaults has no key that the list lacks; keys without a default are not in
+        // it.
         let job: Job = toml::from_str(bare).expect("a job");
         let mut names = BTreeSet::new();
         leaves(&toml::Table::try_from(&job).expect("a table"), "", &mut names);

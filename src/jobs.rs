@@ -1,6 +1,6 @@
 //! The job file: its path and `--set` options become a checked [`Job`] with absolute paths.
 //!
-//! Every mistake is one line that names the file, the line and the key; all are told at once.
+//! Every mistake is one line that names the file, the line and the key; all are reported at once.
 
 use crate::cli::OfJob;
 use crate::config::tree::{self, Node, Table, Value};
@@ -45,7 +45,7 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
     };
     let found =
         wrongs.into_iter().map(|Wrong { key, why }| Mistake { at: tree::find(&table, &key), why });
-    // A value that is out of its range is told once.
+    // A value that is out of its range is reported once.
     mistakes.extend(
         found
             .filter(|wrong| {
@@ -56,7 +56,7 @@ pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
     Err(config::error(path, sets, mistakes))
 }
 
-/// Takes what says that a signature is there or not, and is no table, out of `table`.
+/// Takes the switches of signatures (`true` or `false` in place of a table) out of `table`.
 fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
     let mut mistakes = Vec::new();
     match table.get("simhash").map(|node| (&node.value, node.at)) {
@@ -93,7 +93,8 @@ fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
     mistakes
 }
 
-/// The text of the job file at `path`; if it is a crawl, the error says what a job file is.
+/// The text of the job file at `path`; if it is a file of a crawl, the error says what a job file
+/// is.
 fn job_text(path: &Path) -> Result<String> {
     let text = text_of(path);
     let bytes = match &text {
@@ -111,12 +112,12 @@ fn job_text(path: &Path) -> Result<String> {
 fn first_bytes(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path);
-    // What cannot be read here was reported already.
+    // An error of reading was reported before.
     let _ = file.and_then(|file| file.take(4096).read_to_end(&mut bytes));
     bytes
 }
 
-/// What a file that begins with `bytes` is, if it is a crawl.
+/// The kind of a file that begins with `bytes`, if it is of a crawl.
 pub fn crawl(bytes: &[u8]) -> Option<&'static str> {
     let text = bytes.trim_ascii_start();
     let is_json = text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n");
@@ -195,7 +196,7 @@ mod tests {
     /// Paths are relative to the job file, and `--set` works as if the key stood in the file.
     #[test]
     fn paths_and_sets() {
-        // What is wrong with several keys is told of the one that was set.
+        // A mistake in the combination of several keys is reported for the key that was set.
         for (set, why) in [
             ("simhash.bands=3", "[simhash] k, bands: 3 bands"),
             ("read.fields.text=\"\"", "[read] fields.text: has no name"),
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(names(&spots), ("spotsigs".into(), None));
     }
 
-    /// Every job that comes with pagefold is valid, and the fast one does not segment words.
+    /// Every job that is part of pagefold is valid, and the fast one does not segment words.
     #[test]
     fn jobs_are_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs");
@@ -370,8 +371,7 @@ mod tests {
         );
     }
 
-    /// The snapshot job states every key at its default: without all but its paths it is the same
-    /// job.
+    /// The snapshot job states every key at its default: with only its paths it is the same job.
     #[test]
     fn snapshot_has_defaults() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/snapshot.toml");
@@ -382,8 +382,8 @@ mod tests {
         assert_eq!(snapshot, bare);
     }
 
-    /// The signatures that a job has only if it adds them are there as comments, with each of their
-    /// keys at its default.
+    /// Signatures that a job has only if it adds them are in the file as comments, with each of
+    /// their keys at its default.
     #[test]
     fn snapshot_has_defaults_of_what_is_added() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/snapshot.toml");

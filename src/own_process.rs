@@ -1,4 +1,4 @@
-//! What this process knows of itself: its greatest memory, and the digest of its program.
+//! Facts about this process: its greatest memory, and the digest of its program.
 
 use workers::error::{Error, Result};
 use workers::store::digest;

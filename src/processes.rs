@@ -1,5 +1,5 @@
-//! What is known of the processes of a run: while they work, for those who watch, and at the end, as
-//! `run.json` has it.
+//! Facts about the processes of a run: while they work, for the progress bar and the log, and at
+//! the end, for `run.json`.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ impl ObservedProcess {
         }
     }
 
-    /// Records the figures that it tells at its end.
+    /// Records the figures that the process sends at its end.
     pub fn record_end(
         &self,
         memory_bytes: u64,
@@ -50,7 +50,7 @@ impl ObservedProcess {
     }
 }
 
-/// What is told which processes work from now on.
+/// A function that is called with the processes that work from now on.
 pub type Observer<'a> = &'a dyn Fn(Vec<Arc<ObservedProcess>>);
 
 /// What one process did, for `run.json`.

@@ -1,4 +1,4 @@
-//! Reads files that only this user may read: the key of links, the token of a server.
+//! Reads files that only this user may read: the key of the links, and the token of a server.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,9 +9,9 @@ use workers::error::{Error, Kind, Result};
 /// A longer file holds no key and no token.
 const BYTES_MAX: u64 = 4096;
 
-/// Why a file with this `mode` and `owner` is not private to the user `me`, if it is not: no other
-/// user may read or write it. If root owns it, its group may read it, as Kubernetes mounts the
-/// secrets of a pod that does not run as root.
+/// Why a file with this `mode` and `owner` is not private to the user `me`; `None` if it is. No
+/// other user may read or write it. If root owns it, its group may read it, because Kubernetes
+/// mounts the secrets of a pod so if the pod does not run as root.
 fn exposed(mode: u32, owner: u32, me: u32) -> Option<String> {
     let others = if owner == 0 && me != 0 { 0o037 } else { 0o077 };
     if owner != me && owner != 0 {
@@ -21,11 +21,11 @@ fn exposed(mode: u32, owner: u32, me: u32) -> Option<String> {
     (mode & others != 0).then(|| format!("others may read it (mode {mode:04o}); `chmod 600` it"))
 }
 
-/// What the file at `path` holds. A message never shows it.
+/// The content of the file at `path`. No message shows it.
 ///
 /// # Errors
 ///
-/// `of_exposed` if others can read the file, `Config` if it is none or holds no secret.
+/// `of_exposed` if others can read the file, `Config` if it is not a file or holds no secret.
 pub fn read(path: &Path, of_exposed: Kind) -> Result<Vec<u8>> {
     let failed = |e| Error::input("read", path, e);
     let file = File::open(path).map_err(failed)?;
@@ -52,8 +52,8 @@ pub fn read(path: &Path, of_exposed: Kind) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// A file that another user may read or write is no secret. A file of another user was said to
-    /// need another mode, which does not help.
+    /// A file that another user may read or write is no secret. For a file of another user the
+    /// message asked for another mode, which does not help.
     #[test]
     fn secrets_are_private() {
         let is_private = |mode, owner, me| exposed(mode, owner, me).is_none();
@@ -64,7 +64,7 @@ mod tests {
         assert!(exposed(0o100_644, 7, 7).is_some_and(|why| why.contains("chmod 600")));
     }
 
-    /// Of a folder it was said to need the mode 600, with which nobody enters it.
+    /// For a folder the message asked for mode 600, with which nobody can enter it.
     #[test]
     fn a_folder_is_no_secret() {
         use std::os::unix::fs::PermissionsExt as _;

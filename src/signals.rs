@@ -1,13 +1,13 @@
 //! Ends the process on SIGTERM, SIGINT or SIGHUP, with exit code 75 and one line; and on an error
 //! that its other threads must not survive.
 //!
-//! The first signal stops a launcher after a short clean-up; another one, half a second later or
-//! more, ends it at once. One that comes sooner is not from a person: `timeout` sends a signal to a
-//! process and to its group, so that it comes twice. No work
-//! is asked to stop or waited for: a thread of its own ends the process. That is safe because kill
-//! -9 is: a commit is a single `link` call, finished splits are durable, and an export without its
-//! summary is made again by the next run. A signal at the moment of a commit loses nothing. At
-//! worst the exit code is 75 although the epoch was committed, and the next run finds nothing due.
+//! The first signal stops a launcher after a short clean-up; another signal, half a second later or
+//! more, ends it at once. An earlier second signal is not from a person: `timeout` sends a signal
+//! to a process and to its group, so that it arrives twice. No work is asked to stop or waited for:
+//! a separate thread ends the process. This is safe, because even kill -9 is safe: a commit is a
+//! single `link` call, finished splits are durable, and an export without its summary is made again
+//! by the next run. A signal at the moment of a commit loses nothing. At worst the exit code is 75
+//! although the epoch was committed, and the next run finds nothing due.
 //!
 //! A signal that is ignored when the process starts (by `nohup`, or for a shell's background jobs)
 //! stays ignored. SIGPIPE is not handled here: a write to a closed pipe is an error like others.
@@ -38,7 +38,7 @@ const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(5);
 /// reports it as a lost peer.
 const QUIET_TIME: Duration = Duration::from_millis(300);
 
-/// What is done before the end: because of an error, or, without one, of a signal. After a signal
+/// The clean-up before the end: after an error or, without an error, after a signal. After a signal
 /// it must be short, because a service manager kills the process soon.
 type CleanUp = Box<dyn FnOnce(Option<&Error>) + Send>;
 
@@ -54,7 +54,7 @@ fn active_signals(status: &str) -> Vec<i32> {
     SIGNALS.into_iter().filter(|signal| !is_ignored(signal)).collect()
 }
 
-/// How long after the first signal another one does not end the process at once.
+/// How long after the first signal another signal does not end the process at once.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
 /// Registers the signals of this process. When the flag is set, a signal ends the process at once.
@@ -69,7 +69,7 @@ fn signals() -> std::io::Result<(Signals, Arc<AtomicBool>)> {
     Ok((signals, armed))
 }
 
-/// Sets the flag when a signal cannot be the first one's twin any more.
+/// Sets the flag when another signal cannot be the second copy of the first one any more.
 fn arm_later(armed: Arc<AtomicBool>) {
     let later = armed.clone();
     let work = move || {
@@ -81,8 +81,8 @@ fn arm_later(armed: Arc<AtomicBool>) {
     }
 }
 
-/// Calls `then` at the first signal, in a thread of its own. If `ends_at_second`, another one ends
-/// the process at once.
+/// Calls `then` at the first signal, in a thread of its own. If `ends_at_second`, a second signal
+/// ends the process at once.
 fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
     let waiting = signals().and_then(|(mut signals, armed)| {
         let wait = move || {
@@ -102,7 +102,7 @@ fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
 }
 
 /// From now on a file that grows beyond a limit (`ulimit -f`) is an error of the write, like a full
-/// disk. By default the system ends the process without a word.
+/// disk. By default the system ends the process without a message.
 pub fn survive_file_limit() {
     // If it cannot be registered, that default stays.
     let _ = flag::register(SIGXFSZ, Arc::default());
@@ -127,7 +127,7 @@ pub fn launch(json: bool, work: impl FnOnce() -> Result<()>) -> Result<()> {
     outcome
 }
 
-/// From now on a signal calls `stop`, and another one ends the process.
+/// From now on a signal calls `stop`, and a second signal ends the process.
 #[cfg(feature = "serve")]
 pub fn on_stop(stop: impl FnOnce() + Send + 'static) {
     on_first_signal(true, stop);
@@ -138,8 +138,8 @@ pub fn set_clean_up(clean_up: impl FnOnce(Option<&Error>) + Send + 'static) {
     *lock(&CLEAN_UP) = Some(Box::new(clean_up));
 }
 
-/// If the process is ending, waits for that: anything the launcher would report now follows from
-/// its cause. Otherwise later signals run no clean-up.
+/// If the process is ending, waits for the end: anything that the launcher would report now is a
+/// consequence of the same cause. Otherwise later signals run no clean-up.
 pub fn wait_if_stopping() {
     let unused = lock(&CLEAN_UP).take();
     drop(unused);
@@ -169,7 +169,7 @@ pub fn end(error: &Error, json: bool) -> ! {
 /// Ends this process because of an error, or of a signal.
 fn conclude(error: Option<&Error>, json: bool) -> ! {
     if STOPPING.swap(true, Ordering::SeqCst) {
-        // Several threads lose one peer. The first of them tells of it.
+        // Several threads lose the same peer. The first of them reports it.
         park();
     }
     let clean_up = lock(&CLEAN_UP).take();
@@ -201,8 +201,8 @@ pub fn outlive_launcher() {
     });
 }
 
-/// Ends this worker after its launcher has ended. It prints nothing, as the launcher has reported
-/// the cause.
+/// Ends this worker after its launcher has ended. It prints nothing, because the launcher has
+/// reported the cause.
 pub fn end_after_launcher() -> ! {
     if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
         // If that fails, a few lines too many are printed.

@@ -1,4 +1,4 @@
-//! Holds the topology of a job: which processes run on which hosts, how they are started, and their
+//! The topology of a job: which processes run on which hosts, how they are started, and their
 //! timeouts.
 
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The worker threads of a process that is told no number: all cores of this machine.
+/// The default number of worker threads of a process: all cores of this machine.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, Into::into)
 }
@@ -17,7 +17,7 @@ pub fn cores() -> usize {
 pub enum Launch {
     /// All on this machine, connected over loopback.
     Local,
-    /// One on each host, started by `ssh` or a replacement for it.
+    /// One process on each host, started by `ssh` or a replacement for it.
     Ssh,
 }
 
@@ -66,7 +66,7 @@ pub struct Topology {
     pub plaintext: bool,
 }
 
-/// Worker threads of a process.
+/// The most worker threads of a process.
 pub const WORKERS_MAX: u64 = 1024;
 /// The longest timeout.
 pub const SECONDS_MAX: u64 = 86_400;
@@ -112,8 +112,8 @@ impl Host {
         }
     }
 
-    /// Whether both the address to dial and the one to listen on are certainly loopback; a name may
-    /// resolve to anything.
+    /// Whether both the address to dial and the address to listen on are certainly loopback; a name
+    /// may resolve to any address.
     pub fn is_loopback(&self) -> bool {
         let loopback = |ip: IpAddr| ip.is_loopback();
         self.address.parse().is_ok_and(loopback) && self.bind.is_none_or(loopback)

@@ -107,8 +107,8 @@ fn every_kind_of_pair_is_explained() {
     }
 }
 
-/// A chain of five texts is told step by step; each step is a stored accepted pair. With a radius
-/// the ends are apart, and the chain is still told.
+/// A chain of five texts is shown step by step; each step is a stored accepted pair. With a radius
+/// the ends are apart, and the chain is still shown.
 #[test]
 fn a_chain_of_five() {
     let bench = bench("[clusters]\nradius = 0\n");
@@ -155,8 +155,8 @@ fn a_chain_of_five() {
     assert!(!told["chain"].as_array().expect("a chain").is_empty());
 }
 
-/// A page that was removed is told with when and why, and where its text lives on. A URL that is
-/// not there is answered by its nearest spelling, or with exit code 66.
+/// For a removed page the answer says when and why it was removed, and where its text lives on. For
+/// a URL that the store lacks the answer is about its nearest spelling, or the exit code is 66.
 #[test]
 fn pages_that_are_gone_or_spelled_otherwise() {
     let bench = bench("");
@@ -329,8 +329,8 @@ fn content(row: &Value) -> String {
     row["content"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A text is asked for as a text, as HTML, by the URL of a stored page and as rows; a bad row is
-/// told, and the others are answered.
+/// A question may be a text, HTML, the URL of a stored page, or rows; a bad row is reported, and
+/// the others are answered.
 #[test]
 fn forms_of_a_question() {
     let bench = bench("");
@@ -414,9 +414,9 @@ fn forms_of_a_question() {
     );
 }
 
-/// A page with a stored text may change which text leads its cluster, though another page
-/// represents it: the text leads whose best page the keep rule prefers. Such an answer is
-/// provisional, and an answer about a page that changes nothing is not.
+/// A page with a stored text may change which text leads its cluster, even if another page
+/// represents the cluster: the leader is the text whose best page the keep rule prefers. Such an
+/// answer is provisional, and an answer about a page that changes nothing is not.
 #[test]
 fn another_page_changes_who_leads() {
     // Each text shares most words with the next. The second and the third are near two others each.
@@ -452,7 +452,7 @@ fn another_page_changes_who_leads() {
     }
 }
 
-/// Files beside the crawl that a run passes by waited for ever.
+/// Files beside the crawl that a run passes by were listed as waiting for ever.
 #[test]
 fn what_a_run_passes_by_does_not_wait() {
     let bench = bench("");

@@ -65,7 +65,7 @@ mod files;
 /// Several records of one page, and pages that say little or the same.
 mod visits;
 
-/// The run goes on with any number of rejects.
+/// The run continues with any number of rejects.
 const TOLERANT: [&str; 2] = ["--set", "read.rejects_max=1"];
 
 /// The text of article `n`, unlike any other's.

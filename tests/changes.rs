@@ -331,7 +331,7 @@ fn an_index_is_kept_in_step() {
 
 /// A rebuild does not make an epoch again that a rollback undid. `changes` then said that nothing
 /// had changed since that epoch, so an index of it kept its pages for ever. The summary names the
-/// epoch that was compared, and who is at the undone one is told to begin anew.
+/// epoch that was compared, and an index of the undone epoch is told to start again.
 #[test]
 fn an_undone_epoch_is_gone_after_a_rebuild() {
     let bench = bench();

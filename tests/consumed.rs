@@ -41,9 +41,9 @@ fn urls(bench: &Bench) -> BTreeSet<String> {
         .collect()
 }
 
-/// Inputs that a wrong mapping made useless were consumed, so that the corrected job had nothing to
-/// do and only a rebuild helped. They stay due, each run says so, and the corrected job reads them
-/// in the order in which they came.
+/// Inputs of which a wrong mapping accepted nothing were consumed, so that the corrected job had
+/// nothing to do and only a rebuild helped. Now they stay due, each run says so, and the corrected
+/// job reads them in the order of their arrival.
 #[test]
 fn a_corrected_mapping_needs_no_rebuild() {
     let (wrong, right) = (bench(""), bench(""));
@@ -86,10 +86,10 @@ fn a_corrected_mapping_needs_no_rebuild() {
     assert!(run(&wrong, &fields).1.contains("nothing due: every input is consumed"));
 }
 
-/// A raised limit or another field made consumed inputs due again, which were read after newer
-/// deliveries and won over them. They stay as they were read, and each run names one; archives have
-/// no fields. A rebuild reads each in its turn: after it all is as if the options had never been
-/// other ones.
+/// A raised limit or another field made consumed inputs due again; they were read after newer
+/// deliveries and replaced their pages. Now they stay as they were read, and each run names one;
+/// archives have no fields. A rebuild reads each in its turn: the store is then as if the options
+/// had always been the same.
 #[test]
 fn other_options_of_reading_wait_for_a_rebuild() {
     let short = ["--set", "read.limits.line_bytes_max=300", "--set", "read.fields.text=\"title\""];
@@ -148,8 +148,8 @@ fn other_options_of_reading_wait_for_a_rebuild() {
     }
 }
 
-/// A delta whose bytes had come before was skipped, so that a page stayed gone that was back, and
-/// one stayed that was removed again. A renamed file is the same delivery.
+/// A delta with the bytes of an earlier one was skipped, so that a page that was back stayed gone,
+/// and a page that was removed again stayed. A renamed file is the same delivery.
 #[test]
 fn repeated_bytes_are_read_again() {
     let bench = bench("");
@@ -170,8 +170,8 @@ fn repeated_bytes_are_read_again() {
     assert!(run(&bench, &[]).1.contains("nothing due"));
 }
 
-/// An archive that came late replaced a newer page, and brought back one that had been removed. A
-/// dated record never loses to an older dated one, and removals are remembered.
+/// An archive that arrived late replaced a newer page, and brought a removed page back. A dated
+/// record never loses to an older dated one, and removals are remembered.
 #[test]
 fn late_archives_change_nothing_newer() {
     let bench = bench("");
@@ -195,9 +195,8 @@ fn late_archives_change_nothing_newer() {
     assert!(bench.pagefold("verify", &["--deep"]).status.success());
 }
 
-/// A bad record in a complete snapshot removed the page that it was about. It leaves the old page;
-/// and where it does not say which page that is, no page is removed for being absent, and the run
-/// says so.
+/// A bad record in a complete snapshot removed its page. Now the old page stays. If the record does
+/// not say which page it is about, no page is removed because it is absent, and the run says so.
 #[test]
 fn a_bad_record_of_a_snapshot_removes_nothing() {
     let bench = bench("");
@@ -222,7 +221,8 @@ fn a_bad_record_of_a_snapshot_removes_nothing() {
 }
 
 /// Results of a deleted store, of other formats, or with a missing file were taken for those of the
-/// head, by the number of the epoch alone. A run that has nothing to do exports them again.
+/// head, because only the number of the epoch was compared. A run that has nothing to do exports
+/// them again.
 #[test]
 fn stale_results_are_exported_again() {
     let bench = bench("");

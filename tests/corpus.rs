@@ -33,9 +33,8 @@ fn filtered(bench: &Bench) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Rows that a column of data named `op` removed were in no line of the report, and those that were
-/// accepted and the pages did not add up. The line names the column, in the report of a filter,
-/// too.
+/// If a column of data was named `op`, the rows that it removed were in no line of the report, so
+/// accepted rows and pages did not add up. A line names the column, also in the report of a filter.
 #[test]
 fn rows_that_remove_pages_are_told() {
     let corpus = bench("key = \"id\"");
@@ -76,9 +75,9 @@ fn shards(bench: &Bench, shards: impl IntoIterator<Item = u64>) {
     }
 }
 
-/// A column of dates made the ids of each file versions of those of the others, and two thirds of a
-/// corpus were lost in silence. The run stops and names a remedy that keeps all; rows of URLs, and
-/// a job that says that they are versions, pass.
+/// Ids started again in each file, and a column of dates made their rows versions of one another:
+/// two thirds of a corpus were lost without a message. The run stops and names a remedy that keeps
+/// all rows. Rows of URLs, and a job that says that the rows are versions, pass.
 #[test]
 fn ids_that_begin_anew_with_dates() {
     let corpus = bench("key = \"id\"");
@@ -100,8 +99,8 @@ fn ids_that_begin_anew_with_dates() {
     assert!(crawl.run_well(&[]).contains("same URL, 80 with another text\n"));
 }
 
-/// A new file took the pages of an older one that was still there, run after run, and no report
-/// said so. Where the older file is gone the rows are versions.
+/// A new file replaced the pages of an older file that still existed, run after run, and no report
+/// said so. If the older file is gone, the rows are versions.
 #[test]
 fn ids_that_begin_anew_in_each_run() {
     let corpus = bench("key = \"id\"");
@@ -117,8 +116,8 @@ fn ids_that_begin_anew_in_each_run() {
     assert!(said.contains("changed    40       pages have another text now\n"), "{said}");
 }
 
-/// Python writes `NaN` where pandas has nothing, and a corpus with such scores could not be read.
-/// It is, also with labels beside its fields, and its lines stay as they are.
+/// Python writes `NaN` for empty cells of pandas, and a corpus with such scores could not be read.
+/// Now it is read, also with labels beside its fields, and its lines stay as they are.
 #[test]
 fn rows_with_numbers_of_python() {
     let corpus = bench("key = \"id\"");
@@ -169,8 +168,7 @@ fn uuids(texts: &[String]) -> Vec<u8> {
     writer.into_inner().expect("whole")
 }
 
-/// Ids that are UUIDs, and whole numbers that pandas writes as `7.0`, were of no type that a key
-/// has.
+/// Ids that are UUIDs, and whole numbers that pandas writes as `7.0`, were refused as keys.
 #[test]
 fn ids_of_databases() {
     let corpus = bench("key = \"id\"");
@@ -198,8 +196,8 @@ fn ids_of_databases() {
     assert_eq!(keys(&floats), ["0", "1", "2", "3", "4"].map(str::to_owned).into());
 }
 
-/// A shard that was removed left its pages in the store, and a run said that nothing was due. It
-/// says how many such pages there are, and its remedy removes them; a renamed file is not gone.
+/// A shard that was removed left its pages in the store, and a run said that nothing was due. The
+/// run says how many such pages there are, and its remedy removes them; a renamed file is not gone.
 #[test]
 fn shards_that_are_gone() {
     let corpus = bench("key = \"row\"");
@@ -225,8 +223,9 @@ fn shards_that_are_gone() {
 }
 
 /// The recipe for a corpus kept short texts twice, let rows expire, and chose by the order of runs.
-/// The job for corpora keeps one row of each text, however short; the columns `op` and `deleted`
-/// are data; the order of runs changes nothing, and rows of a file that is gone go.
+/// The job for corpora keeps one row of each text, even of short ones; the columns `op` and
+/// `deleted` are data; the order of runs changes nothing, and rows of a file that is gone are
+/// removed.
 #[test]
 fn the_job_for_corpora() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("jobs/corpus.toml");
@@ -274,8 +273,9 @@ fn the_job_for_corpora() {
     assert!(said.contains("pages      22") && said.contains("gone       11"), "{said}");
 }
 
-/// Messages about rows spoke of hosts and URLs: a wrong key was advice about files, a document's id
-/// was a host, a rejected row was unknown, and labels of other documents a matter of URLs.
+/// Messages about rows named hosts and URLs: a wrong key led to advice about files, a document's id
+/// was called a host, a rejected row was called unknown, and labels of other documents led to
+/// advice about URLs.
 #[test]
 fn messages_speak_of_keys() {
     let corpus = bench("key = \"id\"");

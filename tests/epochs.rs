@@ -8,10 +8,10 @@ use std::path::Path;
 use workers::store::manifest::Op;
 
 /// After any history of epochs the exports are the bytes of a store from scratch over one record
-/// for each live page, and every table is the same multiset of rows. Where the keep rule reads the
+/// for each live page, and every table is the same multiset of rows. If the keep rule reads the
 /// first epoch or the source of a page, the store from scratch gets the pages in that order and
-/// from that source; where it reads who represented a cluster before, it gets those pages first. In
-/// each epoch the page represents that the keep rule names by the pages that represented before it.
+/// from that source; if it reads the former representatives, it gets these pages first. In each
+/// epoch the representative is the page that the keep rule names by the representatives before it.
 ///
 /// Histories consist of pages that appear, change, disappear, are only seen, or expire by epochs or
 /// days; records without a date, late archives, repeated bytes and renamed files; complete
@@ -31,7 +31,8 @@ fn histories_equal_scratch() {
             kinds.insert(kind);
             merged += u64::from(world.bench.head().manifest.op == Op::Merge);
             assert!(world.parted() == 0 || world.radius() != "0", "a component is one cluster");
-            // What folds has an accepted pair with what it folds into, whatever the history.
+            // A page that folds has an accepted pair with the page that it folds into, after any
+            // history.
             assert!(
                 world.radius() != "1" || chains::strangers(&world.bench) == 0,
                 "seed {seed}, step {step}"

@@ -14,9 +14,9 @@ fn estimate(arguments: &[&str]) -> (Option<i32>, String) {
     )
 }
 
-/// Of inputs that the sample holds whole, the pages are those that a run accepts. `run --dry-run`
-/// says what such inputs cost, and `run.json` has the bytes of the store, and no forecast of inputs
-/// as few as these.
+/// If the sample has all records of the inputs, the forecast has the number of pages that a run
+/// accepts. `run --dry-run` says what such inputs cost. `run.json` has the bytes of the store, and
+/// no forecast for so few inputs.
 #[test]
 fn pages_of_inputs() {
     let bench = Bench::new(&demo_inputs(), "");

@@ -478,8 +478,8 @@ fn estimates_hold_the_truth() {
     assert!(widths.iter().all(|width| *width < 0.25), "{widths:?}");
 }
 
-/// Answers are kept as labels and not asked for again; a skipped pair is, and makes place for
-/// another; who stops and goes on has the same estimates as who does not stop. Off a terminal
+/// Answers are kept as labels and not asked for again; a skipped pair is asked again, and another
+/// takes its place; the estimates are the same with and without a stop in between. Off a terminal
 /// questions and answers are lines.
 #[test]
 fn answers_are_kept() {
@@ -645,8 +645,8 @@ fn canonical_addresses_are_labels() {
     assert_eq!(std::fs::read_to_string(bench.at("labels.jsonl")).expect("there"), written);
 }
 
-/// A crawl that names no addresses that are the same ended `--canonical` as if an input were
-/// missing. What was looked at is told, and nothing is written.
+/// For a crawl without hints, `--canonical` ended as if an input were missing. Now it says what was
+/// read, and writes nothing.
 #[test]
 fn a_crawl_without_hints() {
     let bench = bench("");

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use workers::document::canonical_url;
 
-/// A filter that is interrupted goes on where it was; what is undone is right.
+/// A filter that is interrupted continues; restored inputs are right.
 mod again;
 /// Archives of all kinds are sound after a filter.
 mod archives;
@@ -24,9 +24,9 @@ mod damage;
 mod mirrors;
 /// No record is left out in favour of one that no input has.
 mod promoted;
-/// What is left over of inputs that are gone is deleted, if that is asked for.
+/// Outputs of inputs that are gone are deleted with `--prune`.
 mod pruned;
-/// What folds in an archive leaves a revisit, if that is asked for.
+/// With `--revisits` a record of an archive that folds leaves a revisit.
 mod revisits;
 /// A crawl in every format and container.
 mod scene;
@@ -378,9 +378,8 @@ fn the_record_that_holds() {
     );
 }
 
-/// A file of an epoch that a rollback undid passed for one that was read, also under another name,
-/// and its pages were written nowhere. It is refused until the bytes are read again, as the error
-/// says.
+/// A file of an epoch that a rollback undid counted as read, also under another name, and its pages
+/// were written nowhere. It is refused until its bytes are read again, and the error says so.
 #[test]
 fn inputs_of_undone_epochs() {
     let bench = Bench::new(Path::new("in"), "");
@@ -424,8 +423,8 @@ fn inputs_of_undone_epochs() {
     assert_eq!(kept(), 2);
 }
 
-/// Files of inputs that had gone lay beside the others without a word, and a corpus that was made
-/// of the folder had their pages twice.
+/// Outputs of inputs that were gone stayed beside the others without a message, and a corpus made
+/// from the folder had their pages twice.
 #[test]
 fn files_of_inputs_that_are_gone() {
     let bench = Bench::new(Path::new("in"), "");
@@ -450,8 +449,8 @@ fn files_of_inputs_that_are_gone() {
     assert_eq!(left_over(), json!([]));
 }
 
-/// Folders that would be read as crawl, or hold the store, are refused before anything is read. So
-/// is one folder that has two names: what was removed replaced there what was kept.
+/// Folders that would be read as a crawl, or hold the store, are refused before anything is read.
+/// One folder with two names is refused, too: removed records replaced kept ones there.
 #[test]
 fn places_that_would_do_harm() {
     let bench = Bench::new(Path::new("in"), "");

@@ -32,8 +32,8 @@ fn lines(rows: impl IntoIterator<Item = Value>) -> String {
     rows.into_iter().map(|row| format!("{row}\n")).collect()
 }
 
-/// Files are folded without a job: the job that was used lies beside store and results, does the
-/// same when it is run itself, and one of other words is never replaced.
+/// Files are folded without a job: the job that was used is beside store and results, and does the
+/// same when it is run itself. A job with another text is never replaced.
 #[test]
 fn files_without_a_job() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -96,8 +96,8 @@ fn jobs_fit_their_files() {
     }
 }
 
-/// A key that the first 200 rows of a file had for themselves was taken, though another data set
-/// with the same ids stood behind them: half of the rows were lost.
+/// A key that was unique in the first 200 rows of a file was taken, although another data set with
+/// the same ids followed: half of the rows were lost.
 #[test]
 fn keys_fit_whole_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -111,9 +111,9 @@ fn keys_fit_whole_files() {
     assert_eq!(members(&at.join("dir")).len(), 1000);
 }
 
-/// A job was printed that read nothing, or removed rows, without a word. `init` names the rows that
-/// are rejected, and those that remove their page; it fails if it could read none; and the field
-/// that `--set` names is taken in place of a guess.
+/// A job that read nothing, or removed rows, was printed without a message. `init` names the rows
+/// that are rejected, and those that remove their page; it fails if it could read none; and the
+/// field that `--set` names is taken in place of a guess.
 #[test]
 fn init_says_what_it_found() {
     let folder = tempfile::tempdir().expect("a folder");

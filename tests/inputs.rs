@@ -75,8 +75,8 @@ fn work(job: &Job, plan: &Plan) -> Vec<fold::receipt::Receipt> {
     fold::run(task, Default::default(), Failure::default(), |_| {}).expect("done")
 }
 
-/// A pattern with a mistake named no file, and every night's run said "nothing due" and no more;
-/// `check` was content. Both name it.
+/// A pattern with a mistake named no file, and every run said only "nothing due"; `check` found no
+/// fault. Both name it now.
 #[test]
 fn patterns_without_a_file() {
     let bench = bench(&[("a.jsonl", &pages("a", 3))]);
@@ -104,7 +104,7 @@ fn patterns_without_a_file() {
 }
 
 /// A complete snapshot of which one folder was not mounted, or a link led to a disk that was not,
-/// took the pages of that folder away without a word. It stops the epoch, unless that is allowed.
+/// removed the pages of that folder without a message. It stops the epoch, unless this is allowed.
 #[test]
 fn a_snapshot_with_an_absent_input() {
     let bench = bench(&[("a.jsonl", &pages("a", 30))]);
@@ -172,8 +172,8 @@ fn nothing_is_committed_if_all_inputs_change() {
     assert_eq!((urls(&bench).len(), run_json(&bench)["epoch"].clone()), (5, 1.into()));
 }
 
-/// An unfinished epoch was given up, with all that it had read, when one of its inputs was touched.
-/// Now it is taken up; and what a later change of an input brings is the next epoch.
+/// An unfinished epoch was abandoned, with everything that it had read, when one of its inputs was
+/// touched. Now it is resumed, and a later change of an input belongs to the next epoch.
 #[test]
 fn a_touched_input_costs_nothing() {
     let bench = bench(&[("a.jsonl", &pages("a", 3)), ("b.jsonl", &pages("b", 4))]);

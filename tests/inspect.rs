@@ -46,9 +46,9 @@ fn two_epochs() -> (Scene, Bench) {
     (scene, bench)
 }
 
-/// A damaged byte in a column became another answer or a panic. A run over a store of which some
-/// file is damaged anywhere gives the answer of an undamaged one, or ends with exit code 74, names
-/// the file or table and `pagefold verify`, and leaves nothing that a repaired store would show.
+/// A damaged byte in a column gave another answer or a panic. A run over a store of which some file
+/// is damaged anywhere gives the answer of an undamaged one, or ends with exit code 74, names the
+/// file or table and `pagefold verify`, and leaves nothing that a repaired store would show.
 #[test]
 fn a_damaged_store_gives_no_other_answer() {
     let scene = Scene::new();
@@ -106,7 +106,7 @@ fn a_lost_format_is_told() {
     bench.run_well(&[]);
 }
 
-/// A limit of the size of files (`ulimit -f`) ended a run without a word.
+/// A limit of the size of files (`ulimit -f`) ended a run without a message.
 #[test]
 fn a_limit_of_files_is_told() {
     let scene = Scene::new();
@@ -382,7 +382,7 @@ fn status_reports() {
     let listed =
         String::from_utf8(bench.pagefold("status", &["--files", "pages"]).stdout).expect("UTF-8");
     assert!(!listed.is_empty() && listed.lines().all(|path| bench.at(path).is_file()));
-    // It was text, whatever was asked for.
+    // The output was text even with `--json`.
     let json = bench.pagefold("status", &["--files", "pages", "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!(json["table"], "pages");
@@ -393,8 +393,8 @@ fn status_reports() {
     assert_eq!(bench.pagefold("status", &["--max-age", "soon"]).status.code(), Some(64));
 }
 
-/// After a rollback `status` gave the figures of another epoch as if the rollback had read and
-/// found so much.
+/// After a rollback `status` gave the figures of the restored epoch as if the rollback itself had
+/// read its inputs.
 #[test]
 fn status_of_a_rollback() {
     let bench = Bench::new(&demo_inputs(), "");
@@ -425,8 +425,9 @@ fn export_again() {
     assert!(bench.tables() == tables);
 }
 
-/// `export` of a job with other rules than the epoch's wrote its clusters with pairs and digests by
-/// those of the job. It names the keys, and leaves what is there; forms of tables are no rules.
+/// `export` of a job with other rules than the epoch wrote the clusters of the epoch with pairs and
+/// digests by the rules of the job. Now it names the keys, and changes no file; the forms of tables
+/// are no rules.
 #[test]
 fn no_export_by_other_rules() {
     let bench = Bench::new(&demo_inputs(), "");

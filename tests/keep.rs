@@ -16,14 +16,14 @@ fn bench(keep: &str) -> Bench {
     bench
 }
 
-/// The row of a page of one text, with what it has besides.
+/// The row of a page of one text, with more fields.
 fn row(url: &str, more: &Value) -> String {
     let mut row = json!({ "url": url, "text": text(1, 0) });
     more.as_object().into_iter().flatten().for_each(|(name, value)| row[name] = value.clone());
     format!("{row}\n")
 }
 
-/// Runs an epoch from `source` over these pages of one text, each with what its row has besides,
+/// Runs an epoch from `source` over these pages of one text, each with the other fields of its row,
 /// and returns the page that represents them.
 fn epoch(bench: &Bench, number: usize, source: &str, pages: &[(&str, Value)]) -> String {
     let lines: String = pages.iter().map(|(url, more)| row(url, more)).collect();
@@ -60,8 +60,8 @@ const A: &str = "https://a.example/1";
 const B: &str = "https://b.example/page/2";
 const C: &str = "https://www.c.example/another/page/3";
 
-/// A new mirror with a shorter URL took the cluster over. By default the page that was known first
-/// stays until it goes, and has to wait when it comes back.
+/// A new mirror with a shorter URL became the representative. By default the page that was known
+/// first stays until it is gone, and does not replace the next one when it comes back.
 #[test]
 fn what_was_known_first_stays() {
     let bench = bench("");
@@ -78,8 +78,9 @@ fn what_was_known_first_stays() {
     );
 }
 
-/// The page of the highest score represents, and loses that with its score, though no text changes.
-/// A score that is no number is noted and is none; of a page that is only seen the score stays.
+/// The page with the highest score represents, and ceases to when its score falls, even if no text
+/// changes. A score that is no number is noted and does not count; a page that is only seen keeps
+/// its score.
 #[test]
 fn the_highest_score_represents() {
     let bench = bench("by = [\"score\"]");
@@ -142,9 +143,9 @@ fn hosts_below_a_domain() {
     assert_eq!(because(&bench), ["hosts", "number 1 of the list", "number 2 of the list"]);
 }
 
-/// With `incumbent` first no new mirror takes a cluster over, whatever its rank, and the page that
-/// stood alone before one came stays, too. When the incumbent goes, the next best takes its place,
-/// and holds it when the earlier one comes back.
+/// With `incumbent` as the first criterion no new mirror replaces the representative, whatever its
+/// rank; a page that was alone before its mirror came stays, too. When the incumbent is gone, the
+/// next best page takes its place, and keeps it when the earlier one comes back.
 #[test]
 fn the_incumbent_stays() {
     let bench = bench("by = [\"incumbent\", \"shortest_url\"]");
@@ -172,8 +173,8 @@ fn the_incumbent_stays() {
     assert_eq!(epoch(&bench, 6, "crawl", &[(A, json!({ "quality": 2 }))]), C);
 }
 
-/// What `by` names before `incumbent` takes a cluster over, and nothing after it does. A rule that
-/// is changed to it holds those that represent at that time.
+/// Criteria before `incumbent` may replace a representative, and criteria after it may not. When a
+/// rule is changed to `incumbent`, the present representatives stay.
 #[test]
 fn only_equals_are_held() {
     let bench = bench("by = [\"score\", \"incumbent\", \"shortest_url\"]");

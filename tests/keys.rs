@@ -16,8 +16,8 @@ fn text(number: u64) -> String {
     words.join(" ")
 }
 
-/// Nine rows as two dumps of a crawl have them: ids, URLs that stand twice or are spelled in
-/// several ways, and texts of which some are the same.
+/// Nine rows of two dumps of a crawl: ids, URLs that occur twice or are spelled in several ways,
+/// and texts of which some are the same.
 fn nine() -> Vec<(&'static str, &'static str, u64)> {
     vec![
         ("<urn:uuid:1>", "http://a.example/one", 1),
@@ -149,8 +149,8 @@ fn row_keys_are_stable() {
     assert_eq!(keys(&one).0.len(), 18);
 }
 
-/// What a page is cannot change under a store that has pages, as the old ones would stay beside the
-/// new; a store of which nothing was committed takes the corrected key, as the refusal advises it.
+/// The key cannot change for a store that has pages, because the old pages would stay beside the
+/// new ones. A store without a commit takes the corrected key, as the refusal advises.
 #[test]
 fn the_key_is_identity() {
     let bench = bench("");
@@ -268,9 +268,9 @@ fn known_corpora_in_parquet() {
     );
 }
 
-/// The folder of a browser crawler is read as it lies: its archives, not the pages once more that
-/// it lists beside them; not its index, logs and screenshots of them; and the WACZ that it makes of
-/// all that has the same pages.
+/// The folder of a browser crawler is read as it is: its archives are read, but not its list of the
+/// same pages, nor its index, logs and screenshots. The WACZ that it makes of everything has the
+/// same pages.
 #[test]
 fn a_browser_crawlers_folder() {
     let record = |kind: &str, url: &str, media: &str, body: &str| {
@@ -332,9 +332,9 @@ fn a_browser_crawlers_folder() {
     assert_eq!(content(&wacz), content(&folder));
 }
 
-/// Two data sets that number their rows from 0 lost half of them in silence. Now the run stops
-/// before it commits and names the keys, and each remedy that it names does what it says. A row of
-/// a later date is a newer version.
+/// Of two data sets that number their rows from 0 half of the rows were lost without a message. Now
+/// the run stops before it commits and names the keys, and each remedy that it names works. A row
+/// of a later date is a newer version.
 #[test]
 fn two_sets_with_the_same_ids() {
     let bench = bench("");

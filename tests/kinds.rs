@@ -92,7 +92,7 @@ fn table_of_perturbations() {
         let wrong: u64 =
             of["wrong"].as_object().expect("rules").values().filter_map(Value::as_u64).sum();
         assert_eq!(wrong, same - joined[1] + joined[0], "{of}");
-        // What is never forgiven on a page that someone else made is forgiven on none.
+        // Differences that are never a fact: all pairs of these kinds are joined.
         let kind = of["kind"].as_str().expect("a name");
         if ["counter differs", "clock differs", "full width", "punctuation in ASCII"]
             .contains(&kind)
@@ -128,7 +128,7 @@ fn differences_are_counted() {
         texts.iter().enumerate().map(|(n, text)| json!({ "url": url(n), "text": text })).collect();
     write(&bench, "in.jsonl", &pages);
     let judged = |a: usize, b: usize, same: bool| json!({ "a": url(a), "b": url(b), "same": same });
-    // A reader may hold another place for a slip.
+    // A person may take another place for a slip.
     write(&bench, "labels.jsonl", &[judged(0, 1, true), judged(0, 2, false), judged(0, 3, true)]);
     bench.run_well(&[]);
     let report: Value = serde_json::from_str(&eval(&bench, &["--json"])).expect("JSON");

@@ -167,7 +167,7 @@ fn mistakes() {
     };
     let lexicon = "`pagefold lexicon JOB --out FILE` makes one";
     fails("run", &["--set", "signatures=[{kind=\"i_match\"}]"], 78, &["i_match: lexicon", lexicon]);
-    // The advice led to a file of another kind, which was taken and meant nothing.
+    // The advice named a file of another kind, which was accepted although it had no meaning there.
     for (set, kind) in [
         ("signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]", "i-match"),
         ("features.idf=\"gone.tsv\"", "idf"),

@@ -89,8 +89,8 @@ fn texts_that_say_too_little_fold_no_pages() {
     assert!(apart.tables() == tables && apart.multisets() == multisets);
 }
 
-/// A stub whose menu became its text joined all stubs of its site. It folds with the identical text
-/// alone, until a page has that text as its main text; when that page goes, it stands alone again.
+/// A stub whose menu became its text joined all stubs of its site. It folds only with the identical
+/// text, until a page has that text as its main text; when that page is gone, it is alone again.
 /// After each step the store equals a run from scratch.
 #[test]
 fn text_gathered_from_a_whole_page_folds_with_identical_text_alone() {
@@ -148,8 +148,8 @@ fn text_gathered_from_a_whole_page_folds_with_identical_text_alone() {
 }
 
 /// Two forums that keep their chrome in plain text carry the same posts. The chrome keeps the
-/// copies apart. With the lines that each site repeats taken off they fold, as JSON lines and as
-/// WET; the file is made of the set of pages, and another file is another identity.
+/// copies apart. Without the lines that each site repeats they fold, as JSON lines and as WET. The
+/// file is a function of the set of pages, and another file is another identity.
 #[test]
 fn lines_that_hosts_repeat_are_taken_off() {
     let post = |n: u64| {
@@ -221,8 +221,8 @@ fn lines_that_hosts_repeat_are_taken_off() {
     assert_sound(&bench, &with);
 }
 
-/// Two texts that differ only behind the part that is compared were taken for identical, and one of
-/// them was lost. Such texts fold with the same text alone, and `explain` says so.
+/// Two texts that differ only behind the compared part were taken for identical, and one of them
+/// was lost. Such texts fold only with the same text, and `explain` says so.
 #[test]
 fn texts_too_long_to_be_compared_fold_with_the_same_text_alone() {
     let begin: String = (0..230_000).fold(String::new(), |mut text, n| {

@@ -1,6 +1,6 @@
 //! Tests of the command from outside: one binary, one module for each promise.
 
-/// Questions are answered as the store and the next epoch have it, and leave no trace.
+/// Answers agree with the store and with the next epoch, and questions leave no trace.
 mod ask;
 /// Bad input never stops a run; each record that is not read is reported.
 mod bad_input;
@@ -11,7 +11,7 @@ mod browser;
 mod chains;
 /// The export `changes` equals its definitions.
 mod changes;
-/// What is consumed is not read again, and what must be read again is.
+/// Consumed inputs are not read again, except those that must be.
 mod consumed;
 mod containers;
 /// Copies that a reader calls the same fold by default, also short ones.
@@ -26,17 +26,17 @@ mod demo;
 mod dictionary;
 /// A history of epochs equals one run from scratch.
 mod epochs;
-/// A forecast is what the model says of the pages that are there.
+/// A forecast is the result of the model for the given pages.
 mod estimate;
 /// `eval` measures a store against labels.
 mod eval;
-/// What `explain` says of every kind of pair and page, as a text that people read.
+/// The output of `explain` for every kind of pair and page, as a text that people read.
 mod explained;
 /// What a filter keeps and removes is right, and can be undone.
 mod filter;
 /// Files are folded without a job, and a job is made for them.
 mod first_minute;
-/// Samples that are kept with the tests, and real data where there is some.
+/// Samples that are kept with the tests, and real data if there is any.
 mod fixtures;
 /// One page in every format and charset is one content.
 mod formats;
@@ -44,44 +44,44 @@ mod formats;
 mod gone;
 /// Failures of hosts on a network of their own.
 mod hosts;
-/// Inputs change, vanish, are touched, and are divided as it is best, and no answer depends on it.
+/// Inputs change, vanish, are touched, and are divided in any way, and no answer depends on it.
 mod inputs;
 /// Commands that look at a store: `export`, `status`, `verify`.
 mod inspect;
 /// The keep rule names the page that represents a cluster.
 mod keep;
-/// What a page's key is made of, and which fields are found without being named.
+/// The key of a page, and the fields that are found without being named.
 mod keys;
-/// Pairs are counted by how they were made and by what differs, as the exports have them.
+/// Pairs are counted by the way they were made and by what differs, in agreement with the exports.
 mod kinds;
-/// A store that keeps nothing of texts answers as others.
+/// A store that keeps nothing of texts gives the same answers as others.
 mod lean;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
 mod limits;
 /// Texts that say nothing fold nothing, and lines that hosts repeat are taken off.
 mod little;
-/// A mistake is told in words of the user, with file, line, key, value and remedy.
+/// A mistake is reported in words of the user, with file, line, key, value and remedy.
 mod messages;
 /// Every user's mistake gives one line and the right exit code, and nothing is written.
 mod mistakes;
-/// What is written replaces no file of others.
+/// Outputs replace no file of another program.
 mod outputs;
 /// The pages beside the code name files that exist.
 mod pages;
-/// What a run says about where its time went is true.
+/// The times that a run reports for its parts are true.
 mod profile;
 /// Processes that a scheduler starts are one run.
 mod ranks;
-/// The examples of the first page give what it claims, quality included.
+/// The examples of the first page give the results that it claims, quality included.
 mod readme;
-/// What the pages tell users of other tools to write gives what they claim.
+/// The recipes for users of other tools give the results that the pages claim.
 mod recipes;
-/// What refused runs, other programs and wrong clocks leave does no harm.
+/// Files that refused runs, other programs and wrong clocks leave do no harm.
 mod remains;
 /// Lines for cron and units for systemd work as these programs run them.
 mod schedule;
-/// A server answers by the rules of a run, whatever its clients do.
+/// A server answers by the rules of a run, for any behaviour of its clients.
 mod serve;
 /// A signal stops a run, and the next run continues it.
 mod stop;

@@ -1,4 +1,4 @@
-//! What the tests of messages share: how a command is run, what it must say, and words that no
+//! Shared by the tests of messages: how a command is run, what it must say, and words that no
 //! message may have. A file below for each place where a mistake is made.
 
 mod access;

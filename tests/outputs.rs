@@ -10,8 +10,8 @@ fn bench() -> Bench {
     bench
 }
 
-/// What an option names to be written replaces no input, no job, no file of the store and no file
-/// of others; what pagefold wrote there itself is replaced.
+/// An output that an option names replaces no input, no job, no file of the store and no file of
+/// another program. Earlier outputs of pagefold are replaced.
 #[test]
 fn files_of_others_stay() {
     let bench = bench();
@@ -128,7 +128,7 @@ fn the_folder_of_results_is_tried_first() {
     assert!(!left.into_iter().any(|name| name.to_string_lossy().ends_with(".writing")));
 }
 
-/// Where only the results could not be written, the error did not say that the epoch stands.
+/// If only the results could not be written, the error did not say that the epoch is committed.
 #[test]
 fn an_epoch_without_results_is_committed() {
     let bench = bench();

@@ -33,9 +33,9 @@ fn assert_nested(mut spans: Vec<(u64, u64)>, what: &str) {
 }
 
 /// The trace has the operators, the stages and the seconds that `run.json` has, a thread for each
-/// worker of each process, and spans that nest or follow each other. What the stages took in and
-/// gave out is the same from any number of processes and workers, as far as it is not the segments
-/// themselves.
+/// worker of each process, and spans that nest or follow each other. The rows and bytes that stages
+/// took in and gave out are the same from any number of processes and workers, except those of
+/// segments.
 #[test]
 fn trace_and_figures_agree() {
     let mut volumes = Vec::new();

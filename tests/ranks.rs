@@ -155,8 +155,9 @@ fn ranks_are_one_run() {
 }
 
 /// When any rank is killed or stopped, all others end with 75; finished splits are kept, and the
-/// next start of all gives the bytes of an undisturbed run. Metrics and ping of the first rank tell
-/// of a failure: they said once that a signal had stopped the run, and nothing.
+/// next start of all gives the bytes of an undisturbed run. Metrics and ping of the first rank
+/// report a failure. Once the metrics said that a signal had stopped the run, and there was no
+/// ping.
 #[test]
 fn a_lost_rank_ends_all() {
     let inputs = crawl(24, 1500, 120);
@@ -236,8 +237,8 @@ fn strangers_are_refused() {
     }
 }
 
-/// Each rank reads the file of words on its own host. If one has other words, all end, and are told
-/// why; no rank cuts texts by other words than the store has.
+/// Each rank reads the file of words on its own host. If one has other words, all end with the
+/// reason; no rank cuts texts by other words than those of the store.
 #[test]
 fn a_rank_with_other_words_is_refused() {
     let scene = Scene::new(&demo_inputs());

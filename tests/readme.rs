@@ -110,8 +110,8 @@ fn the_recipe_for_every_night() {
     assert!(run(at, cron).contains("15 3 * * * "));
 }
 
-/// The recipe for a corpus keeps one row of each text and loses no row, though two rows share a URL
-/// and ids look like nothing in particular.
+/// The recipe for a corpus keeps one row of each text and loses no row, although two rows share a
+/// URL and ids have no special form.
 #[test]
 fn the_recipe_for_a_corpus() {
     let folder = tempfile::tempdir().expect("a folder");

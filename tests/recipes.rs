@@ -16,8 +16,8 @@ fn recipe(language: &str, beginning: &str) -> String {
     blocks.find(|block| block.starts_with(beginning)).expect("a recipe").to_owned()
 }
 
-/// The recipes for DuckDB, pandas and polars keep of a corpus of rows with ids those that
-/// `members` says represent, each once and with all its columns.
+/// The recipes for DuckDB, pandas and polars keep the rows of a corpus that represent by `members`,
+/// each once and with all its columns.
 #[test]
 fn one_row_of_each_cluster() {
     keeps_one_row(&|n| {

@@ -31,8 +31,8 @@ fn attempts(bench: &Bench) -> usize {
     std::fs::read_dir(bench.at("store/attempt")).map_or(0, Iterator::count)
 }
 
-/// Each refused run left all that it had read, `gc` kept it, and `status` said that the next run
-/// would take it up. The last refused work is kept, and `gc` deletes it.
+/// Each refused run left its finished splits, `gc` kept them, and `status` said that the next run
+/// would resume them. Now only the last refused work is kept, and `gc` deletes it.
 #[test]
 fn refused_work_does_not_pile_up() {
     let bench = bench();
@@ -82,8 +82,8 @@ fn lost_manifests_are_no_new_store() {
     assert_eq!(told(&bench, "verify", &[]).0, Some(0));
 }
 
-/// A newest manifest that was cut short had no remedy but `verify`, which named itself. To move it
-/// away mends the store: the next run reads again what came since.
+/// For a newest manifest that was cut short the only remedy was `verify`, which named itself.
+/// Moving the manifest away mends the store: the next run reads later inputs again.
 #[test]
 fn a_damaged_head_is_moved_away() {
     let bench = bench();
@@ -102,8 +102,7 @@ fn a_damaged_head_is_moved_away() {
     assert_eq!(told(&bench, "verify", &["--deep"]).0, Some(0));
 }
 
-/// `verify` named what was damaged and nothing that helps. The commands that it closes with mend
-/// the store.
+/// `verify` named the damage but no remedy. The commands at the end of its output mend the store.
 #[test]
 fn verify_says_what_helps() {
     let bench = bench();
@@ -132,7 +131,7 @@ fn verify_says_what_helps() {
     }
 }
 
-/// A rebuild named one input that was gone, then the next one, and no way on.
+/// A rebuild named one missing input at a time, and no remedy.
 #[test]
 fn a_rebuild_counts_what_it_lacks() {
     let bench = bench();
@@ -169,7 +168,7 @@ fn a_stray_file_among_attempts_is_passed_by() {
     assert_eq!(bench.lines("members").len(), 2);
 }
 
-/// Everybody could open the lock for reading, hold it, and so keep every run from its work.
+/// Every user could open the lock for reading, hold it, and so block every run.
 #[test]
 fn the_lock_is_its_owners() {
     let mode = bench().at("store/LOCK").metadata().expect("there").permissions().mode();

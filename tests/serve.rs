@@ -14,9 +14,9 @@ mod client;
 mod dates;
 /// Answers that are not provisional are what the next epoch says.
 mod firm;
-/// What is inserted lies in the inbox until a run takes it.
+/// Inserted records are in the inbox until a run takes them.
 mod inbox;
-/// What is inserted is decided in one order, durable, and taken by the next epoch.
+/// Inserts are decided in one order, durable, and taken by the next epoch.
 mod inserts;
 /// Trials of load.
 mod load;
@@ -370,7 +370,7 @@ fn each_rejected_record_is_counted() {
     assert!(server.stop().success());
 }
 
-/// Another method than `/healthz` and `/readyz` take was refused without a word.
+/// A method that `/healthz` and `/readyz` do not take was refused without a message.
 #[test]
 fn other_methods_are_problems() {
     let bench = bench(8, "");
@@ -405,7 +405,7 @@ fn a_socket_is_handed_over() {
     assert!(child.wait().expect("ended").success());
 }
 
-/// A socket that was handed over was told as `--bind`, which nobody had given.
+/// Messages called a socket that was handed over `--bind`, an option that nobody had given.
 #[test]
 fn a_socket_that_was_handed_over_is_told_as_that() {
     let bench = bench(8, "");

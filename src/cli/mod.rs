@@ -162,7 +162,7 @@ impl Command {
     pub fn job(&self) -> Option<advice::Job> {
         let job = advice::Job::new;
         let of = match self {
-            // The job in the folder has what the command line sets.
+            // The job file in the folder already has the keys that the command line sets.
             Command::Run(Start { to: Some(folder), .. }) => {
                 return Some(job(&folder.join(JOB_IN_FOLDER), &[]));
             }
@@ -225,7 +225,7 @@ pub struct OfJob {
     pub json: bool,
 }
 
-/// The command line without what is hidden: no user types it.
+/// The command line without hidden commands, which no user types.
 pub fn visible() -> clap::Command {
     let all = Cli::command();
     let shown = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned();
@@ -234,8 +234,8 @@ pub fn visible() -> clap::Command {
     command.about(all.get_about().cloned().unwrap_or_default()).subcommands(shown)
 }
 
-/// The line about a word that is no command: it may be the job of one, or a slip. A command that is
-/// merely spelt alike would be a joke.
+/// The line about a word that is no command: it may be the job of a command, or a slip. No command
+/// is suggested that only looks similar.
 fn no_such_command(error: &clap::Error) -> Option<String> {
     let word = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => word,
@@ -271,7 +271,7 @@ pub fn parse(print_failure: fn(&str)) -> Result<Command, ExitCode> {
             print_failure(&line);
             return ExitCode::from(Kind::Usage.exit_code());
         }
-        // A closed pipe while the usage error is printed is not worth a second error.
+        // A closed pipe while the usage error is printed is not reported.
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(Kind::Usage.exit_code()) } else { ExitCode::SUCCESS }
     })
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(wait(&["--wait", "--skip-if-running", "job.toml"]), None);
     }
 
-    /// A word that is no command has one line, which names what was meant if that is plain.
+    /// A word that is no command has one line, which names the intended command if it is clear.
     #[test]
     fn words_that_are_no_command() {
         let line = |word: &str| {

@@ -5,7 +5,7 @@ use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// MiB that a server takes for records that no epoch has taken, unless it is told.
+/// The default of `--inbox-mib`: MiB for records that no epoch has taken.
 const INBOX_MIB: u32 = 1024;
 
 /// `pagefold serve`.

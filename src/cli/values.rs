@@ -1,4 +1,4 @@
-//! Values of the command line: each is held against what it takes, in the words of the job file.
+//! Values of the command line: each is checked, with messages in the words of the job file.
 
 use crate::config::paths;
 use crate::config::takes::Takes;
@@ -6,26 +6,26 @@ use clap::builder::{PathBufValueParser, StringValueParser, TypedValueParser};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The path of what is read. One that no shell has expanded, or a URL, would be a file that is not
-/// there, or a pattern without a match.
+/// A path that is read. A path that no shell has expanded, or a URL, would be a file that does not
+/// exist, or a pattern without a match.
 pub fn source() -> impl TypedValueParser<Value = PathBuf> {
     path(paths::reading)
 }
 
-/// The path of what is written. One that no shell has expanded, or a URL, would become a folder of
+/// A path that is written. A path that no shell has expanded, or a URL, would become a folder of
 /// that name.
 pub fn place() -> impl TypedValueParser<Value = PathBuf> {
     path(paths::writing)
 }
 
-/// The file that is named. None, and `-`, is stdin.
+/// The named file. `None` stands for stdin: no name, or `-`.
 pub fn named_file(named: Option<&PathBuf>) -> Option<&Path> {
     named.map(PathBuf::as_path).filter(|path| *path != Path::new("-"))
 }
 
 fn path(refused: fn(&str) -> Option<String>) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| {
-        // A name with such letters that is there, or whose folder is, is meant.
+        // A name with such letters is accepted if it exists, or its folder does.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let is_there = path.exists() || folder.is_some_and(Path::exists);
         match path.to_str().and_then(refused).filter(|_| !is_there) {
@@ -35,7 +35,7 @@ fn path(refused: fn(&str) -> Option<String>) -> impl TypedValueParser<Value = Pa
     })
 }
 
-/// A whole number between two bounds; `u64::MAX` is none.
+/// A whole number between two bounds; `u64::MAX` is no bound.
 pub fn whole<N: TryFrom<u64> + Clone + Send + Sync + 'static>(
     least: u64,
     most: u64,
@@ -71,8 +71,8 @@ mod tests {
         parsed.err().map(|error| error.to_string())
     }
 
-    /// A number that is none, or out of bounds, is told what is wanted; no type of the program is
-    /// named.
+    /// For a number that is malformed or out of bounds the message says what is allowed, and names
+    /// no type of the program.
     #[test]
     fn numbers() {
         let of = |least, most, value| why(whole::<u32>(least, most), value);

@@ -1,6 +1,6 @@
 //! The place of a process that a scheduler has started: its rank, its peers and its key.
 //!
-//! All of it comes from environment variables, except the key. The key comes from a file that only
+//! Everything except the key comes from environment variables. The key comes from a file that only
 //! this user can read, because every process of the user can see the environment.
 
 use crate::secret_file;

@@ -16,9 +16,9 @@ pub enum Symptom {
     Death,
     /// The process is silent, stuck or missing, as seen by the supervisor.
     Still,
-    /// The process reports the loss of another one.
+    /// The process reports the loss of another process.
     Peer(usize),
-    /// The process reports a loss without knowing of what.
+    /// The process reports a loss, but not which process was lost.
     Vague,
 }
 
@@ -66,8 +66,8 @@ pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
 
 /// The kind of failure of a process that ended before its first message, from the exit `code` of
 /// pagefold, of the shell or of ssh, and their output in `how`. A host that cannot be reached may
-/// be tried again; the other causes are permanent. A program that ends well and says nothing is
-/// another one.
+/// be tried again; the other causes are permanent. A program that ends with success and says
+/// nothing is another program.
 pub fn start_failure(code: Option<i32>, how: &str) -> Kind {
     let own = Kind::ALL.into_iter().find(|kind| code == Some(kind.exit_code().into()));
     match code {
@@ -98,9 +98,9 @@ mod tests {
         cause(&problems).and_then(|(_, blamed)| blamed)
     }
 
-    /// The first cause is blamed, not its consequences, in whatever order the reports arrive: an
-    /// error of its own comes before an exit, an exit before silence, silence before reports about
-    /// other processes. Of those the most votes count, and of equals the first.
+    /// The first cause is blamed, not its consequences, in any order of the reports: an error of
+    /// its own comes before an exit, an exit before silence, silence before reports about other
+    /// processes. Of these the peer with the most votes counts, and of equals the first.
     #[test]
     fn the_first_cause_is_blamed() {
         use Symptom::{Death, Own, Peer, Still, Vague};
@@ -116,7 +116,7 @@ mod tests {
     }
 
     /// A worker that refused its command line, or could not write, was taken for a lost host and
-    /// started again and again. A host that cannot be reached is.
+    /// started again and again. Only a host that cannot be reached is started again.
     #[test]
     fn what_ends_a_start_for_good() {
         let kinds = [0, 64, 70, 74, 77, 78, 127, 75, 1, 255]
@@ -129,7 +129,7 @@ mod tests {
     }
 
     /// A damaged row on one host was reported as a fault in pagefold, exit 70, if another host
-    /// missed what the first one did not send and spoke first.
+    /// missed the rows that the first one did not send, and reported earlier.
     #[test]
     fn an_error_comes_before_a_fault_that_follows_from_it() {
         let fault = Problem { kind: Kind::Internal, ..problem(0, Symptom::Own) };

@@ -24,7 +24,7 @@ const ATTEMPTS_MAX: u64 = 10;
 const WORD_BYTES_MAX: usize = 1024;
 const COMMAND_WORDS_MAX: usize = 64;
 
-/// The cluster file as written.
+/// The values of the cluster file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -61,7 +61,7 @@ const fn key(name: &'static str, takes: Takes) -> Key {
     Key { name, takes, needed: false }
 }
 
-/// The keys of the file. What relates them to one another is checked below.
+/// The keys of the file. Conditions between several keys are checked below.
 const KEYS: &[Key] = &[
     Key { name: "launch", takes: Takes::Word(&["local", "ssh"]), needed: true },
     key("processes", Takes::Whole(1, PROCESSES_MAX as u64)),
@@ -154,7 +154,7 @@ pub fn read(path: &Path) -> Result<Topology> {
     check(&Checker { path, text: &text }, &written, &binary)
 }
 
-/// The file as written; the error lists every key that is wrong by itself.
+/// The values of the file; the error lists every key that is wrong by itself.
 fn written(path: &Path, text: &str) -> Result<Written> {
     let (_, mistakes) = config::checked(&config::parse(path, text)?, KEYS);
     if !mistakes.is_empty() {

@@ -1,4 +1,5 @@
-//! The processes of a job: which hosts they run on, how they are started, supervised and retried.
+//! The processes of a job: on which hosts they run, how they are started, supervised and started
+//! again.
 
 pub mod allocation;
 pub mod attempts;

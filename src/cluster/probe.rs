@@ -1,4 +1,4 @@
-//! What a worker tries for `pagefold check`.
+//! The checks of a worker for `pagefold check`.
 //!
 //! It looks at a folder that the launcher has made beside the store, and at the inputs that the
 //! launcher sees. It writes only into that folder, which the launcher removes.
@@ -55,12 +55,12 @@ pub const INPUTS_EXAMINED_MAX: usize = 100;
 const TRIES: u32 = 20;
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What process number `process` writes for the launcher to read.
+/// The text that process number `process` writes for the launcher.
 pub fn answer(token: &str, process: usize) -> String {
     blake3::hash(format!("{token}/{process}").as_bytes()).to_hex().to_string()
 }
 
-/// The path of that file.
+/// The path of the file with the answer.
 pub fn answer_path(folder: &Path, process: usize) -> PathBuf {
     folder.join(format!("process-{process}"))
 }
@@ -121,7 +121,7 @@ pub fn hold(folder: &Path) -> Result<File> {
     }
 }
 
-/// Whether the lock that the launcher holds keeps others out. If not, two runs may overlap: no
+/// Whether the lock of the launcher excludes other processes. If not, two runs may overlap: no
 /// epoch is damaged, but the work of one is lost.
 pub fn try_lock(folder: &Path) -> Result<()> {
     let path = folder.join(LOCKED);

@@ -1,13 +1,13 @@
 //! Starts a worker process, on this host or, by ssh, on another, and watches it.
 //!
-//! Its messages arrive as events. No call here waits for the process, except to see it end: orders
-//! leave through a thread of their own, because a stopped process does not read its stdin. The
+//! Its messages arrive as events. No call here waits for the process, except for its end. Orders
+//! are written by a thread of their own, because a stopped process does not read its stdin. The
 //! lines on its stderr are forwarded; its error, or the last line of text, is kept to explain why
 //! it ended.
 //!
 //! The command that reaches another host runs without a shell here. It must not ask questions, and
-//! the host's key must be known already, because under cron no person can answer. What the
-//! worker is to do, and the key of the mesh, travel over its stdin.
+//! the host's key must be known already, because under cron no person can answer. The worker's task
+//! and the key of the mesh are sent over its stdin.
 
 use crate::cluster::control::{Message, Order};
 use crate::terminal::logging;
@@ -62,7 +62,7 @@ const STDERR_DELAY_MAX: Duration = Duration::from_millis(300);
 const KILLED: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A started process. Dropping it closes its stdin, which asks it to end, and kills it.
+/// A started process. Dropping it closes the process's stdin, which asks it to end, and kills it.
 pub struct Process {
     child: Child,
     /// Dropping the sender closes the process's stdin.

@@ -298,7 +298,8 @@ impl Ranks {
             };
             let text = encoded(&answer)?;
             if let Err(error) = self.control.borrow_mut().send(0, &text) {
-                // Rank 0 has ended the run, or is lost; the next message or the alarm tells which.
+                // Rank 0 has ended the run, or is lost; the next message or the alarm decides
+                // which.
                 tracing::debug!(%error, "cannot answer");
             }
         }

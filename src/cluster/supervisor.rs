@@ -217,8 +217,8 @@ impl<'a> Supervisor<'a> {
             if !self.problems.is_empty() {
                 let until = *clock.failed.get_or_insert(now) + self.settle();
                 if now >= until || self.all_have_reported() {
-                    // Processes that fell silent together with the first one were not checked
-                    // since.
+                    // Processes that became silent together with the first one have not been
+                    // checked since.
                     self.check_timeouts(now, &mut clock);
                     return Ok(());
                 }
@@ -242,8 +242,8 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Moves the time of all last messages by as long as this process itself was stopped: that must
-    /// not count as the silence of others.
+    /// Moves the times of all last messages by the time that this process itself was stopped: this
+    /// must not count as the silence of others.
     fn forgive(&mut self, stalled: Duration) {
         self.processes.iter_mut().for_each(|supervised| supervised.last_message_at += stalled);
     }
@@ -441,7 +441,7 @@ impl<'a> Supervisor<'a> {
         self.check_progress(now, clock);
     }
 
-    /// Finds that no worker of any process has had work for long.
+    /// Finds out if no worker of any process has had work for a long time.
     fn check_progress(&mut self, now: Instant, clock: &mut Clock) {
         let limit = self.topology.progress_timeout;
         let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
@@ -458,7 +458,8 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Ends all processes. Returns the time until which one may still run unseen, if any.
+    /// Ends all processes. Returns the time until which one may still run without a connection, if
+    /// any.
     fn end(&mut self) -> Option<Instant> {
         self.processes.iter_mut().for_each(|supervised| supervised.process.close_stdin());
         let cut = Instant::now();
@@ -598,7 +599,7 @@ mod tests {
             assert!(line.contains(expected), "{line}\nis not\n{expected}");
             assert_eq!((failure.blamed, failure.mends), (Some(blamed), mends), "{line}");
         };
-        // All at the same time, as each of them waits for a timeout.
+        // All at the same time, because each of them waits for a timeout.
         std::thread::scope(|scope| {
             for (script, blamed, mends, expected) in &cases {
                 scope.spawn(|| judge(script, *blamed, *mends, expected));

@@ -31,7 +31,7 @@ use workers::store::{Store, digest_of, durable};
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 /// Limit for one connection to authenticate itself.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How long the launcher may be silent before it has said how long.
+/// How long the launcher may be silent before it has sent the silence limit.
 const FIRST_ORDER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Limit for writing the final message if the launcher does not read it.
 const FINAL_MESSAGE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -75,7 +75,7 @@ fn send_failure(error: &Error) {
     }
 }
 
-/// Ends the process. The launcher prints the error, unless the launcher is what was lost.
+/// Ends the process. The launcher prints the error, unless the launcher itself was lost.
 fn halt(error: &Error) -> ! {
     send_failure(error);
     std::process::exit(error.kind().exit_code().into())
@@ -105,7 +105,7 @@ impl Launcher {
                 let mut line = Vec::new();
                 let read = reader.by_ref().take(ORDER_BYTES_MAX).read_until(b'\n', &mut line);
                 if read.is_err() || line.last() != Some(&b'\n') {
-                    // At the end of stdin and after an error alike, the launcher is gone.
+                    // At the end of stdin, and after an error, the launcher is gone.
                     if has_orders {
                         signals::end_after_launcher();
                     }
@@ -282,11 +282,11 @@ fn probe_host(
     Ok(Message::Probed { findings })
 }
 
-/// What a process knows about its task before it connects to the others.
+/// The task of a process, read before it connects to the others.
 pub struct Prepared {
     plan: Plan,
     before: BTreeMap<String, TableState>,
-    /// What all processes must agree on.
+    /// The facts on which all processes must agree.
     agreed: String,
 }
 

@@ -1,7 +1,8 @@
 //! `pagefold run --dry-run`: says what a run would read, and leaves nothing behind.
 //!
-//! New files are read for the digest of their bytes, as a plan needs it, and a few records of some
-//! for the forecast: both the time and the memory of a run depend on its texts.
+//! New files are read for the digest of their bytes, which a plan needs. A few records of some
+//! files are read for the forecast, because both the time and the memory of a run depend on its
+//! texts.
 
 use crate::cli;
 use crate::commands::estimate::time;
@@ -22,7 +23,7 @@ use workers::plan::{self, Plan, attempts};
 use workers::read::{self, Split};
 use workers::store::Store;
 
-/// The inputs that are named; `--json` names all.
+/// The most inputs that are named; `--json` names all.
 const INPUTS_SHOWN: usize = 10;
 
 /// `pagefold run --dry-run`.
@@ -63,7 +64,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let bytes: u64 = plan.inputs.iter().map(|input| input.bytes).sum();
     let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
     let refused = refused(&job, &plan)?;
-    // A store that is not there yet will lie on the disk of the folder above it.
+    // A store that does not exist yet will be on the disk of the folder above it.
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
     let needed = forecast::disk_bytes(forecast.as_ref(), bytes);
@@ -107,8 +108,8 @@ pub fn command(start: &cli::Start) -> Result<()> {
     show(&out)
 }
 
-/// The inputs that a reader refuses as a whole, each with the reason: their first bytes are looked
-/// at, and the columns of Parquet.
+/// The inputs that a reader refuses as a whole, each with the reason. Their first bytes are read,
+/// and the columns of Parquet.
 fn refused(job: &Job, plan: &Plan) -> Result<Vec<(String, String)>> {
     let mut refused = Vec::new();
     for input in &plan.inputs {
@@ -119,7 +120,7 @@ fn refused(job: &Job, plan: &Plan) -> Result<Vec<(String, String)>> {
     Ok(refused)
 }
 
-/// The lines about them; none if there are none.
+/// The lines about refused inputs; empty if there are none.
 fn told(refused: &[(String, String)]) -> String {
     if refused.is_empty() {
         return String::new();

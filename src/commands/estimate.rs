@@ -10,7 +10,7 @@ use serde_json::json;
 use workers::error::Result;
 use workers::plan::inputs;
 
-/// A URL has so many bytes if no page was looked at.
+/// The bytes of a URL, if no page was read.
 const URL_BYTES: u64 = 60;
 
 /// `pagefold estimate`.

@@ -168,7 +168,8 @@ fn signatures(out: &mut String, score: &Score) {
 
 const VERDICT: &str = "verdict   text pairs page pairs      right   share";
 
-/// A row of pairs of texts, page pairs, and those for which the verdict is right.
+/// A row with the numbers of text pairs, of page pairs, and of page pairs for which the verdict is
+/// right.
 fn verdict(name: &str, accepted: bool, counts: [u64; 3]) -> String {
     let verdict = if accepted { "accepted" } else { "refused" };
     let right = score::share(counts[2], counts[1]);

@@ -19,7 +19,7 @@ use workers::eval::labels;
 use workers::eval::survey::estimate::Interval;
 use workers::eval::survey::{Findings, Known, Question, Survey};
 
-/// What a person says of a pair.
+/// A person's answer about a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Same,
@@ -46,7 +46,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     let head = jobs::committed(&store, head)?;
     job.check_decided(store.root(), &head.manifest, false)?;
     let path = &arguments.labels;
-    // Only what is there is read; the first answer makes the file.
+    // The file is read only if it exists; the first answer makes it.
     let is_there = path.metadata().is_ok_and(|file| file.len() > 0);
     let known = match is_there {
         true => Some(Known::new(labels::read(path, job.read.key.is_own())?)),
@@ -135,7 +135,7 @@ fn ask(
     loop {
         if !is_json {
             show(&format!("the same? y, n, s to skip, q to stop ({number} of {of}) "))?;
-            // What is shown without a newline waits in the buffer of stdout otherwise.
+            // Without this, text without a newline would wait in the buffer of stdout.
             let _ = std::io::stdout().flush();
         }
         let mut line = String::new();

@@ -1,4 +1,4 @@
-//! `pagefold eval --canonical`: writes labels of what a crawl has of addresses that are the same.
+//! `pagefold eval --canonical`: writes labels from a crawl's hints that two addresses are the same.
 
 use crate::terminal::print::{counted, grouped, print_json, show};
 use crate::{cli, jobs};
@@ -10,7 +10,7 @@ use workers::store::durable;
 /// `pagefold eval --canonical`.
 pub fn command(arguments: &cli::Eval) -> Result<()> {
     let path = &arguments.labels;
-    // Answers of a person may stand in it.
+    // The file may have answers of a person.
     if path.exists() {
         let line = format!(
             "--labels {}: is there already; name another file, or leave out --canonical",

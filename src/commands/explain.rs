@@ -1,4 +1,4 @@
-//! `pagefold explain`: says why pages are together, or are not.
+//! `pagefold explain`: says why pages are folded together, or not.
 
 use crate::cli;
 use crate::jobs::{committed, open};

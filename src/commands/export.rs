@@ -24,7 +24,7 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
             "exported the changes after epoch {since} up to {epoch} to {dir}: {rows}\n"
         ));
     }
-    // Answers of which some are by other rules would be those of no epoch.
+    // If some answers were by other rules, the export would be that of no epoch.
     job.check_decided(store.root(), &head.manifest, true)?;
     let exported = export::export(&job, &store, &head)?;
     if of.json {
@@ -39,7 +39,7 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
     ))
 }
 
-/// Exports the epoch that a command has just committed. An error says that it stands.
+/// Exports the epoch that a command has just committed. An error says that the epoch is valid.
 pub fn of_committed(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let left = "its results are not written; `pagefold export JOB` writes them";
     export::export(job, store, head).map_err(|error| but(head, left, error))

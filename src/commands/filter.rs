@@ -1,5 +1,5 @@
-//! `pagefold filter`: writes the inputs again without what folds, says what became of each record,
-//! or makes the inputs again.
+//! `pagefold filter`: writes the inputs again without the records that fold, lists the result for
+//! each record, or restores the inputs.
 
 use crate::cli;
 use crate::jobs::{committed, open};
@@ -16,12 +16,12 @@ use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
 use workers::progress::Progress;
 
-/// Hosts that the report names.
+/// The most hosts that the report names.
 const HOSTS_SHOWN: usize = 10;
 
 /// `pagefold filter`.
 pub fn command(arguments: &cli::Filter) -> Result<()> {
-    // Files that are finished stay, and the next filter goes on with the others.
+    // Files that are finished stay, and the next filter continues with the others.
     signals::on_signal(arguments.of.json);
     let outcome = filter_or_undo(arguments);
     signals::wait_if_stopping();
@@ -87,7 +87,7 @@ fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     if arguments.allow_whole { Ok(()) } else { check_whole(&outcome) }
 }
 
-/// Fails if what was written has records that fold: who reads it takes it for free of duplicates.
+/// Fails if the output has records that fold, because its readers expect no duplicates in it.
 fn check_whole(outcome: &Outcome) -> Result<()> {
     let stay = outcome.totals.stay;
     let Some(((first, _), others)) = outcome.whole.split_first().filter(|_| stay > 0) else {
@@ -134,8 +134,8 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
     })
 }
 
-/// Why records are removed: how many say so themselves, by which field, and why the pages of the
-/// others are gone.
+/// Why records are removed: how many have a field that says so, which field it is, and why the
+/// pages of the others are gone.
 fn removed(totals: &Totals) -> String {
     let by = by_field(totals.removers.iter().map(|(name, n)| (name.as_str(), *n)));
     let by = if by.is_empty() { by } else { format!(" ({by})") };

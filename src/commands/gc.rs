@@ -1,4 +1,4 @@
-//! `pagefold gc`: deletes what no kept epoch needs.
+//! `pagefold gc`: deletes files that no kept epoch needs.
 
 use crate::cli;
 use crate::jobs::open_locked;

@@ -19,8 +19,8 @@ pub fn command(arguments: &cli::Init) -> Result<()> {
     show(&format!("wrote {}; next: pagefold run {}\n", path.display(), shell::word(path)))
 }
 
-/// Writes the job that `run FILES --to DIR` uses, and returns its path. A job of other words that
-/// is there already stays.
+/// Writes the job that `run FILES --to DIR` uses, and returns its path. A job file that exists with
+/// another text is not replaced.
 pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathBuf> {
     if let Some(job) =
         files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml"))

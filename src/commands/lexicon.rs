@@ -1,8 +1,8 @@
 //! `pagefold lexicon`: makes a frozen file of words or lines from a job's inputs.
 //!
 //! The file holds document frequencies, for I-Match or as weights of words, stop words, or the
-//! lines that hosts repeat. It is written under another name and then renamed. Its header says what
-//! made it and contains no time, so the same texts give the same bytes.
+//! lines that hosts repeat. It is written under another name and then renamed. Its header has the
+//! version and the options, but no time, so the same texts give the same bytes.
 
 use crate::terminal::bar::Bar;
 use crate::terminal::print::{grouped, print_json, show};
@@ -26,7 +26,7 @@ use workers::text::{features, normalize};
 /// has the same limit.
 const STOP_WORD_ONE_IN: u64 = 5;
 
-/// The fewest pages of a host on which a line stands that is furniture, unless `--docs-min` is set.
+/// The fewest pages of a host on which a line of furniture occurs, unless `--docs-min` is set.
 const FURNITURE_PAGES_MIN: u64 = 8;
 
 /// The least number of texts with a word, of `texts` in all, for the word to be in the file.
@@ -40,11 +40,12 @@ fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
     arguments.docs_min.map_or(default, u64::from)
 }
 
-/// What a file is made of: its lines after the head, and how much was counted.
+/// The content of a file: its lines after the head, and how much was counted.
 struct Content {
-    /// What the file has, for its first line.
+    /// The kind of the file, for its first line.
     what: &'static str,
-    /// What it counts, in what, and in what distinct things.
+    /// The words of its head: the things that are counted, the places in which they are counted,
+    /// and the distinct ones of these.
     of_what: [&'static str; 3],
     lines: Vec<u8>,
     words: usize,
@@ -139,7 +140,7 @@ fn lines(
     })
 }
 
-/// What each lexicon begins with.
+/// The beginning of each lexicon.
 const MARK: &str = "# pagefold lexicon";
 
 /// `pagefold lexicon`.
@@ -154,7 +155,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     ours::check_named("--out", &arguments.out, MARK, &job)?;
     let inputs = Inputs::of(&job)?;
     let output = |e: Error| e.with_kind(Kind::Output);
-    // Find out that the file cannot be written before everything is read.
+    // If the file cannot be written, this fails before everything is read.
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
     let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let progress: Arc<Progress> = Arc::default();

@@ -13,7 +13,7 @@ pub fn command(arguments: &cli::Man) -> Result<()> {
         Some(name) => {
             let names: Vec<String> =
                 all.get_subcommands().map(|of| of.get_name().to_owned()).collect();
-            // Its name in the page is `pagefold-run`, as that of git's pages.
+            // The name in the page is `pagefold-run`, like the names of git's pages.
             all.find_subcommand(name).cloned().ok_or_else(|| {
                 Error::new(
                     Kind::Usage,

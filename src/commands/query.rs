@@ -62,8 +62,8 @@ impl Input {
         Error::input("read", Path::new(&self.name), error)
     }
 
-    /// Whether it has JSON lines: by its name, or if `json` is asked for and the first byte is that
-    /// of an object.
+    /// Whether it has JSON lines: by its name, or if `json` is set and the first byte begins an
+    /// object.
     fn has_rows(&mut self, json: bool) -> Result<bool> {
         let named = is_of_rows(&self.name);
         let head = match self.bytes.fill_buf() {
@@ -73,11 +73,12 @@ impl Input {
         Ok((named || json) && head.trim_ascii_start().starts_with(b"{"))
     }
 
-    /// The command that asks about what is compressed in `bytes`; none if they are not compressed.
+    /// The command that decompresses `bytes` and asks about the content; `None` if they are not
+    /// compressed.
     fn decoded(&self, bytes: &[u8], arguments: &cli::Query) -> Option<String> {
         let decoder = shell::decoder(Codec::of(bytes))?;
         let file = cli::named_file(arguments.file.as_ref());
-        // On stdin no name says that there are rows.
+        // For stdin there is no name that could say that there are rows.
         let has_rows = arguments.of.json || is_of_rows(without_ending(&self.name));
         let json = if has_rows { " --json" } else { "" };
         let (file, job) =
@@ -121,7 +122,7 @@ fn is_of_rows(name: &str) -> bool {
     [".jsonl", ".ndjson", ".json"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether bytes begin as an HTML page does.
+/// Whether bytes begin like an HTML page.
 fn is_html(bytes: &[u8]) -> bool {
     let head = bytes.trim_ascii_start();
     let head = head[..head.len().min(64)].to_ascii_lowercase();
@@ -238,7 +239,7 @@ fn has(pages: u64) -> String {
     if pages == 1 { "1 page has".into() } else { format!("{} have", counted(pages, "page")) }
 }
 
-/// Why the next epoch may see it otherwise.
+/// Why the next epoch may answer differently.
 fn provisional(why: &str) -> &'static str {
     match why {
         because::PIVOTS => {

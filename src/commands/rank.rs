@@ -8,7 +8,7 @@ use workers::error::{Error, Kind, Result};
 
 /// `pagefold worker JOB`: rank 0 does what `run` does, and the other ranks work for it.
 pub fn command(arguments: &cli::Unattended) -> Result<()> {
-    // The others may never come, as nobody starts many processes to see what they would do.
+    // The other ranks may never connect, because nobody starts many processes for a dry run.
     if arguments.dry_run {
         return Err(Error::new(
             Kind::Usage,

@@ -28,8 +28,8 @@ pub fn command(arguments: &cli::Run) -> Result<()> {
     signals::launch(arguments.json, || rebuild(arguments))
 }
 
-/// Builds a new store that takes again what the old one took; then it takes the place of the old
-/// one.
+/// Builds a new store from the inputs that the old store consumed; then the new store replaces the
+/// old one.
 fn rebuild(arguments: &cli::Run) -> Result<()> {
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     trace::check_place(arguments, &job)?;
@@ -77,7 +77,7 @@ fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, us
         ));
     };
     let replay = Replay::new(past, &old, job)?;
-    // Before hours of work, not after them.
+    // This fails before hours of work, not after them.
     replay.check_inputs(&old)?;
     let lock = Store::lock(&folders.new)?;
     let identity = job.identity()?;
@@ -125,7 +125,7 @@ fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, us
     Ok((lock, steps))
 }
 
-/// Takes again what one epoch of the old store took.
+/// Replays one epoch of the old store with the same inputs.
 fn take_again(
     arguments: &cli::Run,
     job: &Job,
@@ -150,7 +150,7 @@ fn take_again(
     let topology = run::topology(arguments, None)?;
     let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), topology.peers())?;
     let forecast = forecast::of_large(&job, &plan, &topology);
-    // The store holds what these guards let pass then.
+    // The old store has records that these guards allowed then.
     let mut arguments = arguments.clone();
     arguments.allow.extend([Guard::Missing, Guard::Expired]);
     run::epoch(&arguments, (None, &topology), &job, (new, head), &plan, forecast, Instant::now())

@@ -10,7 +10,7 @@ use workers::error::{Error, Result};
 use workers::export::ours;
 use workers::store::durable;
 
-/// What each report has in its head.
+/// A mark that each report has in its head.
 const MARK: &str = "<title>pagefold: epoch";
 
 /// `pagefold report`.

@@ -57,7 +57,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     })
 }
 
-/// The run of `start` with its job, which is written first if there are but files.
+/// The run of `start` with its job. If there are only files, the job is written first.
 pub fn with_job(start: &cli::Start) -> Result<cli::Unattended> {
     let mut arguments = start.unattended.clone();
     let run = &mut arguments.run;
@@ -78,7 +78,7 @@ pub fn run(unattended: &cli::Unattended, ranks: Option<&Ranks>) -> Result<()> {
     outcome
 }
 
-/// Does what is due.
+/// Runs everything that is due.
 fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -> Result<()> {
     let started = Instant::now();
     let arguments = &unattended.run;
@@ -107,7 +107,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
     store.sweep(&lock);
-    // An unfinished plan of an earlier run comes first, then what is due now.
+    // An unfinished plan of an earlier run comes first, then the inputs that are due now.
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;
@@ -116,7 +116,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         let upon = (&store, head.as_ref());
         head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
         began = Instant::now();
-        // The epoch that was taken up has its report.
+        // The resumed epoch has its own report.
         again = true;
     }
     loop {
@@ -130,8 +130,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
                 let upon = (&store, head.as_ref());
                 head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
-                // What is read again with other options of reading comes epoch by epoch, and so do
-                // very many inputs.
+                // Inputs that are read again with other options are taken epoch by epoch, and so
+                // are very many inputs.
                 again = inputs_max == usize::MAX
                     && (plan.again || plan.inputs.len() == plan::due_inputs::INPUTS_MAX);
                 if !again {
@@ -165,8 +165,8 @@ pub fn epoch(
         (None, Some(_)) => attempts::work(job, plan, topology, observer),
         (None, None) => threads(job, plan, head, topology, observer),
     };
-    // A file that the job names cannot be read. The next run plans again, as the job may name
-    // others then.
+    // A file that the job names cannot be read. The next run plans again, because the job may name
+    // other files then.
     if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
         plan.mark_refused(store.root())?;
     }
@@ -193,7 +193,7 @@ pub fn epoch(
     }
     times.lap("merge");
     drop(bar);
-    // The commit, the export and the merge are this process's.
+    // This process does the commit, the export and the merge.
     let memory_bytes = memory_bytes.max(own_process::memory_bytes());
     let counted =
         |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
@@ -234,7 +234,7 @@ pub fn epoch(
 }
 
 /// Refuses a complete snapshot of which a named input has no file: a disk that is not mounted would
-/// take its pages away, however few they are.
+/// remove its pages, however few they are.
 pub fn check_absent(plan: &Plan, allowed: &[Guard]) -> Result<()> {
     let Some(first) = plan.absent.first().filter(|_| !allowed.contains(&Guard::Missing)) else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! `pagefold schedule`: prints what runs a job again and again, a line for a crontab or a service
-//! and a timer for systemd.
+//! `pagefold schedule`: prints a line for a crontab, or a service and a timer for systemd, which
+//! run a job regularly.
 //!
 //! It installs nothing. A missed run needs no repetition: the next one takes all inputs that are
 //! not consumed yet.
@@ -74,7 +74,7 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
     let command = RunCommand { binary, job, cluster };
     let moments = moments(arguments.at, arguments.every);
-    // A wrong job would fail each night, unseen. One that is missing may come later.
+    // A wrong job would fail each night without notice. A missing job file may be written later.
     let path = Path::new(&command.job);
     let job = match path.exists() {
         false if !arguments.cron && command.job.contains(units::INSTANCE) => None,

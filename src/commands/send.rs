@@ -1,9 +1,10 @@
-//! `pagefold send`: sends JSON lines to a server and prints what it answers.
+//! `pagefold send`: sends JSON lines to a server and prints its answers.
 //!
-//! Rows go in batches. A batch that the server has no room for now is sent again, whole: what was
-//! inserted before is then found, and nothing is inserted twice. Rows for which the inbox has no
-//! room are sent again until a run has taken it, for a bounded time. A batch that is too large for
-//! the server goes in parts. Rows that the server did not take are told like rejected ones.
+//! Rows go in batches. A batch for which the server has no room now is sent again as a whole: rows
+//! that were inserted before are then found, and nothing is inserted twice. Rows for which the
+//! inbox has no room are sent again until a run has taken it, for a bounded time. A batch that is
+//! too large for the server goes in parts. Rows that the server did not take are reported like
+//! rejected ones.
 
 use super::send_rows::{Batch, Row, Rows};
 use crate::cli;
@@ -30,13 +31,13 @@ const BYTES_MAX: u64 = 64 << 20;
 const TRIES: u32 = 60;
 /// How long a server may be silent before the command gives up.
 const SILENT_MAX: Duration = Duration::from_secs(60);
-/// Seconds for which rows are sent again that a full inbox does not take, none of them.
+/// Seconds for which rows are sent again while a full inbox takes no row.
 const FULL_SECONDS_MAX: u64 = 7_200;
-/// The longest pause before they are sent again.
+/// The longest pause before these rows are sent again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// What rustls says of an answer that is no TLS.
+/// The error of rustls for an answer that is no TLS.
 const NO_TLS: &str = "InvalidContentType";
-/// Why a full inbox does not take a row.
+/// The reason of the server if a full inbox does not take a row.
 const FULL: &str = "inbox_full";
 /// How long a batch may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -107,7 +108,7 @@ fn opened(file: Option<&Path>, url: &str) -> Result<Box<dyn BufRead>> {
     Err(Error::new(Kind::Data, line))
 }
 
-/// Whether `text` is the URL of a server. One without a scheme has a port where a scheme ends.
+/// Whether `text` is the URL of a server. In a URL without a scheme a port follows the first colon.
 fn is_url(text: &str) -> bool {
     text.parse::<Uri>()
         .is_ok_and(|url| matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some())
@@ -131,11 +132,11 @@ struct Sender<'a> {
     batch_bytes: usize,
     /// The rows that were not taken.
     rejected: u64,
-    /// Whether it waits for a full inbox. It does so until it has waited in vain.
+    /// Whether it waits when the inbox is full. After one wait without success it no longer waits.
     waits: bool,
 }
 
-/// An answer, as it is printed.
+/// A printed answer.
 struct Told {
     line: String,
     /// Why the row was not taken.
@@ -179,7 +180,7 @@ impl Sender<'_> {
     }
 
     /// Sends those of `rows` again for which the inbox has no room, until it has taken all of them,
-    /// or none for too long.
+    /// or has taken none for too long.
     fn wait_for_room(
         &mut self,
         bytes: &[u8],
@@ -228,7 +229,7 @@ impl Sender<'_> {
         print_json(&Rejected { line, verdict, reason, detail })
     }
 
-    /// The answers to a batch; none if it is too large for the server.
+    /// The answers to a batch; `None` if it is too large for the server.
     fn post(&self, batch: &[u8]) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {}", self.url, plain(why)));
         let mut refused = failed(Kind::TryAgain, "not sent");
@@ -241,9 +242,8 @@ impl Sender<'_> {
             let Answered { status, retry_after, body } =
                 match self.ask(batch, left.unwrap_or(TIMEOUT)) {
                     Ok(answered) => answered,
-                    // The server may be starting again. What it took is found when it is sent
-                    // again.
-                    // It would never answer otherwise.
+                    // The server may be starting again. Rows that it took are found when they are
+                    // sent again. It would never answer otherwise.
                     Err(error) if error.to_string().contains(NO_TLS) => {
                         return Err(failed(Kind::Usage, "it answers without TLS; write http://"));
                     }
@@ -309,8 +309,8 @@ impl Sender<'_> {
 }
 
 impl Told {
-    /// The answer to one of `rows`. The server counts the lines of the batch, and people those of
-    /// the file.
+    /// The answer to one of `rows`. The server counts the lines of the batch, and people count
+    /// those of the file.
     fn of(answer: &str, rows: &[(u64, Range<usize>)]) -> Told {
         let Ok(mut rejected) = serde_json::from_str::<Rejected>(answer) else {
             return Told { line: answer.to_owned(), reason: None };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use workers::error::{Error, Result};
 use workers::read::jsonl::unmarked;
 
-/// Rows of a batch.
+/// The most rows of a batch.
 const BATCH_ROWS: usize = 500;
 
 /// A row of the input that is not blank.
@@ -27,12 +27,13 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The rows of `input`, which messages call `name`. No longer ones are held in memory.
+    /// The rows of `input`, which messages call `name`. Rows with more than `bytes_max` bytes are
+    /// not held in memory.
     pub fn new(input: Box<dyn BufRead>, name: PathBuf, bytes_max: usize) -> Rows {
         Rows { input, name, bytes_max, line: 0 }
     }
 
-    /// The next row; none at the end.
+    /// The next row; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Row>> {
         self.read().map_err(|error| Error::input("read", &self.name, error))
     }
@@ -68,12 +69,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether a row of so many `bytes` may go with the others. A longer one goes alone.
+    /// Whether a row of so many `bytes` may go with the others. A longer row is sent alone.
     pub fn has_room(&self, bytes: usize, bytes_max: usize) -> bool {
         self.rows.is_empty() || self.bytes.len() + bytes <= bytes_max
     }
 
-    /// Whether no row may follow, so that those that are here need not wait for it.
+    /// Whether no row may follow, so that the batch need not wait for another row.
     pub fn is_full(&self, bytes_max: usize) -> bool {
         self.rows.len() >= BATCH_ROWS || self.bytes.len() >= bytes_max
     }
@@ -92,8 +93,8 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    /// A row over the limit was cut in two. It is told by its line, is not held, and the rows
-    /// around it are whole.
+    /// A row over the limit was cut in two. It is reported by its line, is not held in memory, and
+    /// the rows around it are whole.
     #[test]
     fn long_rows_are_told() {
         let text = format!("abc\n\n{}\n  d \r\n12345678\n123456789", "x".repeat(100));
@@ -108,8 +109,8 @@ mod tests {
         assert_eq!(all, expected);
     }
 
-    /// A byte order mark at the begin of a file made its first row no JSON. Elsewhere it is no
-    /// mark.
+    /// A byte order mark at the begin of a file made its first row no JSON. Elsewhere it is part of
+    /// the row.
     #[test]
     fn marks_are_left_out() {
         let mark = "\u{feff}";
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(rows.next().expect("readable"), Some(Row::Whole(2, format!("{mark}b").into())));
     }
 
-    /// A batch ends before the row that would be too much for it. A long row goes alone.
+    /// A batch ends before a row that would make it too large. A long row is sent alone.
     #[test]
     fn batches_are_cut_by_bytes() {
         let mut batch = Batch::default();

@@ -1,4 +1,4 @@
-//! `pagefold status`: prints what the store holds.
+//! `pagefold status`: prints the state of the store.
 
 use crate::cli;
 use crate::jobs::{committed, open};
@@ -43,7 +43,7 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
     let left = read.unwrap_or_else(|| head.manifest.unexamined.clone());
     let age = now().saturating_sub(head.manifest.logical_time);
     let state = state::state(&job, &store, &head, now())?;
-    // Where the list cannot be read, `waiting` says so.
+    // If the inputs cannot be listed, `waiting` says so.
     let (mut not_consumed, mut gone) = (Vec::new(), None);
     if let Ok(history) = History::read(&job, &store, Some(&head)) {
         not_consumed = history.barren();
@@ -136,7 +136,7 @@ fn tables(manifest: &Manifest) -> String {
 /// The state for people.
 fn as_text(state: &State, age: i64, not_consumed: &[String], gone: Option<String>) -> String {
     let mut out = String::new();
-    // What is due names files and what a bad record holds.
+    // The lines have names of files and parts of bad records.
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
     let kept = state.pages.saturating_sub(state.folded);
     line(
@@ -155,7 +155,7 @@ fn as_text(state: &State, age: i64, not_consumed: &[String], gone: Option<String
     } else {
         format!("{} ago", period(age))
     };
-    // The time of a rollback is that of the epoch that it restores.
+    // The time of a rollback is the time of the epoch that it restores.
     let planned = if last.op == Op::Rollback { "which was planned" } else { "planned" };
     line("last", format!("epoch {}, {how}, {planned} {ago}", last.epoch));
     // A rollback reads nothing and finds no page.

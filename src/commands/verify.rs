@@ -16,8 +16,7 @@ use workers::verify;
 /// `pagefold verify`.
 pub fn command(arguments: &cli::Verify) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
-    // The files are checked whatever the job says; the rows are checked with the job that made
-    // them.
+    // The files are checked for any job; the rows are checked only with the job that made them.
     let identity = if arguments.deep { Some(job.identity()?) } else { None };
     let store = Store::open(&job.store, identity.as_ref())?;
     let full = arguments.full || arguments.deep;
@@ -58,7 +57,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         show(&text)?;
     }
     if !report.findings.is_empty() {
-        // A file that may not be read says nothing about its bytes.
+        // A file that this user may not read is not known to be damaged.
         let is_denied = |finding: &verify::Finding| {
             std::fs::File::open(&finding.path)
                 .is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
@@ -85,8 +84,8 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
     }
 }
 
-/// The lines about what mends a store of which files are damaged or gone. Files that only earlier
-/// epochs have are no matter of runs.
+/// The lines about how to mend a store with damaged or missing files. Files that only earlier
+/// epochs have do not matter for runs.
 fn remedies(store: &Store, head: &Head, job: &str) -> Result<String> {
     let back = match rollback::newest_whole(store, head)? {
         Some(epoch) => format!(

@@ -1,4 +1,4 @@
-//! Holds a tree against the keys that a file may have.
+//! Checks a tree by the keys that a file may have.
 
 use crate::config::mistake::Mistake;
 use crate::config::nearest::nearest;
@@ -8,7 +8,7 @@ use crate::config::tree::{Node, Table, Value};
 use crate::config::written::At;
 use std::net::IpAddr;
 
-/// The values of `table`, and every mistake in it. What is mistaken is left out of the values.
+/// The values of `table`, and every mistake in it. Wrong values are left out of the result.
 pub fn checked(table: &Table, keys: &[Key]) -> (toml::Table, Vec<Mistake>) {
     let mut walk = Walk { keys, mistakes: Vec::new() };
     let values =
@@ -23,11 +23,11 @@ struct Walk<'a> {
 
 /// A table of the file.
 struct Place {
-    /// Its dotted name and `.`; empty for the file itself.
+    /// The dotted name of the table and `.`; empty for the file itself.
     path: String,
-    /// How a message names it, with a space behind.
+    /// The name of the table in messages, with a space behind.
     heading: String,
-    /// Where it is written, if it is an entry of a list.
+    /// Where the table is written, if it is an entry of a list.
     at: Option<At>,
 }
 
@@ -38,7 +38,7 @@ impl Walk<'_> {
 
     fn table(&mut self, table: &Table, place: &Place) -> toml::Table {
         let mut values = toml::Table::new();
-        // Keys that were meant by a slip are not missing as well.
+        // A key that was probably meant by a misspelled one is not also reported as missing.
         let mut meant = Vec::new();
         for (name, node) in table {
             let dotted = format!("{}{name}", place.path);
@@ -98,7 +98,7 @@ impl Walk<'_> {
         values
     }
 
-    /// What is wrong with `name`, which is no key of the table at `place`.
+    /// The message about `name`, which is no key of the table at `place`.
     fn unknown(&self, name: &str, node: &Node, place: &Place) -> String {
         let is_table = matches!(node.value, Value::Table(_));
         let what = match is_table && place.path.is_empty() {
@@ -285,7 +285,7 @@ fn is_below(name: &str, table: &str) -> bool {
     name.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The text of `node`; on the command line a text needs no quotes, so `2026` is one there.
+/// The text of `node`; on the command line a text needs no quotes, so `2026` is a text there.
 fn text(node: &Node) -> Option<&str> {
     match (&node.value, &node.raw) {
         (Value::Text(text), _) => Some(text),
@@ -295,7 +295,7 @@ fn text(node: &Node) -> Option<&str> {
 }
 
 /// A share in 1/10,000. 1 is all of it. Jobs of earlier versions have four digits, 8000 for 0.8; a
-/// whole number of fewer is meant as percent, of which next to nothing would be left.
+/// whole number with fewer digits is probably meant as percent, and would be nearly 0.
 fn share(value: &Value) -> Option<u16> {
     match *value {
         Value::Whole(0) => Some(0),
@@ -340,8 +340,8 @@ mod tests {
         mistakes.iter().map(|mistake| format!("{}{}", at(mistake), mistake.why)).collect()
     }
 
-    /// Each mistake names its line, its key, what was given and what is wanted; all are found at
-    /// once.
+    /// Each mistake names its line, its key, the given value and the allowed ones; all mistakes are
+    /// found at once.
     #[test]
     fn every_mistake_at_once() {
         let head = "store = \"s\"\n[read]\ninputs = \"in\"\n";
@@ -390,7 +390,8 @@ mod tests {
         }
     }
 
-    /// A share in percent was taken for one in 1/10,000: 70 was 0.007, and nothing was left out.
+    /// A share in percent was taken for a share in 1/10,000: 70 became 0.007, and nothing was left
+    /// out.
     #[test]
     fn percent_is_no_share() {
         let text = "store = \"s\"\n[read]\ninputs = \"in\"\n[confirm]\nleast = ";

@@ -1,8 +1,9 @@
-//! Files that people write in TOML: each mistake in them, with its line, in words of the file.
+//! Files that people write in TOML: each mistake in them is reported with its line, in words of the
+//! file.
 //!
-//! A parser that fills the fields of a program stops at the first mistake and speaks of the
-//! program's types. So a file is read as a tree whose values know their lines, and the tree is held
-//! against a list of keys that says in words what each takes.
+//! A parser that fills the fields of a program stops at the first mistake and names the program's
+//! types. So a file is read as a tree whose values have their lines, and the tree is checked by a
+//! list of keys that says in words what each takes.
 
 pub mod check;
 mod mistake;
@@ -28,7 +29,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Table> {
     tree::parse(text).map_err(|mistake| error(path, &[], vec![mistake]))
 }
 
-/// `table` as values for the fields of a program, with each mistake that the `keys` tell.
+/// `table` as values for the fields of a program, with each mistake by the list `keys`.
 pub fn checked(table: &Table, keys: &[Key]) -> (toml::Table, Vec<Mistake>) {
     check::checked(table, keys)
 }

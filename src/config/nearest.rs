@@ -1,9 +1,10 @@
-//! Finds the name that was probably meant where an unknown, similar one is written.
+//! Finds the known name that was probably meant by an unknown one.
 
-/// The one of `names` that is a few letters away from `word`, if there is one.
+/// The name among `names` that is a few letters away from `word`, if there is one.
 ///
 /// Letters are added, left out, replaced or swapped with their neighbour (Damerau, 1964): at most
-/// one of them in a short word, one in four otherwise. What begins with the word is near as well.
+/// one letter in a short word, and one in four otherwise. A name that begins with the word is near,
+/// too.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().count();
     let most = (letters / 4).clamp(1, 3);

@@ -1,4 +1,4 @@
-//! Paths that would not be the place that somebody meant.
+//! Paths that would not be the place that the user meant.
 //!
 //! No shell reads the file, so `~` and `$HOME` would become folders of these names, and
 //! `s3://bucket` a folder `s3:`.

@@ -1,4 +1,4 @@
-//! Says where a file is not TOML, in words that a reader understands who does not know TOML.
+//! Says where a file is not TOML, in words for a reader who does not know TOML.
 
 use crate::config::mistake::Mistake;
 use crate::config::written::{At, Lines};
@@ -64,8 +64,8 @@ fn open_list(text: &str, line: usize) -> Option<(usize, bool)> {
     Some((begun + 1, false))
 }
 
-/// What helps if `written`, the heading of a table on this line, is there twice. A job that
-/// pagefold wrote has no heading to be seen: its keys are written as `table.key`.
+/// The advice if `written`, the heading of a table on this line, is there twice. A job that
+/// pagefold wrote has no visible heading: its keys are written as `table.key`.
 fn table_twice(text: &str, line: usize, written: &str) -> Option<String> {
     let heading = written.split('#').next().unwrap_or(written).trim();
     let name = heading.strip_prefix('[')?.strip_suffix(']')?.trim();
@@ -129,7 +129,8 @@ mod tests {
     use crate::config::tree;
     use crate::config::written::At;
 
-    /// What is no TOML is told at the line where it began, and the advice is not refused next.
+    /// A mistake in the syntax is reported at the line where it begins, and a file that follows the
+    /// advice is accepted.
     #[test]
     fn what_is_told() {
         for (text, line, expected) in [

@@ -1,10 +1,10 @@
 //! What the keys of a file take, in words.
 
 /// One key of a file. A key in a table is named `table.key`; that of an entry of a list of tables
-/// `list.key`, or `list.kind.key` where the entry's kind decides which keys it has.
+/// `list.key`, or `list.kind.key` if the entry's kind decides which keys it has.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// Its dotted name.
+    /// The dotted name of the key.
     pub name: &'static str,
     /// What it takes.
     pub takes: Takes,
@@ -35,7 +35,7 @@ pub enum Takes {
     Whole(u64, u64),
     /// A number between two bounds.
     Number(f64, f64),
-    /// A share between two bounds, both in 1/10,000; kept so.
+    /// A share between two bounds, both in 1/10,000; the value is kept in this unit, too.
     Share(u16, u16),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -46,7 +46,7 @@ pub enum Takes {
 }
 
 impl Takes {
-    /// What is wanted, as the end of a sentence.
+    /// The allowed values, as the end of a sentence.
     pub fn wanted(self) -> String {
         match self {
             Takes::Text => "a text in quotes".into(),

@@ -11,7 +11,7 @@ use workers::error::{Error, Kind, Result};
 /// A value and where it is written.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where.
+    /// Where it is written.
     pub at: At,
     /// The value.
     pub value: Value,
@@ -19,7 +19,7 @@ pub struct Node {
     pub raw: Option<String>,
 }
 
-/// A value as written.
+/// A value of the file.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A text.
@@ -45,7 +45,7 @@ pub type Table = BTreeMap<String, Node>;
 const SHOWN_CHARS_MAX: usize = 60;
 
 impl Value {
-    /// The value as a file would have it, cut if it is long.
+    /// The value in TOML, cut if it is long.
     pub fn shown(&self) -> String {
         let whole = match self {
             Value::Text(text) => format!("{text:?}"),
@@ -65,7 +65,7 @@ impl Value {
     }
 }
 
-/// The tree of `text`, or what is no TOML in it.
+/// The tree of `text`, or the place where it is no TOML.
 pub fn parse(text: &str) -> std::result::Result<Table, Mistake> {
     let table = DeTable::parse(text).map_err(|error| syntax::mistake(text, &error))?;
     let lines = Lines::of(text);

@@ -32,7 +32,8 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// A list of 40,000 inputs took 17 seconds to read: lines were counted anew for each value.
+    /// A list of 40,000 inputs took 17 seconds to read, because lines were counted again for each
+    /// value.
     #[test]
     fn lines_are_found_as_they_are_counted() {
         let text = "\na = 1\n\n[b]\nc = [\n1,\n2]\n";

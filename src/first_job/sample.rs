@@ -1,27 +1,26 @@
-//! Reads records from all parts of files, as a job would.
+//! Reads records from all parts of files with the readers of a run.
 //!
-//! The first rows of a file say nothing of ids that repeat further down, nor of a second data set
-//! behind the first. So of a file of rows that is not compressed several parts are read, and of
-//! small files all rows. The last part is read first, and what it leaves of the bytes is the
-//! others'.
+//! The first rows of a file do not show ids that repeat further down, or a second data set behind
+//! the first. So several parts are read of a file of rows that is not compressed, and all rows of
+//! small files. The last part is read first, and the other parts get the bytes that it leaves.
 
 use std::path::PathBuf;
 use workers::error::Result;
 use workers::read::record::{Body, Entry, Item};
 use workers::read::{Format, Options, Reader, Split, first_records, open_or_reject, splits};
 
-/// Files that are looked into, spread over all.
+/// The most files that are read, spread over all.
 pub const FILES_MAX: usize = 16;
-/// Records of an archive that are looked at.
+/// The most records of an archive that are read.
 const RECORDS_MAX: u64 = 200;
-/// Bytes of rows that are looked at, in all files together.
+/// The most bytes of rows that are read, in all files together.
 const BYTES_MAX: u64 = 48 << 20;
 /// Parts of a file of rows.
 const PARTS: u64 = 8;
-/// Bytes that a row counts beside its text.
+/// Bytes that a row counts for in addition to its text.
 const ROW_BYTES: u64 = 256;
 
-/// A file that is looked into.
+/// A file that is read.
 pub struct File {
     /// Where it is.
     pub path: PathBuf,
@@ -31,7 +30,7 @@ pub struct File {
     pub format: Format,
 }
 
-/// Calls `each` with the records of `sample` that are looked at; of rows alone if `rows`.
+/// Calls `each` with the records of `sample` that are read; only with rows if `rows`.
 pub fn read(
     sample: &[File],
     options: &Options,

@@ -30,8 +30,8 @@ impl FromStr for TimeOfDay {
     }
 }
 
-/// How often a job runs. Only intervals that a crontab can express, as its fields restart each hour
-/// and each day.
+/// How often a job runs. Only intervals that a crontab can express, because its fields restart each
+/// hour and each day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
     /// This many minutes, a divisor of an hour.

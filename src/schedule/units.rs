@@ -75,8 +75,8 @@ fn folders(job: &Job) -> Result<Vec<String>> {
     folders.iter().filter(outer).map(|folder| absolute(folder)).collect()
 }
 
-/// The folders of `job` that are missing. A run makes them, but systemd starts no service without
-/// what its `ReadWritePaths` name.
+/// The folders of `job` that are missing. A run makes them, but systemd starts no service if a
+/// folder in its `ReadWritePaths` is missing.
 pub fn missing_folders(job: &Job) -> Result<Vec<PathBuf>> {
     let folders = folders(job)?.into_iter().map(PathBuf::from);
     Ok(folders.filter(|folder| !folder.exists()).collect())

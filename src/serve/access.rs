@@ -1,8 +1,8 @@
-//! Who may ask: the holder of the token, or, without one, programs of this machine.
+//! Who may send requests: the holder of the token, or, without a token, programs of this machine.
 //!
 //! A page in a browser of this machine can make it send requests to a loopback address. Such a
 //! request has an `Origin`, or a `Host` that is the name of the page's site, or, if it is for an
-//! image or the like, a `Sec-Fetch-Site` that tells that another site sent it; all are refused. A
+//! image or the like, a `Sec-Fetch-Site` that says that another site sent it; all are refused. A
 //! browser sets these headers itself, and no page can leave them out or change them.
 
 use crate::secret_file;
@@ -16,10 +16,10 @@ use workers::error::{Error, Kind, Result};
 const TOKEN_BYTES_MIN: usize = 20;
 
 /// The header in which a browser says what sends a request: the user, a page of the same origin, or
-/// another one.
+/// another page.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// What a request must show.
+/// The proof that a request must have.
 pub struct Access {
     /// The digest of the token. Digests are compared in constant time.
     token: Option<blake3::Hash>,
@@ -31,8 +31,8 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// `Usage` if there is none and others than this machine reach `at`; `Permission` if others
-    /// than the owner may read the file.
+    /// `Usage` if there is no token and other machines reach `at`; `Permission` if others than the
+    /// owner may read the file.
     pub fn new(at: SocketAddr, name: &str, token: Option<&Path>) -> Result<Access> {
         let Some(path) = token else {
             if !at.ip().is_loopback() {
@@ -117,8 +117,8 @@ mod tests {
     }
 
     /// A site that a browser of this machine shows cannot use the server: its requests name an
-    /// origin, or its own host. Those for an image have neither and were answered; they tell that
-    /// another site sends them.
+    /// origin, or its own host. Requests for an image have neither and were answered; their
+    /// `Sec-Fetch-Site` says that another site sends them.
     #[test]
     fn pages_of_browsers_are_refused() {
         let access = Access::new("127.0.0.1:80".parse().expect("an address"), "here", None)
@@ -144,7 +144,8 @@ mod tests {
         assert!(!allowed(&[]));
     }
 
-    /// Where others reach the server a token is needed, in a file that no one else reads.
+    /// If other machines reach the server, a token is needed, in a file that no other user can
+    /// read.
     #[test]
     fn others_need_a_token() {
         let outside = "0.0.0.0:80".parse().expect("an address");

@@ -1,8 +1,8 @@
 //! The bodies of requests and answers, within limits of bytes and time.
 //!
-//! All bodies together have a budget. That of a request draws on it as its bytes arrive, and an
-//! answer until the client has taken it. So slow clients hold what they have sent or asked for and
-//! no more, and memory is bounded for any number of them.
+//! All bodies together have a budget. The body of a request counts from the arrival of its bytes,
+//! and an answer counts until the client has taken it. So slow clients hold only what they have
+//! sent or asked for, and memory is bounded for any number of clients.
 
 use crate::serve::places::{Answer, Place};
 use crate::serve::problem::{Outcome, Problem};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The most bytes of all bodies that are held at a time.
+/// The most bytes of all bodies that are held at the same time.
 pub const BODIES_BYTES_MAX: usize = 268_435_456;
 /// Seconds that the body of a request may take to arrive.
 pub const BODY_SECONDS_MAX: u64 = 20;
@@ -37,7 +37,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// A body that is made here.
+    /// An empty body, to be written by the server.
     pub fn new(budget: &Arc<Budget>) -> Held {
         Held { bytes: Vec::new(), drawn: 0, budget: budget.clone() }
     }
@@ -47,8 +47,8 @@ impl Held {
         self.draw(self.bytes.len().saturating_sub(self.drawn))
     }
 
-    /// Counts the bytes that it has now even if there is no room for them: what was done for a
-    /// client must be told.
+    /// Counts the bytes that it has now even if there is no room for them: a client must get the
+    /// answer about a change.
     pub fn counted(&mut self) {
         let bytes = self.bytes.len().saturating_sub(self.drawn);
         self.budget.held.fetch_add(bytes, Ordering::Relaxed);
@@ -98,7 +98,7 @@ pub async fn read(
     }
 }
 
-/// The whole body; none if it is too large.
+/// The whole body; `None` if it is too large.
 async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Option<Held>> {
     while let Some(frame) = body.frame().await {
         let frame =
@@ -113,14 +113,14 @@ async fn whole(mut body: Body, bytes_max: usize, mut held: Held) -> Outcome<Opti
     Ok(Some(held))
 }
 
-/// The answer with this body. It counts against the budget until the client has taken it, which has
-/// [`ANSWER_SECONDS_MAX`] for that.
+/// The answer with this body. It counts against the budget until the client has taken it, within
+/// [`ANSWER_SECONDS_MAX`].
 pub fn answer(form: &'static str, held: Held, place: &Arc<Place>) -> Response {
     let sent = Sent { held, _answer: place.answer() };
     ([(header::CONTENT_TYPE, form)], Bytes::from_owner(sent)).into_response()
 }
 
-/// The body of an answer, until it was taken.
+/// The body of an answer, until the client has taken it.
 struct Sent {
     held: Held,
     _answer: Answer,
@@ -159,8 +159,8 @@ mod tests {
         };
         let first = answer("text/plain", held(BODIES_BYTES_MAX - 1).expect("room"), &place);
         assert_eq!(held(2).err().map(|problem| problem.status), Some(429));
-        // What tells of a change is sent all the same. It was refused, and the client sent its
-        // record again and was told that it is a copy of itself.
+        // The answer about a change is always sent. Once it was refused; the client sent its record
+        // again, and the answer was that it is a copy of itself.
         let mut changed = Held::new(&budget);
         changed.bytes = vec![0; 2];
         changed.counted();

@@ -1,8 +1,8 @@
 //! Accepts connections and speaks HTTP/1.1 or HTTP/2 on them.
 //!
 //! A client that has been accepted must send the first bytes of a request, and the whole head, in a
-//! bounded time. So connections that say nothing go away. Beyond a number of connections a new one
-//! takes the [place](crate::serve::places) of another.
+//! bounded time. So silent connections are closed. Beyond a number of connections a new one takes
+//! the [place](crate::serve::places) of another.
 
 use crate::serve::body::ANSWER_SECONDS_MAX;
 use crate::serve::places::{Place, Places};
@@ -23,33 +23,33 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// The most connections at a time, if the system allows the process as many open files.
+/// The most connections at the same time, if the system allows the process as many open files.
 pub const CONNECTIONS_MAX: usize = 4096;
 /// Open files that are kept for everything else.
 const OTHER_FILES: u64 = 256;
 /// Seconds that the head of a request may take, and that a connection may be idle.
 pub const HEAD_SECONDS_MAX: u64 = 20;
-/// Bytes of the head of a request.
+/// The most bytes of the head of a request.
 pub const HEAD_BYTES_MAX: usize = 65_536;
-/// Requests of one HTTP/2 connection at a time.
+/// The most requests of one HTTP/2 connection at the same time.
 pub const STREAMS_MAX: u32 = 64;
-/// Seconds that requests under way have to end after a signal.
+/// Seconds after a signal until requests under way must have ended.
 pub const STOP_SECONDS_MAX: u64 = 10;
 
-/// How often answers are looked for that clients do not take. A timer for each answer would wake
-/// another thread each time.
+/// How often the server looks for answers that clients do not take. A timer for each answer would
+/// wake another thread each time.
 const ANSWERS_LOOK: Duration = Duration::from_secs(1);
-/// How long more of the first bytes is waited for. It doubles, so that many who send no more cost
-/// little.
+/// How long the server waits for more of the first bytes. The time doubles, so that many clients
+/// that send no more cost little.
 const FIRST_BYTES: Duration = Duration::from_millis(5);
-/// The first bytes of an HTTP/2 connection; those of HTTP/1.1 are a method.
+/// The first bytes of an HTTP/2 connection; HTTP/1.1 begins with a method.
 const HTTP2: &[u8; 4] = b"PRI ";
 const REFUSAL: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\n\
     content-type: application/problem+json\r\ncontent-length: 83\r\n\r\n\
     {\"title\":\"Too Many Requests\",\"status\":429,\"detail\":\"too many connections are open\"}";
 
-/// Serves `router` on `listener`, by `readers`, until `stop` becomes true, and then until what is
-/// under way ends.
+/// Serves `router` on `listener`, by `readers`, until `stop` becomes true, and then until all
+/// requests under way have ended.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -72,7 +72,8 @@ pub async fn serve(
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Such as too many open files: those that are open go on, and soon one closes.
+                // For example, too many files are open: the open connections continue, and soon one
+                // closes.
                 tracing::warn!(%error, "cannot accept a connection");
                 sleep(Duration::from_millis(50)).await;
                 continue;
@@ -85,7 +86,7 @@ pub async fn serve(
         let (router, stop) = (router.clone(), stop.clone());
         readers.give(stream, async move |stream| {
             tokio::select! {
-                // Clients end as they like; that is no news.
+                // Clients may end a connection in any way, which is not worth a warning.
                 ended = connection(stream, router, &place, stop) => if let Err(error) = ended {
                     tracing::debug!(%error, "a connection ended");
                 },
@@ -100,9 +101,9 @@ pub async fn serve(
     Ok(())
 }
 
-/// Tells a client to come again, if that takes no time.
+/// Tells a client to try again later, if this does not block.
 fn refuse(mut stream: std::net::TcpStream) {
-    // It does not block, like all sockets of the runtime.
+    // The socket does not block, like all sockets of the runtime.
     let _ = stream.write(REFUSAL);
 }
 
@@ -163,19 +164,20 @@ async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
         if seen == HTTP2.len() {
             return Ok(true);
         }
-        // More must come, and the few bytes that are there would end the next wait at once.
+        // More bytes must arrive, and the few bytes in the buffer would end the next wait at once.
         sleep(pause).await;
         pause *= 2;
     }
 }
 
-/// How many connections the limit of open files allows. It is raised as far as the system lets us.
+/// How many connections the limit of open files allows. The limit is raised as far as the system
+/// allows.
 fn connections_max() -> usize {
     let before = getrlimit(Resource::Nofile);
     let wanted = CONNECTIONS_MAX as u64 + OTHER_FILES;
     let allowed = before.maximum.map_or(wanted, |most| most.min(wanted));
     if before.current.is_some_and(|now| now < allowed) {
-        // What is refused leaves the limit as it is, which is read below.
+        // If the system refuses, the limit stays as it is; it is read below.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), ..before });
     }
     let limit = getrlimit(Resource::Nofile).current;

@@ -1,4 +1,4 @@
-//! Describes the interface of the server, and answers with that.
+//! Describes the interface of the server, and answers requests for the description.
 
 use crate::serve::api::{Answer, Line, Ready, Rejected, Removed, Verdict};
 use crate::serve::problem::{Outcome, Problem};

@@ -1,7 +1,7 @@
 //! Writes the inbox in a thread of its own, and lets requests wait until their records are durable.
 //!
-//! While one fsync runs, the records of all requests that come meanwhile are collected, and the
-//! next one makes them durable together.
+//! While one fsync runs, the records of all requests that arrive meanwhile are collected, and the
+//! next fsync makes them durable together.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;
@@ -15,13 +15,13 @@ use workers::online::Online;
 use workers::online::writing::Written;
 use workers::store::damage;
 
-/// How often the age of the open file is looked at while nothing is inserted.
+/// How often the age of the open file is checked while nothing is inserted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Seconds after which records are sent again for which the disk had no room.
+/// Seconds after which clients send records again for which the disk had no room.
 const FULL_SECONDS: u64 = 10;
 
-/// What is written; none if nothing can be written any more.
+/// What is durable; `None` if nothing can be written any more.
 type Durable = Option<Written>;
 
 /// The thread that writes.
@@ -31,7 +31,7 @@ pub struct Writer {
     online: Arc<Online>,
 }
 
-/// What requests wait by.
+/// The handle by which requests wait.
 pub struct Waiter {
     thread: Thread,
     durable: watch::Receiver<Durable>,
@@ -66,7 +66,7 @@ pub fn start(
 }
 
 impl Writer {
-    /// Writes what is left, and seals the file, when no request is under way any more.
+    /// Writes the remaining records, and seals the file, when no request is under way any more.
     pub fn end(self) -> Result<()> {
         self.ends.store(true, Ordering::SeqCst);
         self.thread.thread().unpark();
@@ -78,7 +78,7 @@ impl Writer {
 }
 
 impl Waiter {
-    /// Waits until so many records are durable. If the disk has no room, the client is to send its
+    /// Waits until so many records are durable. If the disk has no room, the client must send its
     /// records again: they stay in memory, and are written when there is room.
     pub async fn wait(&self, after: u64) -> Outcome<()> {
         if after == 0 {

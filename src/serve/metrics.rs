@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use workers::online::Figures;
 
-/// The requests that are counted apart, by their path.
+/// The paths whose requests are counted separately.
 const PATHS: [&str; 6] = ["/check", "/insert", "/remove", "/pages", "/explain", "/metrics"];
-/// All others.
+/// The name for all other paths.
 const OTHER: &str = "other";
 /// The classes of a status, from 1xx.
 const CLASSES: usize = 5;
-/// What becomes of a record.
+/// The possible results for a record.
 const BECAME: [&str; 5] = ["new", "identical", "near", "removed", "rejected"];
-/// The place of those that were not taken.
+/// The index of the records that were not taken.
 const REJECTED: usize = 4;
 /// Upper bounds of the buckets of times, in microseconds.
 const BUCKETS_US: [u64; 10] =
@@ -33,7 +33,7 @@ pub struct Metrics {
 /// How long requests took.
 #[derive(Default)]
 struct Times {
-    /// Within each bound, and beyond all.
+    /// The number within each bound, and beyond all bounds.
     buckets: [AtomicU64; BUCKETS_US.len() + 1],
     sum_us: AtomicU64,
 }
@@ -57,7 +57,7 @@ impl Metrics {
         add(&self.times[at].sum_us, micros);
     }
 
-    /// Counts what became of a record.
+    /// Counts the result for a record.
     pub fn record(&self, line: &Line) {
         let at = match line {
             Line::Answer(answer) => {
@@ -74,13 +74,13 @@ impl Metrics {
         add(&self.records[at], 1);
     }
 
-    /// Counts a record that came alone and was not taken.
+    /// Counts a single record that was not taken.
     pub fn rejected(&self) {
         add(&self.records[REJECTED], 1);
     }
 
-    /// All figures. `waiting` requests are under way, and `is_behind` if the newest head is not
-    /// asked.
+    /// All figures. `waiting` is the number of requests under way; `is_behind` says that answers
+    /// are not by the newest head.
     pub fn text(
         &self,
         figures: &Figures,

@@ -1,9 +1,9 @@
 //! The HTTP server of `pagefold serve`: axum on hyper, on tokio.
 //!
-//! Which answer a record gets is decided in `workers::online`; here are connections, limits, access
-//! and the form of answers. A request passes [`connections`], [`access`], [`rate`], [`body`], and
-//! waits in [`queue`] for one of the threads that compare texts. What it leaves of its body is for
-//! [`unread`].
+//! `workers::online` decides which answer a record gets; connections, limits, access and the form
+//! of answers are here. A request passes [`connections`], [`access`], [`rate`], [`body`], and waits
+//! in [`queue`] for one of the threads that compare texts. If it leaves a part of its body unread,
+//! [`unread`] reads it.
 
 mod access;
 mod api;
@@ -48,24 +48,24 @@ use workers::store::damage;
 
 /// The most bytes of a body, unless the job allows fewer in a line.
 pub const BODY_BYTES_MAX: usize = 16_777_216;
-/// How often a newer head is looked for.
+/// How often the server looks for a newer head.
 const POLL: Duration = Duration::from_millis(250);
 
-/// How a server is started.
+/// The options of a server.
 pub struct Options {
-    /// Where it listens.
+    /// The address on which it listens.
     pub bind: SocketAddr,
     /// The file with the token.
     pub token: Option<PathBuf>,
     /// The threads that answer.
     pub threads: usize,
-    /// How many records a second a client may send; none: any number.
+    /// How many records a second a client may send; `None`: any number.
     pub client_rate: Option<u32>,
     /// Whether the tables of each head are read before questions need them.
     pub warms: bool,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct Server {
     online: Arc<Online>,
     waiter: Waiter,
@@ -75,7 +75,7 @@ struct Server {
     budget: Arc<Budget>,
     body_bytes_max: usize,
     metrics: Metrics,
-    /// Why the latest head is not asked, if it is not.
+    /// Why answers are not by the latest head; `None` if they are.
     behind: Mutex<Option<String>>,
 }
 
@@ -119,7 +119,8 @@ impl Server {
     }
 
     /// Reads tables of the head until `until`, unless those of the epoch `done` are read. Returns
-    /// the epoch of the head when all are read, or one cannot be: a question that needs it fails.
+    /// the epoch of the head when all are read, or when one cannot be read: a question that needs
+    /// this table fails.
     fn warm(&self, done: Option<u64>, until: Instant) -> Option<u64> {
         let warmed = damage::caught(|| {
             let opened = self.online.opened()?;
@@ -140,13 +141,14 @@ impl Server {
     }
 }
 
-/// Serves what `open` opens until a signal. From the beginning it listens, and says that it is not
-/// ready yet. `announce` is told where, and the epoch of the head, when requests are answered.
+/// Serves what `open` opens until a signal. It listens from the beginning, and answers that it is
+/// not ready yet. `announce` is called with the address and the epoch of the head when requests are
+/// answered.
 ///
 /// # Errors
 ///
 /// `Usage`, `Permission` or `Config` if the token is missing or wrong, `Io` if the address is
-/// taken, or if the inbox cannot be written; those of `open`.
+/// taken, or if the inbox cannot be written; errors of `open`.
 pub fn serve(
     options: &Options,
     open: impl FnOnce() -> Result<Online> + Send + 'static,
@@ -161,13 +163,13 @@ pub fn serve(
     let (stop, stopping) = watch::channel(false);
     let (stop_by_signal, stop) = (stop.clone(), move || _ = stop.send(true));
     crate::signals::on_stop(move || _ = stop_by_signal.send(true));
-    // It accepts connections and looks for heads; readers do the rest.
+    // This thread accepts connections and looks for heads; readers do the rest.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Error::internal("cannot start threads").caused_by(e))?;
     let readers = Arc::new(Readers::start(queue::readers(options.threads))?);
 
     let failed = |e| Error::io("listen on", Path::new(&name), e);
-    // Who asks on a socket that was handed over waits for the server that this starts.
+    // A client on a socket that was handed over waits for the server that this starts.
     let is_early = handed.is_none();
     let listener = match handed {
         Some(listener) => listener,
@@ -180,7 +182,7 @@ pub fn serve(
         opened(early, &readers, open, stopping.clone()).await
     };
     let Some(online) = runtime.block_on(opened)? else {
-        // What is opened is given up: nothing was acknowledged.
+        // The opening is abandoned, because nothing was acknowledged.
         runtime.shutdown_background();
         return Ok(());
     };
@@ -207,13 +209,13 @@ pub fn serve(
         polled.abort();
         served.map_err(failed)
     });
-    // What is under way after the time of grace is given up.
+    // Requests that are under way after the time of grace are abandoned.
     runtime.shutdown_background();
     writer.end().and(outcome)
 }
 
-/// What `open` opens, in a thread of its own; none if the server is to stop before. Meanwhile
-/// requests on `early` are told so.
+/// What `open` opens, in a thread of its own; `None` if the server must stop before. Meanwhile
+/// requests on `early` get the answer that the server is starting.
 async fn opened(
     early: Option<TcpListener>,
     readers: &Arc<Readers>,
@@ -235,7 +237,7 @@ async fn opened(
         }
         _ = stopping.wait_for(|stops| *stops) => return Ok(None),
     };
-    // Connections that wait to be accepted stay, as both listeners are one socket.
+    // Connections that wait to be accepted stay, because both listeners are one socket.
     let _ = end.send(true);
     if let Some(starting) = starting {
         let _ = starting.await;
@@ -251,7 +253,7 @@ fn handed() -> Result<Option<std::net::TcpListener>> {
     ListenFd::from_env().take_tcp_listener(0).map_err(failed)
 }
 
-/// Looks for newer heads, for ever. If it `warms`, it reads tables as long as it waits between.
+/// Looks for newer heads, for ever. If it `warms`, it reads tables in the time between.
 async fn poll(server: Arc<Server>, warms: bool) {
     let mut warm = None;
     loop {

@@ -1,9 +1,9 @@
 //! The places for connections, and which connection loses its place to a new one.
 //!
 //! A connection costs a client nothing, so a few clients can take all places. Then the connection
-//! goes that has waited longest for its client: to send a request, all of it, or to take an answer.
-//! A client that sends its request at once is answered before its turn comes. A connection whose
-//! request is here and is worked on stays.
+//! is closed that has waited longest for its client to send a whole request or to take an answer. A
+//! client that sends its request at once is answered before its turn comes. A connection whose
+//! request has arrived and is worked on stays.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -30,11 +30,11 @@ struct Taken {
     waits: BTreeMap<u64, u64>,
 }
 
-/// What a connection does.
+/// The state of a connection.
 struct State {
-    /// The number of its wait, unless it is worked for.
+    /// The number of its wait, unless one of its requests is worked on.
     wait: Option<u64>,
-    /// The requests of it that are worked on.
+    /// The number of its requests that are worked on.
     requests: usize,
     /// The answers that its client has not taken yet, by when they were ready and by number.
     answers: BTreeSet<(Instant, u64)>,
@@ -43,9 +43,9 @@ struct State {
 
 /// The place of a connection, until it is dropped.
 pub struct Place {
-    /// Where its client is.
+    /// The address of its client.
     pub address: IpAddr,
-    /// Whether it may have several requests at a time, as HTTP/2 has.
+    /// Whether it may have several requests at the same time (HTTP/2).
     pub is_shared: AtomicBool,
     number: u64,
     places: Arc<Places>,
@@ -89,8 +89,8 @@ impl Places {
         Places { most, taken: Mutex::default(), left: Notify::new() }
     }
 
-    /// A place for a connection from `address`. If all are taken another one loses its place; none
-    /// if all are worked for.
+    /// A place for a connection from `address`. If all are taken, another connection loses its
+    /// place; `None` if all connections are worked for.
     pub fn take(self: &Arc<Places>, address: IpAddr) -> Option<Arc<Place>> {
         let mut taken = lock(&self.taken);
         if taken.connections.len() >= self.most {
@@ -139,7 +139,7 @@ impl Place {
         Answer { place: self.clone(), key }
     }
 
-    /// A request of the connection is here and is worked on.
+    /// A request of the connection has arrived and is worked on.
     pub fn work(self: &Arc<Place>) -> Work {
         let mut taken = lock(&self.places.taken);
         let wait = taken.connections.get_mut(&self.number).and_then(|state| {
@@ -196,8 +196,8 @@ mod tests {
     }
 
     proptest! {
-        /// There are never more connections than places, the one that loses its place is the one
-        /// that has waited longest, and one that is worked for never is.
+        /// There are never more connections than places. The connection that loses its place has
+        /// waited longest, and is never one whose request is worked on.
         #[test]
         fn the_longest_wait_loses(steps in prop::collection::vec((0..4u8, 0..MOST), 1..200)) {
             let places = Arc::new(Places::new(MOST));
@@ -219,7 +219,7 @@ mod tests {
                         open[at].1.push(work);
                     }
                     2 if at < open.len() && open[at].1.pop().is_some() && open[at].1.is_empty() => {
-                        // It begins to wait anew.
+                        // Its wait begins again.
                         let waits = open.remove(at);
                         open.push(waits);
                     }
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A client that does not take an answer in time loses its connection, also if it takes others.
+    /// A client that does not take an answer in time loses its connection, even if it takes others.
     #[test]
     fn answers_that_nobody_takes() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -250,8 +250,8 @@ mod tests {
         });
     }
 
-    /// A connection is told that it has lost its place, also if it does not listen yet, and the
-    /// server waits at its end for those that are left.
+    /// A connection learns that it has lost its place even if it does not listen yet, and at its
+    /// end the server waits for the remaining connections.
     #[test]
     fn who_loses_is_told() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

@@ -1,4 +1,4 @@
-//! Errors as RFC 9457 has them: `application/problem+json`.
+//! Errors in the form of RFC 9457: `application/problem+json`.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use workers::error::{Error, Kind};
 
-/// Seconds after which a client that was refused for want of room should ask again.
+/// Seconds after which a client that was refused because there was no room should ask again.
 const RETRY_SECONDS: u64 = 1;
 
 /// The reason of a server that inserts nothing.
@@ -44,7 +44,7 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// The server has as much to do as it takes on.
+    /// The server has as many requests as it accepts.
     pub fn busy(detail: impl Into<String>) -> Problem {
         Problem {
             retry: Some(RETRY_SECONDS),
@@ -52,7 +52,7 @@ impl Problem {
         }
     }
 
-    /// Tells the client to come again after so many seconds.
+    /// Tells the client to try again after so many seconds.
     pub fn after(self, seconds: u64) -> Problem {
         Problem { retry: Some(seconds), ..self }
     }
@@ -85,7 +85,7 @@ impl From<Error> for Problem {
             }
             Kind::TryAgain => Problem::unavailable(error.to_string()),
             _ => {
-                // The line may name paths of this machine, which are for the log alone.
+                // The line may name paths of this machine, which only the log should have.
                 tracing::error!(%error, "a request failed");
                 Problem::new(
                     StatusCode::INTERNAL_SERVER_ERROR,

@@ -3,10 +3,11 @@
 //! If the queue is full, the client is told to ask again later: it is better to refuse at once than
 //! to answer after the client has given up. A short record is answered on the thread that read it:
 //! to wake another thread, and to be woken by it, would take as long as the answer. There are more
-//! such threads than may answer at a time, so some always move bytes. A long text takes a core for
-//! milliseconds to seconds, and so does a batch: both have threads of their own, and a single
-//! record waits for no batch. So have requests that share a connection (HTTP/2), whose thread would
-//! answer them one after the other. The system shares the cores among all threads.
+//! such threads than may answer at the same time, so some always move bytes. A long text takes a
+//! core for milliseconds to seconds, and so does a batch: both have threads of their own, and a
+//! single record waits for no batch. Requests that share a connection (HTTP/2) are answered by
+//! these threads, too, because the thread of their connection would answer them one after the
+//! other. The system shares the cores among all threads.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::StatusCode;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use workers::store::damage;
 
-/// The most requests that are answered or wait for it.
+/// The most requests that are answered or wait for an answer.
 pub const REQUESTS_MAX: usize = 256;
 
 /// The threads that move bytes while all others answer.
@@ -23,7 +24,7 @@ const MOVERS: usize = 2;
 /// The most bytes of a body that is answered on the thread that read it.
 const SHORT_BYTES_MAX: usize = 16_384;
 
-/// What a request asks for.
+/// The kind of a request's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// One answer, in less time than it takes to wake a thread for it.
@@ -35,14 +36,14 @@ pub enum Work {
 }
 
 impl Work {
-    /// What one answer to a body of so many bytes is. On a connection that `is_shared` by requests
-    /// the others would wait for it.
+    /// The kind of work for one answer to a body of so many bytes. On a connection that `is_shared`
+    /// by requests, the other requests would wait for a short one.
     pub fn of(body_bytes: usize, is_shared: bool) -> Work {
         if body_bytes <= SHORT_BYTES_MAX && !is_shared { Work::Short } else { Work::Single }
     }
 }
 
-/// How many threads read requests if so many may answer at a time.
+/// How many threads read requests if so many may answer at the same time.
 pub fn readers(threads: usize) -> usize {
     threads + MOVERS
 }
@@ -62,12 +63,12 @@ impl Queue {
         Queue { places, singles, batches }
     }
 
-    /// How many requests are answered or wait for it.
+    /// How many requests are answered or wait for an answer.
     pub fn waiting(&self) -> usize {
         REQUESTS_MAX - self.places.available_permits()
     }
 
-    /// Does `work`, which is of this `kind`, when it is its turn.
+    /// Does `work`, which is of this `kind`, when its turn comes.
     pub async fn answer<T: Send + 'static>(
         &self,
         kind: Work,
@@ -86,7 +87,7 @@ impl Queue {
             Work::Short => catch_unwind(AssertUnwindSafe(work)).ok(),
             Work::Single | Work::Batch => tokio::task::spawn_blocking(work).await.ok(),
         };
-        // The hook of panics has logged it. Other requests are answered.
+        // The panic hook has logged the panic. Other requests are answered.
         let fault = "a fault in pagefold; its log says where";
         done.ok_or_else(|| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, fault))??
     }
@@ -97,8 +98,8 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    /// While all places are taken a request is refused with 429 and told to come again; those that
-    /// hold places are answered.
+    /// While all places are taken a request is refused with 429 and told to try again; requests
+    /// that have places are answered.
     #[test]
     fn a_full_queue_refuses() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

@@ -1,9 +1,9 @@
 //! How many records a second a client may send.
 //!
 //! Each client has a bucket that fills at the rate and holds what fills in one second. A request is
-//! taken while anything is in the bucket, and owes what is missing: so a batch may be larger than
-//! the bucket, and the client waits after it. Crates for this refuse what is larger than the
-//! bucket, whenever it comes. A bucket is one number, the time at which it is full again: the
+//! taken if anything is in the bucket, and the client owes the missing part. So a batch may be
+//! larger than the bucket, and the client waits after it. Crates for this always refuse a request
+//! that is larger than the bucket. A bucket is one number, the time at which it is full again: the
 //! virtual scheduling of the generic cell rate algorithm (ITU-T I.371).
 
 use crate::serve::problem::{Outcome, Problem};
@@ -15,7 +15,7 @@ use workers::locks::lock;
 
 /// The most clients that have buckets of their own. Others share one.
 pub const CLIENTS_MAX: usize = 65_536;
-/// A second in nanoseconds: what a bucket holds is what fills in it.
+/// A second in nanoseconds: a bucket holds as much as fills in a second.
 const SECOND: u64 = 1_000_000_000;
 
 /// The limit of a server.
@@ -36,7 +36,7 @@ impl Rate {
     ///
     /// # Errors
     ///
-    /// 429 with the seconds until something is in the bucket.
+    /// 429, with the seconds until something is in the bucket.
     pub fn take(&self, address: IpAddr, records: usize) -> Outcome<()> {
         let Some(buckets) = &self.buckets else { return Ok(()) };
         let mut buckets = lock(buckets);
@@ -46,8 +46,9 @@ impl Rate {
         })
     }
 
-    /// Takes `records` more of a request that was taken, whatever is in the bucket. If that were
-    /// refused, the client would have sent them in vain, and had to pay for the request again.
+    /// Takes `records` more of a request that was taken, whatever is in the bucket. If these were
+    /// refused, the client would have sent them in vain, and would have to pay for the request
+    /// again.
     pub fn take_more(&self, address: IpAddr, records: usize) {
         if let Some(buckets) = &self.buckets {
             lock(buckets).draw(client(address), records as u64, self.now());
@@ -59,7 +60,8 @@ impl Rate {
     }
 }
 
-/// Whose bucket an address draws on. Who has one address of IPv6 has the 2^64 of its network.
+/// The key of the bucket for an address. The owner of one IPv6 address has all 2^64 addresses of
+/// its network.
 fn client(address: IpAddr) -> u128 {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_bits().into(),
@@ -71,9 +73,10 @@ fn client(address: IpAddr) -> u128 {
 struct Buckets {
     per_second: u32,
     clients_max: usize,
-    /// When the bucket of a client is full again. A client that is not there has a full one.
+    /// When the bucket of a client is full again. A client that is not in the map has a full
+    /// bucket.
     full_at: HashMap<u128, u64>,
-    /// The same of all clients that have no place.
+    /// When the shared bucket of all clients without a bucket of their own is full again.
     others_full_at: u64,
     swept_at: u64,
 }
@@ -94,7 +97,7 @@ impl Buckets {
         }
     }
 
-    /// Whether a client has a bucket of its own, or there is place for one.
+    /// Whether a client has a bucket of its own, or there is room for one.
     fn has_place(&self, client: u128) -> bool {
         self.full_at.len() < self.clients_max || self.full_at.contains_key(&client)
     }
@@ -128,12 +131,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A rate of which a record fills in a whole number of nanoseconds.
+    /// A rate at which a record fills in a whole number of nanoseconds.
     const PER_SECOND: u32 = 1000;
 
     proptest! {
         /// A request is taken exactly if its client has, since any moment before, drawn less than
-        /// the bucket held and what has filled since; and who waits as told is taken.
+        /// the bucket held and what has filled since; and a client that waits as long as it was
+        /// told is taken.
         #[test]
         fn as_by_brute_force(
             requests in prop::collection::vec((0..3u128, 1..2500u64, 0..SECOND), 1..200)
@@ -159,8 +163,8 @@ mod tests {
             }
         }
 
-        /// However many clients come, memory is that of the most, and together those without a
-        /// place draw no more than one client.
+        /// For any number of clients memory is bounded, and all clients without a bucket of their
+        /// own together draw no more than one client.
         #[test]
         fn clients_are_bounded(clients in prop::collection::vec((0..1000u128, 0..SECOND / 4), 1..300)) {
             let mut buckets = Buckets::new(1, 8);
@@ -177,7 +181,7 @@ mod tests {
     }
 
     /// A batch whose first record was taken is taken whole, and is paid for once, in the seconds
-    /// after it: with one record a second a batch was refused after it was sent, again and again.
+    /// after it: at one record a second a batch was refused each time after it was sent.
     #[test]
     fn batches_are_paid_for_once() {
         let mut buckets = Buckets::new(1, 8);
@@ -189,8 +193,8 @@ mod tests {
         }
     }
 
-    /// A client of IPv6 has no other bucket by another address of its network, and one of IPv4 has
-    /// the same if the socket speaks IPv6.
+    /// An IPv6 client has the same bucket by another address of its network, and an IPv4 client has
+    /// the same bucket if the socket speaks IPv6.
     #[test]
     fn clients_by_address() {
         let of = |address: &str| client(address.parse().expect("an address"));

@@ -1,9 +1,9 @@
 //! The threads that read requests, each with connections of its own.
 //!
-//! A runtime with many threads wakes another one whenever a task wakes itself, as reading a body
-//! does: for each request, though there is nothing to do for it. So each thread has a runtime of
-//! one thread, and a connection stays with the thread that it was given to. Requests that share a
-//! connection are answered by other threads, see [`crate::serve::queue`].
+//! A runtime with many threads wakes another thread whenever a task wakes itself, for example when
+//! it reads a body: for each request, although the other thread has nothing to do. So each thread
+//! has a runtime of one thread, and a connection stays with the thread that it was given to.
+//! Requests that share a connection are answered by other threads, see [`crate::serve::queue`].
 
 use std::io;
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::watch;
 use workers::error::{Error, Result};
 
-/// Threads that read requests. When it is dropped they end, and give up what is under way.
+/// Threads that read requests. When it is dropped, the threads end and abandon requests under way.
 pub struct Readers {
     readers: Vec<Reader>,
     _end: watch::Sender<()>,
@@ -56,7 +56,7 @@ impl Readers {
         Ok(Readers { readers: (0..threads).map(start).collect::<Result<_>>()?, _end: end })
     }
 
-    /// Has the reader with the fewest connections do with this one what `serve` says.
+    /// Lets the reader with the fewest connections run `serve` with this connection.
     pub fn give<F: Future<Output = ()> + Send>(
         &self,
         stream: TcpStream,
@@ -89,13 +89,13 @@ mod tests {
         client
     }
 
-    /// As many connections as there are threads are served at the same time, also if each takes
-    /// its whole thread, and a thread that is free again takes the next.
+    /// As many connections as there are threads are served at the same time, even if each takes its
+    /// whole thread, and a thread that is free again takes the next.
     #[test]
     fn connections_are_spread() {
         let readers = Readers::start(3).expect("started");
         for _ in 0..4 {
-            // Only if all three come here at a time any goes on.
+            // None continues before all three are here.
             let all = Arc::new(Barrier::new(4));
             for _ in 0..3 {
                 let all = all.clone();

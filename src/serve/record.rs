@@ -1,7 +1,7 @@
-//! What a request is about: one record, or a batch of them.
+//! The content of a request: one record, or a batch of records.
 //!
-//! A row of JSON is read by the code that a run reads it with, so both see the same record. A text
-//! or a page alone comes with its URL and date in the query, or without.
+//! A row of JSON is read by the same code as in a run, so both see the same record. A single text
+//! or page has its URL and date in the query, or has none.
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -50,7 +50,7 @@ pub fn form(headers: &HeaderMap) -> Outcome<(Form, Option<String>)> {
     Ok((form, charset))
 }
 
-/// Fails if the body is encoded. Its bytes would be taken for the text.
+/// Fails if the body is encoded, because its bytes would be taken for the text.
 pub fn check_encoding(headers: &HeaderMap) -> Outcome<()> {
     let stated = headers.get_all(header::CONTENT_ENCODING).iter();
     let mut stated = stated.map(|value| String::from_utf8_lossy(value.as_bytes()));
@@ -71,7 +71,7 @@ pub fn check_encoding(headers: &HeaderMap) -> Outcome<()> {
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// The query of a request, which may have the names `known` alone.
+    /// The query of a request, which may have only the names `known`.
     pub fn parse(query: Option<&str>, known: &[&str]) -> Outcome<Query> {
         let pairs: Vec<(String, String)> =
             form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
@@ -91,7 +91,7 @@ impl Query {
         self.0.iter().filter(|(of, _)| of == name).map(|(_, value)| value.clone()).collect()
     }
 
-    /// Whether `name` is true; it is false if it does not stand there.
+    /// Whether `name` is true; it is false if the query lacks it.
     pub fn switch(&self, name: &str) -> Outcome<bool> {
         match self.one(name)?.as_deref() {
             None | Some("false") => Ok(false),
@@ -100,7 +100,7 @@ impl Query {
         }
     }
 
-    /// The value of `name`, which may stand once.
+    /// The value of `name`, which may occur once.
     pub fn one(&self, name: &str) -> Outcome<Option<String>> {
         match &self.all(name)[..] {
             [] => Ok(None),
@@ -110,7 +110,7 @@ impl Query {
     }
 }
 
-/// What a text or a page came with.
+/// The URL and the date of a single text or page.
 pub struct Named {
     /// Its URL.
     pub url: Option<String>,
@@ -119,7 +119,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// What `query` says.
+    /// The URL and the date in `query`.
     pub fn of(query: &Query) -> Outcome<Named> {
         let url = match query.one("url")? {
             Some(url) => Some(record::url(url.as_bytes()).map_err(|item| rejected(&item))?),
@@ -141,7 +141,7 @@ impl Named {
     }
 }
 
-/// A text or a page alone.
+/// A single text or page.
 pub struct Alone {
     is_html: bool,
     charset: Option<String>,
@@ -160,14 +160,14 @@ impl Alone {
         if is_html { Body::Html { bytes, charset } } else { Body::Plain { bytes, charset } }
     }
 
-    /// What its row says.
+    /// Its fields, as if a row had them.
     pub fn says(self) -> Says {
         let text = extract::decoded(&self.bytes, self.charset.as_deref());
         if self.is_html { Says::Html(text) } else { Says::Text(text) }
     }
 }
 
-/// What is wrong with a row that is no JSON; other rows are, and say too little.
+/// The reasons of rows that are no JSON. With other reasons a row is JSON, but lacks something.
 const NO_JSON: [&str; 6] =
     ["bad_json", "bad_utf8", "nul", "too_deep", "bad_escape", "duplicate_field"];
 

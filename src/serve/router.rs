@@ -1,4 +1,4 @@
-//! Leads each request to the function that answers it, after access is checked.
+//! Gives each request to the function that answers it, after access is checked.
 
 use crate::serve::description::openapi;
 use crate::serve::problem::Problem;

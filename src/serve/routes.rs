@@ -1,4 +1,4 @@
-//! Answers each request that the server takes.
+//! Answers each request.
 
 use crate::serve::Server;
 use crate::serve::api::{Line, Ready, Rejected, Removed};
@@ -23,7 +23,7 @@ use workers::read::jsonl::unmarked;
 use workers::read::record::{self as read, Item, Record};
 use workers::store::damage;
 
-/// What all requests share.
+/// The state that all requests share.
 pub type SharedServer = State<Arc<Server>>;
 /// The connection that a request came on.
 pub type FromPlace = Extension<Arc<Place>>;
@@ -113,7 +113,7 @@ pub async fn remove(
     posted(server, from, Action::Remove, &uri, &headers, body).await
 }
 
-/// What is to be done with records.
+/// The action on records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Check,
@@ -122,8 +122,8 @@ enum Action {
 }
 
 impl Action {
-    /// Counts the bytes of an answer. One that tells of a change is never refused: the client would
-    /// send its record again, and be told that it is a copy of itself.
+    /// Counts the bytes of an answer. An answer about a change is never refused: the client would
+    /// send its record again, and the answer would be that it is a copy of itself.
     fn count(self, answer: &mut Held) -> Outcome<()> {
         match self {
             Action::Check => answer.drawn(),
@@ -159,8 +159,8 @@ fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<St
     })
 }
 
-/// Answers a request, and counts a record that came alone and is not taken. Those of a batch are
-/// counted with their lines.
+/// Answers a request, and counts a single record that is not taken. Records of a batch are counted
+/// with their lines.
 async fn posted(
     server: Arc<Server>,
     from: FromPlace,
@@ -243,7 +243,8 @@ async fn batch(
         let (mut lines, mut after) = (Held::new(&shared.budget), 0);
         for (number, range) in rows {
             let json = held.bytes[range].trim_ascii();
-            // Rows before one that fails may have been inserted, and the client must be told.
+            // Rows before a row that fails may have been inserted, and the client must get their
+            // answers.
             let answered = damage::caught(|| Ok(row(&shared.online, action, always, json)));
             let line = match answered.unwrap_or_else(|error| Err(Refused::Failed(error))) {
                 Ok((line, durable)) => {
@@ -282,7 +283,7 @@ fn removed(removal: Removal) -> (Line, u64) {
     (Line::Removed(removal.into()), after)
 }
 
-/// Does what is wanted with a row of JSON.
+/// Does the action with a row of JSON.
 fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
     let rows = online.rows();
     match action {
@@ -296,7 +297,7 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
         }
         Action::Insert => {
             let row = rows.parse(json)?;
-            // What removes its page is no new text.
+            // A row that removes its page is no new text.
             match row.record.body {
                 read::Body::Removed => online.remove(&row).map(removed),
                 _ => Ok(decided(online.insert(&row, always)?, row.record.bad_date)),
@@ -306,7 +307,7 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
     }
 }
 
-/// Does what is wanted with a text or a page alone.
+/// Does the action with a single text or page.
 fn text(
     online: &Online,
     action: Action,

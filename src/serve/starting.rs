@@ -1,7 +1,8 @@
 //! Answers while the store is opened and the inbox is read back.
 //!
-//! To read back many records that are alike takes a minute. A program that watches the server must
-//! not take it for dead meanwhile, nor a client for absent: the process lives, and is not ready.
+//! Reading back many records that are alike may take a minute. Meanwhile a program that watches the
+//! server must not take it for dead, and a client must not take it for absent: the process lives,
+//! but is not ready.
 
 use crate::serve::problem::Problem;
 use crate::serve::routes::healthz;
@@ -32,7 +33,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::watch;
 
-    /// A server that read its inbox back refused connections, those of its health check, too.
+    /// A server that read its inbox back refused connections, even for its health check.
     #[test]
     fn it_lives_and_is_not_ready() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -1,9 +1,9 @@
-//! Reads what is left of the body of a request that was answered without it.
+//! Reads the rest of the body of a request that was answered without it.
 //!
-//! A request may be refused by its head alone. Its body comes yet, and the next request of the
-//! connection stands behind it. A short rest is read and dropped, so that the connection stays.
-//! With a longer one it closes, and the answer says so: a client that is not told sends its next
-//! request on a closed connection.
+//! A request may be refused by its head. Its body still arrives, and the next request of the
+//! connection follows it. A short rest is read and dropped, so that the connection stays open. With
+//! a longer rest the connection closes, and the answer says so: otherwise the client would send its
+//! next request on a closed connection.
 
 use axum::Error;
 use axum::body::{Body, Bytes, HttpBody};
@@ -20,18 +20,18 @@ use std::time::Duration;
 use tokio::time::timeout;
 use workers::locks::lock;
 
-/// The most bytes of a rest that is read.
+/// The most bytes of a rest that are read.
 pub const REST_BYTES_MAX: usize = 65_536;
 /// Seconds that a rest may take to arrive.
 pub const REST_SECONDS_MAX: u64 = 2;
 
 /// Answers a request, and reads the rest of its body or closes the connection. Requests of HTTP/2
-/// do not stand behind one another.
+/// do not follow one another.
 pub async fn answer(request: Request, next: Next) -> Response {
     if request.version() >= Version::HTTP_2 {
         return next.run(request).await;
     }
-    // Such a client sends its body when it is asked to, and not after an answer.
+    // Such a client sends its body when it is asked for it, and not after an answer.
     let waits = request.headers().contains_key(header::EXPECT);
     let left = Arc::new(Mutex::new(None));
     let watched = |body| Body::new(Watched { body, has_ended: false, left: left.clone() });
@@ -45,7 +45,7 @@ pub async fn answer(request: Request, next: Next) -> Response {
     response
 }
 
-/// Reads and drops a rest. Whether that was all of it.
+/// Reads and drops a rest. Returns whether this was all of it.
 async fn is_read(mut rest: Body) -> bool {
     if rest.size_hint().lower() > REST_BYTES_MAX as u64 {
         return false;
@@ -64,7 +64,7 @@ async fn is_read(mut rest: Body) -> bool {
     timeout(Duration::from_secs(REST_SECONDS_MAX), all).await.unwrap_or(false)
 }
 
-/// A body that leaves its rest behind when it is dropped.
+/// A body that gives its rest away when it is dropped.
 struct Watched {
     body: Body,
     has_ended: bool,

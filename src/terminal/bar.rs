@@ -1,5 +1,5 @@
 //! Shows the progress of a run: a bar on a terminal, log lines elsewhere. `progress.rs` computes
-//! what they say.
+//! their text.
 
 use crate::processes::ObservedProcess;
 use crate::terminal::print::grouped;
@@ -16,18 +16,18 @@ use workers::locks::lock;
 use workers::progress::Progress;
 
 /// How often the bar is drawn, how often total progress is logged if there is no terminal, and how
-/// often that of each process with -v.
+/// often the progress of each process is logged with -v.
 const DRAW_EVERY: Duration = Duration::from_millis(200);
 const LOG_EVERY: Duration = Duration::from_secs(10);
 const LOG_EACH_EVERY: Duration = Duration::from_secs(5);
-/// Processes with a line of their own on a terminal.
+/// The most processes with a line of their own on a terminal.
 const LINES_MAX: usize = 16;
-/// The columns of a terminal that does not say how wide it is.
+/// The columns of a terminal that does not report its width.
 const COLUMNS: usize = 80;
 
 type Followed = Arc<Mutex<Vec<Arc<ObservedProcess>>>>;
 
-/// What is shown.
+/// The work whose progress is shown.
 #[derive(Clone, Default)]
 struct Shown {
     followed: Followed,
@@ -57,7 +57,7 @@ impl Shown {
     }
 }
 
-/// Shows the progress of all processes, and of what comes after their work, until it is dropped.
+/// Shows the progress of all processes, and of the steps after their work, until it is dropped.
 pub struct Bar {
     shown: Shown,
     over: Arc<AtomicBool>,
@@ -99,7 +99,7 @@ impl Bar {
         *lock(&self.shown.followed) = processes;
     }
 
-    /// The workers are done, and this comes now.
+    /// The workers are done, and this step begins.
     pub fn after(&self, after: After) {
         self.shown.after.store(step_after(after), Ordering::Relaxed);
     }
@@ -139,7 +139,7 @@ fn draw(shown: &Shown, over: &AtomicBool) {
     let started = Instant::now();
     while !over.load(Ordering::Relaxed) {
         thread::park_timeout(DRAW_EVERY);
-        // A terminal may become narrower while it shows this.
+        // A terminal may become narrower during this time.
         let columns = columns();
         bar.set_message(shown.reached(started).line(columns));
         let is_working = shown.after.load(Ordering::Relaxed) == 0;

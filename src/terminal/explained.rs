@@ -38,7 +38,7 @@ impl Lines {
     }
 }
 
-/// What differs between the URL that was asked for and the page that is told about.
+/// The differences between the URL that was asked for and the URL of the page that is shown.
 fn differs(lines: &mut Lines, differs_by: &[&str], url: &str) {
     if !differs_by.is_empty() {
         let line =
@@ -95,7 +95,7 @@ fn gone(lines: &mut Lines, page: &Page, paint: Paint) {
     lines.line("", &line);
 }
 
-/// The text of a page, and what other pages have it.
+/// The text of a page, and which other pages have it.
 fn text(lines: &mut Lines, page: &Page) {
     let Some(text) = &page.text else { return lines.line("text", "none") };
     let mut line = text.content.clone();
@@ -132,7 +132,7 @@ fn text(lines: &mut Lines, page: &Page) {
     }
 }
 
-/// The cluster of a page, and what represents it.
+/// The cluster of a page, and the page that represents it.
 fn cluster(lines: &mut Lines, page: &Page) {
     let Some(cluster) = &page.cluster else { return };
     let what = if page.is_live { "cluster" } else { "lives on" };
@@ -148,7 +148,7 @@ fn cluster(lines: &mut Lines, page: &Page) {
     lines.line("", &format!("represented by {url}{own}"));
 }
 
-/// By which step of the keep rule one page represents and not another.
+/// The step of the keep rule by which one page represents and not another.
 fn kept(lines: &mut Lines, page: &Page) {
     let Some(kept) = &page.kept else { return };
     let step = match kept.by {
@@ -310,8 +310,8 @@ pub fn pair(pair: &Pair, paint: Paint) -> String {
     lines.out
 }
 
-/// Two pages for someone who says whether they are the same: how their texts begin and what
-/// differs. What the store thinks of them would sway the answer, and is not shown.
+/// Two pages for a person who says whether they are the same: how their texts begin and what
+/// differs. The verdict of the store would influence the answer, and is not shown.
 pub fn question(pair: &Pair, begins: [Option<&str>; 2], paint: Paint) -> String {
     let mut lines = Lines::new(paint);
     for (name, side, begins) in [("a", &pair.a, begins[0]), ("b", &pair.b, begins[1])] {
@@ -328,7 +328,8 @@ pub fn question(pair: &Pair, begins: [Option<&str>; 2], paint: Paint) -> String 
     lines.out
 }
 
-/// The bits of both fingerprints, with the bands parted, and a mark under each that differs.
+/// The bits of both fingerprints, with spaces between the bands, and a mark under each bit that
+/// differs.
 fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
     let within = if of.distance <= of.k { "within" } else { "beyond" };
     let left_out = match of.compared {

@@ -13,9 +13,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt, registry};
 use workers::error::Error;
 
-/// Starts logging. On a terminal only warnings by default, as the progress bar shows the rest. They
-/// are logged even if `quiet`, which cron jobs and units are: their log is all that is left of
-/// them.
+/// Starts logging. On a terminal only warnings are logged by default, because the progress bar
+/// shows the rest. Warnings are logged even if `quiet`, because cron jobs and units are quiet and
+/// leave nothing but their log.
 pub fn start(quiet: bool, verbose: u8) {
     let terminal = std::io::stderr().is_terminal();
     let level = match (quiet, verbose) {
@@ -38,8 +38,8 @@ pub fn start(quiet: bool, verbose: u8) {
     registry().with(lines.with_filter(filter)).init();
 }
 
-/// Writes to a terminal that may show the progress bar: takes its line away first. The bar is drawn
-/// again below.
+/// Writes to a terminal that may show the progress bar: removes the bar's line first. The bar is
+/// drawn again below.
 struct OwnLine;
 
 impl Write for OwnLine {
@@ -79,12 +79,13 @@ pub fn print_failure(error: &Error) {
     }));
 }
 
-/// Prints what is wrong for people, wherever stderr goes: a line, or several of equal rank.
+/// Prints an error as plain text even if stderr is no terminal: one line, or several of equal rank.
 pub fn print_plain(lines: &str) {
     write(&plain(lines));
 }
 
-/// The lines without control characters. Tabs stand in quoted lines of job files.
+/// The lines without control characters. Tabs, which quoted lines of job files may have, become
+/// spaces.
 fn plain(lines: &str) -> String {
     let of = |line: &str| format!("pagefold: {}\n", paint::plain(&line.replace('\t', " ")));
     lines.lines().map(of).collect()
@@ -107,13 +108,13 @@ fn write(lines: &str) {
     let _ = std::io::stderr().lock().write_all(lines.as_bytes());
 }
 
-/// Forwards a line that another process wrote to its stderr, in the form of this log. Returns what
-/// in it may explain how that process ended: an error, or a line that is not from a log.
+/// Forwards a line that another process wrote to its stderr, in the form of this log. Returns the
+/// part of it that may explain how that process ended: an error, or a line that is not from a log.
 pub fn forward(line: &str) -> Option<String> {
     let terminal = std::io::stderr().is_terminal();
     let (shown, explains) = forwarded(line, terminal);
     if terminal && !shown.is_empty() {
-        // The bar may be there.
+        // The bar may be shown.
         let _ = OwnLine.write(shown.as_bytes());
     } else {
         write(&shown);
@@ -132,9 +133,9 @@ struct LogLine {
     more: Map<String, Value>,
 }
 
-/// How [`forward`] shows `line`, and what explains an end. Workers log in JSON, as their stderr is
-/// a pipe; ssh and shells write text. A worker's error loses its exit code: the command has its
-/// own.
+/// The form in which [`forward`] shows `line`, and the part that explains an end. Workers log in
+/// JSON, because their stderr is a pipe; ssh and shells write text. The exit code of a worker's
+/// error is removed, because the command has its own.
 fn forwarded(line: &str, terminal: bool) -> (String, Option<String>) {
     let text = line.trim();
     let told = |level: &str, message: &str| {
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
 
     /// Lines of workers, of ssh and of shells are all lines of one log: JSON in a pipe, and plain
-    /// on a terminal, where a worker's JSON was shown raw. Only an error and text explain an end.
+    /// on a terminal, which once showed a worker's JSON raw. Only an error and text explain an end.
     #[test]
     fn lines_of_other_processes() {
         let warning = r#"{"timestamp":"2025-01-01T00:00:00.000000Z","level":"WARN","message":"refused","total":2,"why":"a \"key\""}"#;
@@ -199,7 +200,8 @@ mod tests {
         }
     }
 
-    /// The text of a page in an error, or in a line of a worker, was obeyed by the terminal.
+    /// The text of a page in an error, or in a line of a worker, could contain escape sequences,
+    /// which the terminal obeyed.
     #[test]
     fn hostile_lines_are_plain() {
         let hostile = "a\u{1b}[2J\u{7}\u{9b}31m\u{202e}b";

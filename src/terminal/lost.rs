@@ -1,4 +1,4 @@
-//! The lines of the report on records that are no page of the results.
+//! The lines of the report about records that became no page of the results.
 
 use crate::terminal::print::{counted, grouped};
 use std::collections::BTreeMap;
@@ -9,21 +9,21 @@ use workers::job::Job;
 use workers::read::PageKey;
 use workers::read::fields::{REMOVED_BY_DELETED, REMOVED_BY_OP, removers};
 
-/// What an epoch counted of such records.
+/// An epoch's counts of such records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lost {
     /// URLs or keys that the inputs remove or only see, and that the store did not have.
     unknown: u64,
-    /// Records that lost to one of the epoch with another text.
+    /// Records that lost to a record of the same epoch with another text.
     replaced: u64,
     /// Pages with another text than before.
     changed: u64,
-    /// Those of them whose former record is in another input that is still there.
+    /// The changed pages whose former record is in another input that still exists.
     changed_here: u64,
 }
 
 impl Lost {
-    /// By the counters of a manifest.
+    /// The counts from the counters of a manifest.
     pub fn of(counters: &BTreeMap<String, u64>, changed_here: u64) -> Lost {
         let counted = |counter: Counter| counters.get(counter.name()).copied().unwrap_or(0);
         Lost {
@@ -42,8 +42,9 @@ impl Lost {
         }
     }
 
-    /// The pages that have another text now. Of a corpus it says how many rows that are still there
-    /// lost their pages: ids that begin anew in each file look so, and so do newer versions.
+    /// The line about pages that have another text now. For a corpus it says how many rows that
+    /// still exist lost their pages: this happens with ids that start again in each file, and with
+    /// newer versions.
     pub fn changed(self, job: &Job) -> Option<String> {
         let PageKey::Field(key) = &job.read.key else {
             return (self.changed > 0).then(|| self.changed_pages());
@@ -65,7 +66,8 @@ impl Lost {
         format!("{:<8} {have} another text now", grouped(self.changed))
     }
 
-    /// The rows that remove pages, and which field says so: a corpus may have such a field as data.
+    /// The line about rows that remove pages, and the field that says so, because a corpus may have
+    /// a field of this name as data.
     pub fn removals(self, job: &Job, counts: &Counts) -> Option<String> {
         let by = removers(&job.read.fields, &counts.noted);
         if by.is_empty() {
@@ -74,7 +76,7 @@ impl Lost {
         let rows: u64 = by.iter().map(|(_, n)| n).sum();
         let unknown = match self.unknown {
             0 => String::new(),
-            // Removals of what never was are rather data of that name.
+            // If the removed pages never existed, the field is probably data.
             n => format!(
                 "; not known before: {} that inputs remove or only see; if that is data: deleted = \"\" \
                  and op = \"\" under [read.fields]",
@@ -111,7 +113,7 @@ pub fn elsewhere(job: &Job, elsewhere: Elsewhere) -> String {
     )
 }
 
-/// What is `noted` of records, without what has a line of its own.
+/// The notes on records, without notes that have a line of their own.
 pub fn other_notes(noted: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let has_line = |word: &str| [REMOVED_BY_DELETED, REMOVED_BY_OP].contains(&word);
     noted.iter().filter(|(word, _)| !has_line(word)).map(|(word, n)| (word.clone(), *n)).collect()

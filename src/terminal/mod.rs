@@ -1,4 +1,4 @@
-//! What people and scripts read: logs, the progress bar, results.
+//! Output for people and scripts: logs, the progress bar, results.
 
 pub mod bar;
 pub mod explained;

@@ -1,5 +1,5 @@
-//! Colours on a terminal. What is shown may come from hostile pages, so no control character of a
-//! text reaches the terminal.
+//! Colours on a terminal. The texts may come from hostile pages, so no control character of a text
+//! reaches the terminal.
 
 use clap::ColorChoice;
 use std::io::IsTerminal;
@@ -14,15 +14,15 @@ pub struct Paint {
 /// A colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// What only the first text has, and what refuses.
+    /// Parts that only the first text has, and refusals.
     Red,
-    /// What only the second text has, and what accepts.
+    /// Parts that only the second text has, and acceptances.
     Green,
     /// Addresses.
     Cyan,
-    /// What matters less.
+    /// Less important text.
     Faint,
-    /// What matters most.
+    /// The most important text.
     Bold,
 }
 
@@ -58,7 +58,7 @@ impl Paint {
 mod tests {
     use super::*;
 
-    /// A page whose text has escape sequences colours, moves or renames nothing.
+    /// Escape sequences in the text of a page have no effect on the terminal.
     #[test]
     fn hostile_texts_are_plain() {
         let hostile = "a\x1b[2J\x1b]0;title\x07\u{9b}31m\u{202e}b\r\n";

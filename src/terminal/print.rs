@@ -22,8 +22,8 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<()> {
 }
 
 /// `json` with escapes for the control characters that JSON allows raw, DEL and C1, and for marks
-/// that turn the direction: a terminal may be where it goes. They stand in strings alone, so it
-/// means the same.
+/// that change the direction of text, because the output may go to a terminal. They occur only in
+/// strings, so the JSON means the same.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     if !json.contains(is_obeyed) {
         return json.into();
@@ -55,8 +55,8 @@ mod tests {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 
-    /// JSON lets C1, DEL and marks of direction stand raw in a string, and so they reached the
-    /// terminal. Escaped it is the same JSON.
+    /// JSON allows C1, DEL and marks of direction raw in a string, so they reached the terminal.
+    /// With escapes it is the same JSON.
     #[test]
     fn json_has_no_control_characters() {
         let hostile = "\u{1b}]0;x\u{7}\u{9b}31m\n\u{202e}\u{7f}漢";

@@ -1,4 +1,4 @@
-//! Where the time of a run went: the figures of each stage in `run.json`, and the table that
+//! The time of each part of a run: the figures of each stage in `run.json`, and the table that
 //! `--profile` prints.
 
 use crate::terminal::print::grouped;
@@ -10,10 +10,10 @@ use workers::fold::operators::STAGES;
 use workers::fold::receipt::Receipt;
 use workers::fold::spans::{OperatorSpan, Volume};
 
-/// A part of what the launcher did, in microseconds after the command began.
+/// A part of the launcher's work, with its times in microseconds after the command began.
 #[derive(Clone, Copy, Debug)]
 pub struct Lap {
-    /// What was done.
+    /// The name of the part.
     pub name: &'static str,
     /// When it began.
     pub began_us: u64,
@@ -28,8 +28,8 @@ pub struct Times {
 }
 
 impl Times {
-    /// Starts with the time `started`, when the command began; the time until now is that of the
-    /// plan.
+    /// Starts with the time `started`, when the command began; the time until now counts as the
+    /// time of the plan.
     pub fn start(started: Instant) -> Times {
         let mut times = Times { started, laps: Vec::new() };
         times.lap("plan");
@@ -64,7 +64,7 @@ impl Times {
     }
 }
 
-/// What one worker did.
+/// The work of one worker.
 pub struct WorkerSpans {
     /// The number of the worker among all.
     pub worker: usize,
@@ -72,7 +72,7 @@ pub struct WorkerSpans {
     pub spans: Vec<OperatorSpan>,
 }
 
-/// What each worker did, in the order of their numbers.
+/// The work of each worker, in the order of their numbers.
 pub fn spans(receipts: &[Receipt]) -> Vec<WorkerSpans> {
     let mut all: Vec<WorkerSpans> = receipts
         .iter()
@@ -93,12 +93,12 @@ pub struct StageFigures {
     pub seconds_mean: f64,
     /// The slowest worker over the mean, 1 if all take the same time.
     pub skew: f64,
-    /// What it took in and gave out on all workers.
+    /// The rows and bytes that it took in and gave out, on all workers.
     #[serde(flatten)]
     pub volume: Volume,
 }
 
-/// The figures of all stages, in the order of the road.
+/// The figures of all stages, in their order.
 pub fn stages(workers: &[WorkerSpans]) -> Vec<StageFigures> {
     STAGES.into_iter().map(|stage| stage_figures(stage, workers)).collect()
 }
@@ -166,7 +166,7 @@ pub fn table(workers: &[WorkerSpans], times: &Times) -> String {
     out
 }
 
-/// The mean seconds of a worker between its operators: rows are sent, or others are waited for.
+/// The mean seconds of a worker between its operators, in which it sends rows or waits for others.
 fn between(workers: &[WorkerSpans]) -> f64 {
     let of = |worker: &WorkerSpans| {
         let ended = worker.spans.iter().map(|span| span.ended_us).max().unwrap_or(0);
@@ -193,8 +193,9 @@ mod tests {
         OperatorSpan { operator: operator.into(), began_us, ended_us, volume }
     }
 
-    /// A stage takes what its operators take on the slowest worker, its skew is that over the mean,
-    /// its rows and bytes are those of all workers, and what no operator took is between.
+    /// A stage takes the time of its operators on the slowest worker, its skew is this time divided
+    /// by the mean, its rows and bytes are those of all workers, and the time of no operator is
+    /// `between`.
     #[test]
     fn figures_of_a_stage() {
         let first = vec![span("ingest", 0, 1_000_000), span("keys.touched", 1_000_000, 1_500_000)];

@@ -1,9 +1,9 @@
-//! The line that a bar shows, as text: how far a run is, how long it still takes, in any width.
+//! The line that a bar shows, as text: how far a run is and how long it still takes, in any width.
 
 use crate::terminal::print::{counted, grouped};
 use workers::fold::operators::STAGES;
 
-/// What comes after the stages of the workers.
+/// The steps after the stages of the workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// The epoch is committed.
@@ -26,7 +26,7 @@ impl After {
     }
 }
 
-/// The name of step `number`: the stages, then what comes after them.
+/// The name of step `number`: first the stages, then the steps after them.
 pub fn step_name(number: usize) -> &'static str {
     let after =
         number.checked_sub(STAGES.len()).map(|at| After::ALL[at.min(After::ALL.len() - 1)].name());
@@ -38,15 +38,15 @@ pub fn step_after(after: After) -> usize {
     STAGES.len() + After::ALL.iter().position(|of| *of == after).unwrap_or(0)
 }
 
-/// The time of each step in a thousand of the whole, as measured for 1M pages of 1 KB
-/// (`workers/benches/README.md`). Another crawl has others, so the time left is a guess that
+/// The time of each step in thousandths of the whole, as measured for 1M pages of 1 KB
+/// (`workers/benches/README.md`). Another crawl has other times, so the time left is a guess that
 /// becomes better with every step.
 const SHARES: [u64; STAGES.len() + 3] = [580, 10, 30, 5, 10, 15, 5, 20, 130, 5, 4, 2, 2, 1, 180, 1];
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reached {
-    /// The step: a stage, or what comes after them.
+    /// The step: a stage, or a step after the stages.
     pub step: usize,
     /// Bytes of input read.
     pub bytes: u64,
@@ -58,7 +58,7 @@ pub struct Reached {
     pub exports: bool,
     /// Seconds since the start.
     pub seconds: f64,
-    /// The name of work that is no run and has one step, reading.
+    /// The name of the work, if it is no run and has only one step, reading.
     pub only: Option<&'static str>,
 }
 
@@ -84,7 +84,7 @@ impl Reached {
         self.only.unwrap_or_else(|| step_name(self.step))
     }
 
-    /// The time that is left, once there is something to go by.
+    /// The time that is left; `None` until enough work is done for a guess.
     fn left(&self) -> Option<f64> {
         let share = self.share();
         (share >= 0.01 && self.seconds >= 1.0).then(|| self.seconds * (1.0 - share) / share)
@@ -94,10 +94,11 @@ impl Reached {
     pub fn line(&self, width: usize) -> String {
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
         let rate = self.records as f64 / self.seconds.max(0.001);
-        // In the order in which they are shown, with their weight: the last to go comes first.
+        // In the order in which they are shown, each with a rank: the figure of the greatest rank
+        // is left out first.
         let mut figures: Vec<(u8, String)> = Vec::new();
         if self.bytes_total > 0 && self.step == 0 {
-            // Of few megabytes a tenth is seen to move.
+            // With few megabytes, tenths show the progress.
             let digits = usize::from(self.bytes_total < 10_000_000);
             let [read, all] = [self.bytes, self.bytes_total]
                 .map(|bytes| format!("{:.digits$}", megabytes(bytes)));
@@ -136,7 +137,7 @@ impl Reached {
 
 /// The columns of the shortest bar.
 const BAR_LEAST: usize = 6;
-/// Of the longest one: beyond, the figures would be far from the step.
+/// The columns of the longest bar: with a longer one, the figures would be far from the step.
 const BAR_MOST: usize = 40;
 
 fn bar(share: f64, columns: usize) -> String {
@@ -146,7 +147,7 @@ fn bar(share: f64, columns: usize) -> String {
     format!("{:<columns$}", "=".repeat(done.min(columns)) + head)
 }
 
-/// A time in the unit that says enough.
+/// A time in a suitable unit.
 fn time(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
@@ -165,8 +166,8 @@ mod tests {
         Reached { step, bytes, bytes_total, records, exports: true, seconds, only: None }
     }
 
-    /// The line fits every width at every step, and what matters most is the last to go: the step,
-    /// then the time left.
+    /// The line fits every width at every step, and the most important parts are left out last: the
+    /// step, then the time left.
     #[test]
     fn lines_fit() {
         for width in 1..200 {
@@ -213,8 +214,7 @@ mod tests {
         assert_eq!(all.left(), Some(0.0));
     }
 
-    /// The time left is that of all steps: it falls to nothing, and what does not happen takes
-    /// none.
+    /// The time left covers all steps: it falls to 0, and steps that do not happen take no time.
     #[test]
     fn the_time_left_covers_all_steps() {
         let left = |of: Reached| of.left().expect("enough to go by");
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(SHARES.iter().sum::<u64>(), 1000);
     }
 
-    /// Times are in the unit that says enough.
+    /// Times are in a suitable unit.
     #[test]
     fn times() {
         assert_eq!(

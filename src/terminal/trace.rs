@@ -1,9 +1,9 @@
 //! The trace that `run --profile` writes: Trace Event Format, which chrome://tracing, Perfetto and
 //! the profiler of Firefox open.
 //!
-//! A process of the trace is a process of the run, after the launcher; a thread is a worker. Clocks
-//! of hosts differ, so no clock is read: the workers begin together, when all processes have met,
-//! and the last of them is taken to end where the launcher's lap `work` ends.
+//! A process of the trace is a process of the run, after the launcher; a thread is a worker. The
+//! clocks of hosts differ, so no clock is read: the workers begin together, when all processes have
+//! connected, and the last worker is assumed to end when the launcher's lap `work` ends.
 
 use crate::cli;
 use crate::terminal::profile::{Lap, Times, WorkerSpans};
@@ -14,14 +14,14 @@ use workers::export::ours;
 use workers::job::Job;
 use workers::store::durable;
 
-/// Its name in `[output] dir`.
+/// The name of the file in `[output] dir`.
 pub const FILE: &str = "profile.json";
 
-/// What each trace begins with.
+/// The beginning of each trace.
 const MARK: &str = "{\"displayTimeUnit\":";
 
-/// Checks before the run of `job` that the folder of the trace is there, and that it replaces no
-/// file of others.
+/// Checks before the run of `job` that the folder of the trace is there, and that the trace
+/// replaces no file of another program.
 pub fn check_place(arguments: &cli::Run, job: &Job) -> Result<()> {
     let Some(Some(path)) = &arguments.profile else { return Ok(()) };
     if durable::folder_of(path).is_dir() && !path.is_dir() {
@@ -31,7 +31,7 @@ pub fn check_place(arguments: &cli::Run, job: &Job) -> Result<()> {
     Err(Error::new(Kind::Usage, line))
 }
 
-/// Writes `trace` as `path`.
+/// Writes `trace` to `path`.
 pub fn write(path: &Path, trace: &Value) -> Result<()> {
     let text = serde_json::to_vec(trace)
         .map_err(|e| Error::internal("cannot write the profile").caused_by(e))?;
@@ -82,7 +82,7 @@ fn offset_us(workers: &[WorkerSpans], times: &Times) -> u64 {
     work.map_or(0, |lap| lap.ended_us.saturating_sub(ended).max(lap.began_us))
 }
 
-/// The event that names a process or a thread. The profiler of Firefox asks each event for a time.
+/// The event that names a process or a thread. Firefox's profiler needs a time in each event.
 fn name(what: &str, process: usize, thread: usize, name: &str) -> Value {
     json!({
         "name": what, "cat": "__metadata", "ph": "M", "ts": 0, "pid": process, "tid": thread, "args": { "name": name },

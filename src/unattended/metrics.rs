@@ -1,8 +1,8 @@
 //! The metrics file of a job, in Prometheus's text format for node_exporter's textfile collector.
 //!
-//! It is written under another name and renamed, so that no reader sees half of it. A failed run
-//! changes only the figures about runs and keeps those of the last success, which it reads back
-//! from the file. A failure here never fails a run. Each job needs a file of its own.
+//! It is written under another name and renamed, so that no reader sees an incomplete file. A
+//! failed run changes only the figures about runs and keeps those of the last success, which it
+//! reads back from the file. A failure here never fails a run. Each job needs a file of its own.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ fn facts(job: &Job) -> Result<Samples> {
             ],
         ),
     ]);
-    // The store holds no times and no memory. `run.json` is that of the last epoch; a run that
+    // The store holds no times and no memory. `run.json` belongs to the last epoch; a run that
     // found nothing due does not change it.
     let run = std::fs::read(job.output.dir.join("run.json")).ok();
     let run = run.and_then(|text| serde_json::from_slice::<Value>(&text).ok()).unwrap_or_default();
@@ -147,7 +147,8 @@ fn times(run: &Value) -> Samples {
     let mut stages: Vec<(String, f64)> = Vec::new();
     let lap = |name: &str| Some((name.to_owned(), run["laps_ms"][name].as_f64()? / 1000.0));
     stages.extend(lap("plan"));
-    // Their ends would not do: a stage may end before one that stands above it in the list.
+    // The ends of stages cannot be subtracted: a stage may end before a stage that is above it in
+    // the list.
     stages.extend(
         run["stages"]
             .as_array()
@@ -238,10 +239,10 @@ pub fn update(path: &Path, ended: &Ended, succeeded: Option<&Job>) {
     }
 }
 
-/// What each file of metrics begins with.
+/// The beginning of each file of metrics.
 pub const MARK: &str = "# HELP pagefold_";
 
-/// The size of a file that is read back.
+/// The most bytes of a file that is read back.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 fn before(path: &Path) -> Result<String> {
@@ -257,15 +258,15 @@ fn before(path: &Path) -> Result<String> {
     }
 }
 
-/// Writes under another name and renames. Readable by all whatever the umask is, as the collector
-/// is another user. No fsync: after a power cut the next run writes the file again.
+/// Writes under another name and renames. The file is readable by all for any umask, because the
+/// collector runs as another user. No fsync: after a power cut the next run writes the file again.
 fn write(path: &Path, text: &str) -> Result<()> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
     // The collector reads only files that end in `.prom`.
     aside.push(format!(".{}.writing", std::process::id()));
     let aside = path.with_file_name(aside);
     let write = || {
-        // A link that somebody left there is not followed.
+        // A link with this name is not followed.
         let _ = std::fs::remove_file(&aside);
         let mut file = File::create_new(&aside)?;
         file.write_all(text.as_bytes())?;
@@ -320,8 +321,8 @@ mod tests {
         assert!(!text("", &ended(74, 1), None).contains(LAST_SUCCESS));
     }
 
-    /// `keys` ends before `resolve`, which stands above it: what lay between their ends was taken
-    /// for the time of a stage, and was negative.
+    /// `keys` ends before `resolve`, which is above it in the list: the time between their ends was
+    /// taken for the time of a stage, and was negative.
     #[test]
     fn stages_have_their_own_seconds() {
         let stage = |stage: &str, seconds: f64| json!({ "stage": stage, "seconds": seconds });

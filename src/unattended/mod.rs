@@ -1,4 +1,4 @@
-//! What an unattended run does besides its work: waiting for the lock, metrics, pings.
+//! The tasks of an unattended run besides its work: waiting for the lock, metrics, pings.
 
 pub mod metrics;
 pub mod ping;

@@ -6,7 +6,7 @@
 use super::ping_request::request;
 use std::thread::{self, JoinHandle};
 
-/// The length of the error text that is sent.
+/// The most bytes of the error text that is sent.
 const LINE_BYTES_MAX: usize = 4096;
 
 /// The service to notify.

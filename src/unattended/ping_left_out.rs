@@ -1,4 +1,4 @@
-//! A build without the feature `ping`: a ping says so, and the run goes on.
+//! A build without the feature `ping`: a ping says so, and the run continues.
 
 /// Warns in place of a request.
 pub fn request(_url: &str, host: &str, _body: Option<&str>) {

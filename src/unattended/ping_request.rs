@@ -21,7 +21,7 @@ fn may_pass(error: &Error) -> bool {
     }
 }
 
-/// What a warning says of `error`. Other messages of the library may quote the URL.
+/// The text for a warning about `error`. Other messages of the library may quote the URL.
 fn reason(error: Error) -> String {
     match error {
         Error::StatusCode(status) => format!("it answers {status}"),
@@ -34,7 +34,7 @@ fn reason(error: Error) -> String {
     }
 }
 
-/// Requests `url`, which is of `host`; with a `body` as a POST.
+/// Requests `url` at `host`; with a `body` as a POST.
 pub fn request(url: &str, host: &str, body: Option<&str>) {
     let config = Agent::config_builder()
         .timeout_global(Some(TRY))

@@ -1,6 +1,6 @@
 //! Waits for a store that another run holds.
 //!
-//! A lock is never broken: the kernel releases it when its process ends, in whatever way.
+//! A lock is never broken: the kernel releases it when its process ends in any way.
 
 use crate::cli;
 use std::path::Path;

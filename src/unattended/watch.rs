@@ -1,7 +1,7 @@
 //! Reports the start and the end of an unattended run by pings and by the metrics file.
 //!
 //! A failed report is a warning, never an error of the run. A run that could not start because
-//! another one holds the store reports nothing, as the other one will.
+//! another one holds the store reports nothing, because the other run will report.
 
 use crate::cli;
 use crate::signals;
@@ -15,7 +15,7 @@ use workers::export::{self, ours};
 use workers::job::Job;
 use workers::locks::lock;
 
-/// The job's name: its file's, without the ending.
+/// The job's name: the name of its file, without the ending.
 fn name(unattended: &cli::Unattended) -> String {
     unattended.run.job.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -25,7 +25,7 @@ pub struct Watch {
     name: String,
     started: Instant,
     metrics: Option<PathBuf>,
-    /// Who ends the run takes it.
+    /// The thread that ends the run takes it.
     ping: Arc<Mutex<Option<Ping>>>,
     job: Option<Job>,
     has_begun: bool,
@@ -48,8 +48,8 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// `Usage` or `Output` if the metrics would replace a file of others, or be read as crawl. They
-    /// are then written nowhere.
+    /// `Usage` or `Output` if the metrics would replace a file of another program, or be read as a
+    /// crawl. Then they are not written.
     pub fn read_job(&mut self, job: &Job) -> Result<()> {
         self.metrics = self.metrics.take().or_else(|| job.output.metrics.clone());
         let mut ping = lock(&self.ping);
@@ -83,8 +83,8 @@ impl Watch {
                 };
                 metrics::update(&path, &ended, None);
             }
-            // A stop by a signal is reported by metrics alone: it is not a failure, and a ping
-            // could take longer than a service manager waits.
+            // A stop by a signal is reported only by metrics: it is not a failure, and a ping could
+            // take longer than a service manager waits.
             if let (Some(error), Some(code), Some(ping)) = (error, code, lock(&ping).take()) {
                 ping.failed(code, &error.to_string());
             }
@@ -100,7 +100,7 @@ impl Watch {
             Ok(()) => 0,
             Err(error) => error.kind().exit_code(),
         };
-        // The run has ended; a signal from here on must not change how.
+        // The run has ended; a later signal must not change its outcome.
         signals::wait_if_stopping();
         if let Some(path) = &self.metrics {
             let ended = metrics::Ended::with_code(&self.name, self.started, code);

@@ -137,9 +137,9 @@ fn a_table_that_does_not_fit() {
     assert_eq!(std::fs::read(bench.at("kept/table.parquet")).expect("copied"), table);
 }
 
-/// What lies beside a crawl was one bad record each, and enough of it stopped the run. In a folder
-/// it is passed by, named in the report and not counted; a named one is refused with the command
-/// that makes of it what can be read.
+/// Each other file beside a crawl was one bad record, and enough of them stopped the run. In a
+/// folder such a file is passed by, named in the report and not counted. If the job names it, it is
+/// refused with the command that makes a readable file of it.
 #[test]
 fn companions() {
     let lines = sound("a", 20);
@@ -194,8 +194,8 @@ fn named_files() {
     }
 }
 
-/// A named file that cannot be read stops the run. The corrected job, which does not name it any
-/// more, read it all the same, because the plan of the first run was taken up.
+/// A named file that cannot be read stops the run. The corrected job, which no longer names it,
+/// nevertheless read it, because it resumed the plan of the first run.
 #[test]
 fn a_file_taken_out_of_the_job_is_not_read() {
     let bench = Bench::new(Path::new("in/a.jsonl"), "");
@@ -219,7 +219,7 @@ fn the_first_reject_is_named() {
     assert!(!bench.at("out").exists());
 }
 
-/// What a stopped run has read is not used again when the job reads differently: other fields or
+/// Splits of a stopped run are not used again when the job reads differently: other fields or
 /// limits give other records.
 #[test]
 fn a_corrected_job_reads_again() {

@@ -114,8 +114,8 @@ fn full_log() {
     assert_eq!(status(&["--cluster", "gone.toml"]).code(), Some(78));
 }
 
-/// The guard `space` held half a byte of disk for each byte of input to be enough, so runs began
-/// that could only fail in the middle. A run that it lets begin has room to its end.
+/// The guard `space` took half a byte of disk for each byte of input for enough, so runs began that
+/// had to fail in the middle. A run that it allows has room to its end.
 #[test]
 fn a_disk_that_is_too_full_stops_a_run_before_it_begins() {
     let inputs = crawl(4, 200, 120);

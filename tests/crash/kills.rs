@@ -150,7 +150,8 @@ fn workers_left_behind() {
     assert!(left_behind > 0, "no worker was left behind in any round");
 }
 
-/// A run that was killed between commit and export has exported nothing; the next run exports.
+/// A run that was killed between commit and export has exported nothing; the next run exports the
+/// epoch.
 #[test]
 fn export_is_made_up_for() {
     let scene = Scene::new();

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// Character n-grams need no dictionary, whose loading would take most of so small a run. The
-/// numeral veto is off because the words of these texts are numbered. Who represented a cluster
-/// before counts, so that an attempt that took what another one left for the past would show.
+/// numeral veto is off because the words of these texts are numbered. The keep rule reads the
+/// former representatives, so that the test notices an attempt that takes the leavings of another
+/// one for the past.
 const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n[keep]\nby = [\"incumbent\", \"newest\"]\n";
 
 /// A store of one epoch, the input of a second one, and what an undisturbed second epoch leaves.

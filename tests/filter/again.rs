@@ -8,8 +8,8 @@ use crate::workbench::{Bench, failure, number};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A filter that was interrupted goes on where it was, and gives the bytes of one that was not,
-/// from any number of threads and processes. It never replaces a file of somebody else.
+/// A filter that was interrupted continues, and gives the bytes of an uninterrupted one, with any
+/// number of threads and processes. It never replaces a file of another program.
 #[test]
 fn it_goes_on_where_it_was() {
     let bench = Bench::new(Path::new("in"), "");
@@ -130,9 +130,9 @@ fn originals_are_right_or_not_there() {
     assert_eq!(std::fs::read(bench.at("again/a.jsonl")).expect("made"), lines(0).into_bytes());
 }
 
-/// A filter of an earlier epoch replaced what one of a later epoch, which began after it, had
-/// written: the folder was of two epochs, and a text could be in none of its files. The earlier one
-/// ends.
+/// A filter of an earlier epoch replaced files of a filter of a later epoch, which had begun after
+/// it: the folder was of two epochs, and a text could be in none of its files. Now the earlier
+/// filter ends.
 #[test]
 fn a_later_epoch_is_not_replaced() {
     let bench = Bench::new(Path::new("in"), "");
@@ -157,8 +157,8 @@ fn a_later_epoch_is_not_replaced() {
     filter(&bench, &["--to", "another"]);
 }
 
-/// What was kept or removed of a table, or of an archive of which members were compressed anew, was
-/// joined as it was, also when it had been changed since. It is compared with what was written.
+/// The kept and removed parts of a table, or of an archive whose members were compressed again,
+/// were joined even if they had been changed since. Now they are compared with what was written.
 #[test]
 fn parts_are_as_they_were_written() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

@@ -97,8 +97,8 @@ fn archives_are_undone() {
     }
 }
 
-/// The records of a WACZ are told with the bytes that they take in it, which are those of a WARC
-/// file. It is not written again: its indexes would be wrong.
+/// The records of a WACZ are listed with the bytes that they take in it, which are those of a WARC
+/// file. The WACZ is not written again, because its indexes would be wrong.
 #[test]
 fn records_of_a_wacz() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
@@ -131,8 +131,8 @@ fn records_of_a_wacz() {
     assert_eq!(alone, records(3).len() + records(4).len());
 }
 
-/// The dictionary by which the members of an archive are compressed was in what is kept alone, so
-/// that what is removed could not be read. It is in both, and in the original once.
+/// The dictionary by which the members of an archive are compressed was only in the kept part, so
+/// that the removed part could not be read. Now it is in both, and once in the original.
 #[test]
 fn archives_with_a_dictionary() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

@@ -74,8 +74,8 @@ fn rejects_of_several_rows() {
     assert_eq!(filter(&bench, &["--records", "records"])["records"]["rejected"], 2);
 }
 
-/// A signal ended a filter without a word, and with no exit code by which a script knows what to
-/// do. It is SIGTERM here: a shell lets its background jobs ignore SIGINT.
+/// A signal ended a filter without a message, and without an exit code by which a script knows what
+/// to do. It is SIGTERM here: a shell lets its background jobs ignore SIGINT.
 #[test]
 fn a_signal_is_told() {
     let bench = Bench::new(Path::new("in"), "");

@@ -32,9 +32,9 @@ fn assert_undone(bench: &Bench, whole: &[&str]) {
     }
 }
 
-/// The copier gave up as a bomb what the reader had read, since it counted all bytes of sound
-/// records as growth: the rest of a file of one page at many URLs was dropped without a word. What
-/// is a bomb for the reader is copied whole.
+/// The copier took a file for a bomb that the reader had read, because it counted all bytes of
+/// sound records as growth: the rest of a file of one page at many URLs was dropped without a
+/// message. Files that are bombs for the reader are copied whole.
 #[test]
 fn files_that_grow_much() {
     let bench =

@@ -1,4 +1,4 @@
-//! What is kept where the record that stood for a text is in no input any more.
+//! Which record is kept if the record that represented a text is in no input any more.
 
 use super::scene::{gzip, line};
 use super::{assert_undone, files, filter, rows, word};
@@ -42,9 +42,9 @@ fn assert_each_once(bench: &Bench, count: usize) {
     assert_eq!((kept.len(), different.len()), (count, count), "texts kept, and different ones");
 }
 
-/// A row was appended to a file whose rows are the pages. The store still had the rows of the file
-/// as it was, and they represented the clusters: of 401 rows one was kept, with exit code 0. So it
-/// was with a file that was compressed: none of 50 was kept.
+/// A row was appended to a file whose rows are the pages. The store still had the rows of the
+/// former file, and they represented the clusters: of 401 rows one was kept, with exit code 0. The
+/// same happened with a file that was compressed: none of 50 rows was kept.
 #[test]
 fn rows_of_changed_files() {
     let bench = bench("row");
@@ -135,9 +135,9 @@ fn representatives_of_removed_files() {
     }
 }
 
-/// The record that holds a URL went with its file. An earlier one of the URL, of which the store
-/// knows nothing but that it lost, was left out, so that no version was kept. It is kept, beside
-/// what has the text of the one that went.
+/// The record that holds a URL was removed with its file. An earlier record of the URL, of which
+/// the store knows only that it lost, was left out, so that no version was kept. Now it is kept, in
+/// addition to a record with the text of the removed one.
 #[test]
 fn other_versions_of_a_page() {
     let bench = Bench::new(Path::new("in"), "");

@@ -1,4 +1,4 @@
-//! Files of inputs that are gone are deleted, if that is asked for.
+//! Outputs of inputs that are gone are deleted with `--prune`.
 
 use super::scene::{gzip, line};
 use super::{files, filter};
@@ -11,9 +11,9 @@ fn page(n: u64) -> String {
     line(&(format!("http://a.example/{n}"), "2024-01-01", Some(text(n / 2, 0))))
 }
 
-/// What was kept of a file that was compressed anew lay beside what was kept of the new one, and
-/// who read the folder read each row twice. `--prune` deletes what filters of this store wrote of
-/// such inputs, and nothing else.
+/// After a file was compressed, the kept part of the old file stayed beside that of the new one,
+/// and a reader of the folder read each row twice. `--prune` deletes the outputs of such inputs
+/// that filters of this store wrote, and nothing else.
 #[test]
 fn what_is_left_over() {
     let bench = Bench::new(Path::new("in"), "");
@@ -55,7 +55,7 @@ fn what_is_left_over() {
     assert_eq!(std::fs::read_to_string(bench.at("kept/b.jsonl")).expect("there"), "mine");
 }
 
-/// A disk that is not mounted has no file, and what was filtered of its files is not left over.
+/// A disk that is not mounted has no file, and the outputs of its files are not deleted.
 #[test]
 fn a_folder_without_a_file_prunes_nothing() {
     let bench = Bench::new(Path::new("in"), "");

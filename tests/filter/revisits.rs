@@ -1,4 +1,4 @@
-//! What folds in an archive leaves a revisit, if that is asked for.
+//! With `--revisits` a record of an archive that folds leaves a revisit.
 
 use super::archives::headers;
 use super::scene::{crawl, lines};
@@ -11,8 +11,8 @@ use workers::document::canonical_url;
 
 /// With `--revisits` a record of a WARC that folds into another one of a WARC leaves a revisit in
 /// its place, which has its URL and its date and names a record that is kept; no other does. The
-/// originals are made of what is kept and removed as without revisits, and what is kept folds no
-/// more.
+/// originals are restored from the kept and removed parts as without revisits, and kept records do
+/// not fold with one another.
 #[test]
 fn revisits_stand_for_what_folds() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

@@ -241,7 +241,7 @@ fn tables_of_records_in_any_folder() {
 }
 
 /// A table that could not be written was taken for a damaged one and copied whole, with exit code
-/// 0; `--undo` called what it read damaged. The output is at fault.
+/// 0; `--undo` called its inputs damaged. The error must name the output.
 #[cfg(unix)]
 #[test]
 fn tables_that_cannot_be_written() {
@@ -268,9 +268,9 @@ fn tables_that_cannot_be_written() {
     assert!(!bench.at("labelled/a.parquet").exists() && !bench.at("again/a.parquet").exists());
 }
 
-/// After a filter that did not finish a file, everything at its places passed for ours, in whatever
-/// folders: a file of somebody else was replaced. And a table of an earlier filter did not pass for
-/// ours any more.
+/// After a filter that did not finish a file, all files at its places counted as ours, in any
+/// folder: a file of another program was replaced. And a table of an earlier filter no longer
+/// counted as ours.
 #[cfg(unix)]
 #[test]
 fn unfinished_files_are_ours_in_their_folders() {

@@ -1,4 +1,4 @@
-//! What a filter says, and with which exit code it ends.
+//! The messages and the exit codes of a filter.
 
 use super::filter;
 use super::scene::{gzip, line};
@@ -26,8 +26,8 @@ fn quiet() {
     assert!(failure(&refused.stderr).contains("lies in [read] inputs"), "{refused:?}");
 }
 
-/// A filter without the `--removed` of the one before it called the file of that one foreign,
-/// though the note lay in the other folder. It says which options to repeat.
+/// A filter without the `--removed` of the filter before it called that filter's file foreign,
+/// although the note was in the other folder. It says which options to repeat.
 #[test]
 fn without_the_folder_of_the_notes() {
     let bench = Bench::new(Path::new("in"), "");
@@ -41,9 +41,9 @@ fn without_the_folder_of_the_notes() {
     assert!(said.contains("name all folders that were named then (--removed"), "{said}");
 }
 
-/// A file that was cut off was copied with all that folds, and a script went on with exit code 0
-/// and counts of what should have been left out. The counts say what stays, and the exit code is
-/// that of damaged data, each time, unless the user lets it pass.
+/// A file that was cut off was copied with all records that fold, and a script continued with exit
+/// code 0 and the counts of records that should have been left out. The counts say what stays, and
+/// the exit code is always that of damaged data, unless the user allows it.
 #[test]
 fn a_file_that_is_copied_whole() {
     let bench = Bench::new(Path::new("in"), "");

@@ -5,8 +5,8 @@ use crate::workbench::{failure, pagefold};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A table of somebody else that has the name of a result is not replaced, and nothing is done that
-/// could not be exported; results of an earlier run are replaced.
+/// A table of another program that has the name of a result is not replaced, and the run ends
+/// before its work, because it could not export. Results of an earlier run are replaced.
 #[test]
 fn of_files_of_others() {
     let folder = scene("\"in.jsonl\"", "");
@@ -91,7 +91,8 @@ fn of_denied_access() {
     }
 }
 
-/// What may not be entered, read or listened on is denied, and not missing or damaged.
+/// Folders, files and ports that the user may not use are reported as denied, and not as missing or
+/// damaged.
 #[test]
 fn of_denied_access_elsewhere() {
     use std::os::unix::fs::PermissionsExt;

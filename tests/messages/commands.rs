@@ -30,7 +30,8 @@ fn of_paths_of_the_command_line() {
     }
 }
 
-/// A wrong value of an option is told what is wanted, in no words of the program.
+/// For a wrong value of an option the message says which values are allowed, without words of the
+/// program.
 #[test]
 fn of_values_of_the_command_line() {
     let folder = scene("[\"in.jsonl\"]", "");
@@ -49,7 +50,7 @@ fn of_values_of_the_command_line() {
     }
 }
 
-/// What is no job, or no command, is told with the command that was meant.
+/// For a word that is no job and no command the message names the command that was meant.
 #[test]
 fn of_commands() {
     let folder = scene("\"in.jsonl\"", "");
@@ -136,7 +137,7 @@ fn of_places() {
 }
 
 /// The message about a file of no known format had its path twice. A cron line whose log has no
-/// folder ran nothing, without a word, and `--bytes` did not say that it is of one page.
+/// folder ran nothing, without a message, and `--bytes` did not say that it counts for one page.
 #[test]
 fn of_small_things() {
     let folder = scene("[\"in.jsonl\", \"odd.bin\"]", "");

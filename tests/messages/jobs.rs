@@ -4,8 +4,8 @@ use super::{GOOD, run, says, scene, write};
 use crate::workbench::{Bench, demo_inputs};
 use std::path::Path;
 
-/// Mistakes in a job file are told all at once, each with its line, its key, what was given and
-/// what is wanted, in words that stand in the file or in a dictionary.
+/// All mistakes in a job file are reported at once, each with its line, its key, the given value
+/// and the allowed ones, in words of the file or of a dictionary.
 #[test]
 fn of_a_job_file() {
     let says = |text: &str, expected: &[&str]| {
@@ -157,8 +157,8 @@ fn of_set() {
     );
 }
 
-/// The folder of the job is a place like others: `.` and nothing name it, whatever the job's own
-/// path is.
+/// The folder of the job is a place like others: `.` and an empty path name it, for any path of the
+/// job.
 #[test]
 fn of_the_folder_itself() {
     for inputs in ["\".\"", "\"\"", "[\"./\"]"] {

@@ -3,8 +3,8 @@
 use super::{GOOD, run, says, scene, write};
 use std::process::Command;
 
-/// Where nothing was accepted the refusal says which fields the records have and which line of the
-/// job to change, lists the records in a file, and never advises to let them pass.
+/// If nothing was accepted, the refusal says which fields the records have and which line of the
+/// job to change, lists the records in a file, and never advises to allow them.
 #[test]
 fn of_rejected_records() {
     let refused = |name: &str, text: &str, expected: &[&str]| {
@@ -114,7 +114,7 @@ fn of_few_rejected_records() {
 }
 
 /// A JSON document, compressed and in a folder of good files, is refused with a command that makes
-/// lines of it, and after which the run succeeds; no advice lets it pass.
+/// lines of it, after which the run succeeds; no advice allows the document.
 #[test]
 fn of_json_documents() {
     let folder = scene("\"in\"", "");

@@ -26,7 +26,7 @@ fn a_date_in_the_future_is_refused() {
     assert!(members(&bench).contains_key(url));
 }
 
-/// A date that is not understood was dropped without a word, where a run notes it.
+/// A date that is not understood was dropped without a message, although a run notes it.
 #[test]
 fn a_date_that_is_not_understood_is_noted() {
     let bench = bench(4, INBOX);
@@ -44,8 +44,8 @@ fn a_date_that_is_not_understood_is_noted() {
     assert!(server.stop().success());
 }
 
-/// A text whose pages expire with the next epoch is answered as what it is now, says so, and is
-/// inserted: with its last page the text would be gone. A page that is sent again stays.
+/// A text whose pages expire with the next epoch gets today's answer, which says that they expire,
+/// and is inserted: with its last page the text would be gone. A page that is sent again stays.
 #[test]
 fn what_expires_is_inserted() {
     let bench = bench(8, &format!("[pages]\nretain_epochs = 1\n{INBOX}"));

@@ -26,8 +26,8 @@ fn representative(bench: &Bench, url: &str) -> Value {
     member.unwrap_or_else(|| panic!("no {url}"))["representative"].clone()
 }
 
-/// A server that cannot ask the newest epoch, as another job made it, gave firm answers by the old
-/// one. They are provisional until the server is started again, as it says.
+/// A server that cannot answer by the newest epoch, because another job made it, gave firm answers
+/// by the old one. They are provisional until the server is started again, as it says.
 #[test]
 fn a_server_that_is_behind_is_not_sure() {
     let bench = bench(8, INBOX);
@@ -264,8 +264,9 @@ fn old_records_are_checked_as_they_are_inserted() {
     assert_eq!(checked["because"], json!(["replaces", "outdated"]), "{checked}");
 }
 
-/// An answer that was another one only because a page had left did not wait until that was durable:
-/// after a power cut the page would be there again. It waits for what it rests on, and for no more.
+/// An answer that depended on the removal of a page did not wait until the removal was durable:
+/// after a power cut the page would exist again. An answer waits for the records that it depends
+/// on, and for no others.
 #[test]
 fn an_answer_waits_for_removals() {
     let bench = bench(8, INBOX);
@@ -300,8 +301,8 @@ fn an_answer_waits_for_removals() {
     assert_eq!(check(&copy(30, 1)), ("new", 6));
 }
 
-/// A row of a batch that failed hid what the rows before it had inserted, so a client sent them
-/// again and was told that they are copies of themselves.
+/// If a row of a batch failed, the answers to earlier, inserted rows were lost, so a client sent
+/// these rows again, and the answer was that they are copies of themselves.
 #[test]
 fn a_row_that_fails_hides_no_other() {
     let bench = bench(4, INBOX);

@@ -49,8 +49,8 @@ fn files_that_vanish_are_missed() {
     assert_eq!(members(&bench).len(), 4 + 2);
 }
 
-/// A disk of the inbox that was full ended the server, which then ended at the next insert after
-/// each start. It answers that the record is to be sent again, and all else as before.
+/// A full disk of the inbox ended the server, and after each start the next insert ended it again.
+/// Now it answers that the record must be sent again, and all other requests as before.
 #[test]
 fn a_full_disk_is_waited_for() {
     let bench = bench(4, INBOX);
@@ -114,7 +114,7 @@ fn memory_is_bounded() {
     assert!(server.stop().success());
 }
 
-/// What the inbox takes of memory was counted to a quarter: neither keys nor what a page had before
+/// Only a quarter of the inbox's memory was counted: neither keys nor the earlier records of a page
 /// counted. So a server took four times the memory that it was given.
 #[test]
 fn the_memory_of_the_inbox_is_counted() {

@@ -1,4 +1,4 @@
-//! What `pagefold send` sends, what it waits for, and what it tells.
+//! What `pagefold send` sends, waits for and reports.
 
 use super::client::Server;
 use super::inserts::{INBOX, members, told, unlike};
@@ -136,8 +136,8 @@ fn lines_are_those_of_the_file() {
     assert!(server.stop().success());
 }
 
-/// `pagefold send` was silent for a minute where no server answered, so nobody knew why it took so
-/// long. It says at once what it waits for.
+/// `pagefold send` was silent for a minute if no server answered. Now it says at once what it waits
+/// for.
 #[test]
 fn waiting_is_told() {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("free");

@@ -219,8 +219,8 @@ fn a_client_has_a_rate() {
     assert!(server.stop().success());
 }
 
-/// With a token who does not show it is not answered, and the checks of health are. A wrong token
-/// was told as one that is missing.
+/// If the server has a token, requests without it are refused, except health checks. A wrong token
+/// was reported as a missing one.
 #[test]
 fn who_shows_no_token_is_not_answered() {
     let bench = bench(8, "");

@@ -79,7 +79,7 @@ fn a_damaged_old_manifest_stops_nothing_else() {
     assert!(code == Some(74) && err.contains("nothing is deleted"), "{err}");
 }
 
-/// Who rolled back because the head was damaged could export nothing: `changes` read the damaged
+/// After a rollback because of a damaged head nothing could be exported: `changes` read the damaged
 /// epoch, and the message advised to roll back.
 #[test]
 fn a_damaged_epoch_that_was_undone_ends_no_export() {

@@ -42,7 +42,7 @@ fn garbage_is_named_then_deleted() {
     assert!(failure(&output.stderr).contains("no epoch 2 to go back to; there are 8, 9, 10, 11"));
 }
 
-/// What a person puts beside the attempts went with the next commit.
+/// The next commit deleted files that a person had put beside the attempts.
 #[test]
 fn a_commit_deletes_attempts_alone() {
     let bench = bench("");

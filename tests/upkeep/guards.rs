@@ -42,7 +42,7 @@ fn a_snapshot_that_lacks_much_is_refused() {
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 900));
 }
 
-/// A write that failed left a complete snapshot of one file without a byte, and all pages went.
+/// After a failed write a complete snapshot was one empty file, and all pages were removed.
 #[test]
 fn a_snapshot_without_a_byte_is_refused() {
     let bench = bench("");
@@ -106,7 +106,7 @@ fn filled(host: &str, from: u64, pages: u64) -> String {
 
 /// A source or a host whose pages come into a few clusters at once is refused before the commit.
 /// The refusal is the same from any number of workers, names the host, the largest cluster and what
-/// to do, and does not come again once it was let pass; mirrors, which fold wholly, are not
+/// to do, and is not repeated after it was allowed; mirrors, all of whose pages fold, are not
 /// refused.
 #[test]
 fn a_host_that_folds_into_few_clusters_is_refused() {

@@ -5,8 +5,8 @@ use crate::workbench::{Bench, failure};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Another identity is refused by `run` and obeyed by `rebuild`, whose store equals one that was
-/// built with it epoch by epoch; the old store is kept.
+/// A job with another identity is refused by `run`, and `rebuild` builds a store for it that equals
+/// one built epoch by epoch; the old store is kept.
 #[test]
 fn rebuild_obeys_another_identity() {
     let (changed, fresh) = (bench(""), bench(""));
@@ -45,9 +45,9 @@ fn rebuild(bench: &Bench, more: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
 }
 
-/// A rebuild replayed only epochs that read, all lines of their lists, and nothing that was undone:
-/// pages came back that had expired or that a rollback had taken back, and a copy that had not been
-/// read won. The pages and the epoch are the same afterwards, and nothing is due.
+/// A rebuild replayed only epochs that read, with all lines of their lists, and no rollbacks: pages
+/// came back that had expired or that a rollback had undone, and a copy that had not been read
+/// decided. The pages and the epoch are the same afterwards, and nothing is due.
 #[test]
 fn rebuild_takes_again_what_was_taken() {
     let bench = bench("[pages]\nretain_days = 30\n");
@@ -87,9 +87,10 @@ fn rebuild_takes_again_what_was_taken() {
     assert_eq!(bench.lines("members").len(), 3);
 }
 
-/// An interrupted rebuild went on from a number of epochs, whatever these were: after a rollback of
-/// the store it brought pages back. It goes on from what it replayed if that is still to be
-/// replayed, and begins anew if not. Epochs whose last ones were undone keep their number.
+/// An interrupted rebuild continued after a number of epochs without comparing them: after a
+/// rollback of the store it brought pages back. Now it continues if the replayed epochs must still
+/// be replayed, and begins again if not. Epochs keep their number even if the last ones were
+/// undone.
 #[test]
 fn rebuild_goes_on_only_from_the_same() {
     let bench = bench("");

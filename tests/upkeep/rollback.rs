@@ -2,8 +2,8 @@
 
 use super::{NOW, bench, pages, run};
 
-/// `gc` deleted the manifest before a rollback, which its `changes` are made from, and no export
-/// succeeded any more. It is kept; and where it is gone all the same, `changes` is empty.
+/// `gc` deleted the manifest before a rollback, from which its `changes` are made, and no export
+/// succeeded any more. Now it is kept; if it is gone nevertheless, `changes` is empty.
 #[test]
 fn a_rollback_can_always_be_exported() {
     let bench = bench("");

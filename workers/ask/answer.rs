@@ -1,4 +1,4 @@
-//! What is answered about a text, and why the next epoch may say otherwise.
+//! The answer about a text, and why the next epoch may decide otherwise.
 
 use crate::ask::tables::Cluster;
 use crate::document::Id;
@@ -34,7 +34,7 @@ impl Found {
 pub struct Match {
     /// The content.
     pub content: String,
-    /// The same as a number.
+    /// The content as an id.
     #[serde(skip)]
     pub id: Id,
     /// A page that has it.
@@ -80,11 +80,11 @@ pub struct Answer {
     pub similarity: Option<f64>,
     /// The rule that accepted that pair.
     pub reason: Option<&'static str>,
-    /// Whether the next epoch may see it otherwise.
+    /// Whether the next epoch may decide otherwise.
     pub provisional: bool,
     /// Why: see [`because`].
     pub because: Vec<&'static str>,
-    /// The content: the digest of the normalised text; none if it is empty.
+    /// The content: the digest of the normalised text; `None` if it is empty.
     pub content: Option<String>,
     /// The characters of the normalised text.
     pub chars: u32,
@@ -96,13 +96,13 @@ pub struct Answer {
     pub urls: Vec<String>,
     /// The stored texts with which it is accepted, the most similar first.
     pub matches: Vec<Match>,
-    /// Those with which it is refused, if they were asked for.
+    /// The stored texts with which it is refused, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Match>,
     /// The stored fingerprints that are near it.
     #[serde(skip)]
     pub near: BTreeSet<u64>,
-    /// Contents whose ranks it moves, by which they are compared or are not.
+    /// Contents whose ranks it moves, so that other pairs of them may be compared.
     #[serde(skip)]
     pub moved: BTreeSet<Id>,
     /// Whether the next epoch removes all pages that it is identical to or near, unless it sees
@@ -113,13 +113,13 @@ pub struct Answer {
 
 /// Why an answer is provisional.
 pub mod because {
-    /// It moves ranks in large groups, so other contents are compared than now.
+    /// The text moves ranks in large groups, so other contents are compared than now.
     pub const PIVOTS: &str = "pivots";
-    /// It would be compared with more contents of a bucket than were read.
+    /// The text would be compared with more contents of a bucket than were read.
     pub const LIMIT: &str = "limit";
     /// It joins several clusters.
     pub const JOINS: &str = "joins";
-    /// With a radius clusters are made anew.
+    /// With a radius the text may change who leads its cluster.
     pub const RADIUS: &str = "radius";
     /// The page that it came from would represent the cluster, by the keep rule.
     pub const REPRESENTS: &str = "represents";
@@ -127,13 +127,13 @@ pub mod because {
     pub const NAMES: &str = "names";
     /// Its URL has another text now, which would go.
     pub const REPLACES: &str = "replaces";
-    /// A record of its URL that is known has a later date, and holds.
+    /// A known record of its URL has a later date, and holds.
     pub const OUTDATED: &str = "outdated";
-    /// Pages expire with the next epoch, unless it sees them, on which the answer depends, see
-    /// [`crate::ask::expiry`].
+    /// The answer depends on pages that expire with the next epoch, unless that epoch sees them.
+    /// See [`crate::ask::expiry`].
     pub const EXPIRES: &str = "expires";
-    /// The text was gathered from whole pages so far and was not compared, and now it will be; or
-    /// it was compared and will not be, as no page has it as its main text any more.
+    /// The text was only gathered from whole pages so far and was not compared, and now it will be;
+    /// or it was compared and will not be any more, because no page has it as its main text.
     pub const GATHERED: &str = "gathered";
     /// Records that were inserted since the last epoch are like it, or change its cluster.
     pub const INBOX: &str = "inbox";
@@ -171,7 +171,7 @@ impl Answer {
         self.verdict != Found::New && !self.outlives
     }
 
-    /// Says of a text that no page has what its matches make of it.
+    /// Decides, from its matches, about a text that no page has.
     pub fn settle(&mut self, clusters: &clusters::Options) {
         self.sort();
         let first = self.matches.first().cloned();
@@ -190,7 +190,7 @@ impl Answer {
         );
     }
 
-    /// Adds a reason for which the next epoch may see it otherwise, once.
+    /// Adds a reason why the next epoch may decide otherwise, unless it is there already.
     pub fn add(&mut self, why: &'static str) {
         if !self.because.contains(&why) {
             self.because.push(why);
@@ -198,7 +198,7 @@ impl Answer {
         self.provisional = true;
     }
 
-    /// The pages of its text fold with none, so it is in no cluster of theirs.
+    /// Removes the cluster, because pages of its text fold with no page.
     pub fn stays_apart(&mut self) {
         (self.cluster, self.cluster_pages, self.representative) = (None, None, None);
     }

@@ -1,5 +1,5 @@
-//! Ranks pages by the keep rule: which page of a text is the best, and whether the page that a text
-//! came from would lead, represent or name its cluster.
+//! Ranks pages by the keep rule: finds the best page of a text, and whether the page of a text that
+//! is asked about would lead, represent or name its cluster.
 
 use crate::ask::answer::{Answer, Found, because};
 use crate::ask::index::Index;
@@ -8,12 +8,12 @@ use crate::graph::keep_rule::{Facts, Rank};
 use crate::tables::{PageRow, Visit};
 use std::collections::BTreeSet;
 
-/// The pages with the identical text that are ranked, to see whether a page comes before them.
+/// The most pages with the identical text that are ranked, to see whether a page comes before them.
 const RANKED_PAGES_MAX: usize = 100;
 
 impl Index {
-    /// The URL of the best page of a content besides those in `gone`. Of very many pages some are
-    /// looked at.
+    /// The URL of the best page of a content, without the pages in `gone`. If there are very many
+    /// pages, only some are ranked.
     pub fn best_page(&self, content: Id, gone: &BTreeSet<Id>) -> Option<String> {
         let chars = self.tables.content(content)?.chars;
         let docs = self.tables.first_pages(content, gone.len() + RANKED_PAGES_MAX);
@@ -23,8 +23,8 @@ impl Index {
         Some(self.tables.url(best.1))
     }
 
-    /// The number of pages that a stored page represents: what the keep rule of the next epoch
-    /// reads as the past. 0 if it folds, or if the rule does not read it.
+    /// The number of pages that a stored page represents now, which the keep rule of the next epoch
+    /// reads (`incumbent`). 0 if the page folds, or if the rule does not read it.
     fn represents(&self, page: &PageRow) -> u64 {
         if self.rule.incumbent_slot().is_none() || page.content.is_none() {
             return 0;
@@ -33,14 +33,15 @@ impl Index {
         if cluster.representative_doc == page.doc { cluster.pages.into() } else { 0 }
     }
 
-    /// The rank of a stored page, whose text has `chars` characters, whatever it represents.
+    /// The rank of a stored page, whose text has `chars` characters, without regard to what it
+    /// represents.
     pub(super) fn rank(&self, page: &PageRow, chars: u32) -> Rank {
         let url = if self.rule.reads_urls() { self.tables.url(page.doc) } else { String::new() };
         self.rule.rank(page.facts(chars, &url))
     }
 
-    /// What the URL of a text changes: it may have another text now, and its page may come first in
-    /// its cluster.
+    /// Adds to the answer what the URL of the text changes: the URL may have another text now, and
+    /// its page may come first in its cluster.
     pub(super) fn replace(&self, visit: &Visit, says_little: bool, answer: &mut Answer) {
         let stored = self.tables.page(visit.doc);
         let replaces = stored.as_ref().is_some_and(|page| page.content != visit.content);
@@ -74,7 +75,7 @@ impl Index {
             Some((self.rule.with_represented(self.rank(&page, chars), self.represents(&page)), doc))
         };
         let first = own.into_iter().chain(docs).filter_map(rank).min();
-        // The page itself may be the first, and its rank is another one now.
+        // The page itself may be the first one; its rank has changed.
         let own_pages = stored.map_or(0, |page| self.represents(page));
         let own = (self.rule.with_represented(own_rank, own_pages), visit.doc);
         let represents = first.is_some_and(|first| first.1 == visit.doc || own < first);
@@ -101,9 +102,8 @@ impl Index {
         })
     }
 
-    /// Whether the best page of a stored text is another one once the page of `visit` has this
-    /// rank. Texts that are near each other are led by the order of their best pages, if there is a
-    /// radius.
+    /// Whether the best page of a stored text changes when the page of `visit` has this rank. With
+    /// a radius, the order of the best pages of near texts decides which text leads.
     fn leads_otherwise(&self, visit: &Visit, own_rank: Rank) -> bool {
         if self.job.clusters.radius == 0 || self.tables.component(visit.content).is_none() {
             return false;

@@ -1,8 +1,8 @@
 //! Finds the stored contents that an epoch would compare with a text that is added.
 //!
-//! These are look-ups of the text's fingerprint in one bucket of each band, and of its keys. The
-//! near rule is that of epochs, run by their code on the same buckets. The pivot rule ranks the
-//! text among those that are there, as an epoch would rank it.
+//! The text's fingerprint is looked up in one bucket of each band, and its keys in their buckets.
+//! The near rule is applied to the same buckets by the code of an epoch. The pivot rule ranks the
+//! text among the contents that are there, as an epoch would.
 
 use crate::ask::tables::{BUCKET_CONTENTS_MAX, Tables};
 use crate::candidates::hamming::Scratch;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Proposed {
     /// The contents, with [`crate::tables::PairRow::proposals`].
     pub contents: BTreeMap<Id, u64>,
-    /// Contents whose ranks the text would move, by which they are compared or are not.
+    /// Contents whose ranks the text would move, so that other pairs of them may be compared.
     pub moved: BTreeSet<Id>,
     /// The stored fingerprints that are near its own.
     pub near: BTreeSet<u64>,
@@ -32,13 +32,13 @@ impl Proposed {
         *self.contents.entry(content).or_default() += 1 << byte;
     }
 
-    /// Adds those of one group or bucket with which `added` is compared. `first` are its first
-    /// contents, ascending.
+    /// Adds the contents of one group or bucket with which `added` is compared. `first` are the
+    /// first contents of the bucket, ascending.
     pub fn add_bucket(&mut self, first: &[Id], added: Id, signature: u8) {
         let is_whole = first.len() < BUCKET_CONTENTS_MAX;
         let rank = first.partition_point(|content| *content < added);
         let before = &first[..examined_before(rank)];
-        // Those after it move up by one.
+        // The ranks of contents after it grow by one.
         let after = first[rank..]
             .iter()
             .enumerate()
@@ -53,23 +53,24 @@ impl Proposed {
         self.is_cut |= !is_whole && rank < PIVOTS_LEAST;
     }
 
-    /// Adds those of a group of a near fingerprint with which a content, of this `rank` in a group
-    /// with `others` other contents, is compared.
+    /// Adds the contents of the group of a near fingerprint that are compared with a content which
+    /// has this `rank` in a group with `others` other contents. `first` are the first contents of
+    /// the near group.
     fn add_near(&mut self, first: &[Id], rank: usize, others: usize, product_max: usize) {
         let compared =
             first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
         compared.for_each(|(_, content)| self.add(*content, 0));
-        // Those behind it are compared with fewer.
+        // Contents behind it are compared with fewer contents.
         if rank < others && (others + 1) * first.len() > product_max {
             self.moved.extend(first);
         }
     }
 }
 
-/// The near fingerprints of one, in one band.
+/// The fingerprints near a given one, in one band.
 struct NearOf {
     key: u64,
-    /// Each with the greatest product of ranks.
+    /// The near keys, each with the greatest product of ranks.
     found: Vec<(u64, usize)>,
     /// Other pairs whose products change, with the lesser product.
     others: Vec<(u64, u64, usize)>,
@@ -87,7 +88,7 @@ impl PairSink for NearOf {
     fn earlier(&mut self, _before: usize, _after: usize) {}
 }
 
-/// The contents with which a text is compared that has this digest, fingerprint and keys. It is in
+/// The contents with which a text of this digest, fingerprint and keys is compared. The text is in
 /// no table yet.
 pub fn proposed(
     tables: &Tables,
@@ -133,7 +134,7 @@ pub fn proposed(
         }
         let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
         for (other, product_max) in found.found {
-            // Of another group at most the pivots are compared.
+            // At most the pivots of another group are compared.
             proposed.add_near(&group(other), rank, own.len(), product_max);
             proposed.near.insert(bands.unkey(band, other));
         }
@@ -161,9 +162,9 @@ mod tests {
     }
 
     proptest! {
-        /// What is compared with a text that is added to a bucket, or near a group, is what an
-        /// epoch begins to compare with it; and if the epoch begins or ceases to compare others,
-        /// the answer says so.
+        /// The contents that are compared with a text that is added to a bucket, or near a group,
+        /// are those that an epoch begins to compare with it. If the epoch begins or ceases to
+        /// compare other pairs, the answer says so.
         #[test]
         fn added_as_by_an_epoch(count in 0u64..200, at in 0u64..201, others in 0u64..80, doublings in 0u32..6) {
             let product_max = PIVOTS >> doublings;

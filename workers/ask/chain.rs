@@ -1,6 +1,6 @@
 //! Finds the shortest chain of accepted pairs between two contents, by breadth-first search.
 //!
-//! Of several shortest chains the one is taken that a search in the order of digests meets first.
+//! Of several shortest chains it takes the one that a search in the order of digests meets first.
 
 use crate::ask::tables::Tables;
 use crate::document::Id;
@@ -8,7 +8,7 @@ use crate::tables::PairRow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The contents that a search meets at most.
+/// The most contents that a search meets.
 pub const CONTENTS_MAX: usize = 65_536;
 
 /// The outcome of a search.

@@ -1,9 +1,9 @@
 //! Counts the pages whose records are in inputs that are gone.
 //!
 //! A page stays until an input removes it, a complete snapshot lacks it or it expires. In a corpus,
-//! whose rows have keys of their own, a file that is gone, or was written anew, leaves pages that
-//! nobody wants. So a report says how many there are. Archives may be deleted once they are read,
-//! and a large crawl has no table read through for a report.
+//! whose rows have keys of their own, a file that is gone or was written anew leaves unwanted
+//! pages. So a report says how many there are. For crawls they are not counted: archives may be
+//! deleted once they are read, and to count would read a whole table.
 
 use crate::error::Result;
 use crate::job::Job;
@@ -17,14 +17,14 @@ use serde::Serialize;
 /// Inputs that are gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Elsewhere {
-    /// How many.
+    /// The number of inputs.
     pub inputs: u64,
-    /// The live pages whose records are in them.
+    /// The number of live pages whose records are in them.
     pub pages: u64,
 }
 
-/// The consumed inputs of a corpus that are gone, and their pages; none if there are no such pages.
-/// The table of pages is read only if some input is gone.
+/// The consumed inputs of a corpus that are gone, and their pages; `None` if there are no such
+/// pages. The table of pages is read only if some input is gone.
 pub fn elsewhere(
     job: &Job,
     store: &Store,

@@ -1,13 +1,13 @@
 //! Says which answers the next epoch may contradict because pages expire.
 //!
 //! The next epoch removes pages that were not seen for long, unless it sees them. An answer that
-//! names a cluster depends on more of them than its representative: the page with the least DocId
-//! names the cluster; a text whose last page goes takes its pairs with it, so that a component may
-//! fall apart, and other texts may lead and represent what is left; a text that is left on pages
-//! that only gathered it is compared no more. So an answer is provisional if any page of its
-//! component expires. What is read is bounded: a larger component may have such a page, so answers
-//! about it are provisional. Only pages of an identical text that is compared with none are told
-//! apart: those that represent and name the cluster count, and whether one is left.
+//! names a cluster does not depend only on its representative. The page with the least DocId names
+//! the cluster. A text whose last page goes takes its pairs with it, so that a component may fall
+//! apart, and other texts may lead and represent its parts. A text that is only left on pages that
+//! gathered it is not compared any more. So an answer is provisional if any page of its component
+//! expires. The number of pages that are read is bounded: answers about larger components are
+//! always provisional. The exception is an identical text that has no pair: there only the pages
+//! that represent and name the cluster matter, and whether a page is left.
 
 use crate::ask::answer::{Answer, Found, because};
 use crate::ask::index::Index;
@@ -17,10 +17,10 @@ use crate::store::entry::Retention;
 use crate::tables::pages::has_expired;
 use std::collections::BTreeSet;
 
-/// The pages of a text that are looked at to find one that stays. Of a text with more it is not
-/// known that all expire.
+/// The most pages of a text that are searched for one that stays. A text with more pages counts as
+/// one that stays.
 pub const STAYING_PAGES_MAX: usize = 1024;
-/// The pages of components that are looked at to find one that expires.
+/// The most pages of components that are searched for one that expires.
 pub const LAPSING_PAGES_MAX: usize = 256;
 
 impl Index {
@@ -44,8 +44,8 @@ impl Index {
         answer.because.extend((answer.outlives || may_change).then_some(because::EXPIRES));
     }
 
-    /// Whether all pages of a content, besides those in `gone`, expire with the next epoch. Of very
-    /// many pages that is not known, and the answer is no.
+    /// Whether all pages of a content, without those in `gone`, expire with the next epoch. False
+    /// if there are very many pages.
     pub fn expires(&self, content: Id, gone: &BTreeSet<Id>) -> bool {
         let Some(retention) = self.retention() else { return false };
         let docs_max = gone.len() + STAYING_PAGES_MAX;
@@ -55,8 +55,8 @@ impl Index {
         is_whole && stay.all(|doc| self.goes(doc, retention))
     }
 
-    /// Whether a page expires of the components of `contents`, or there are more pages than are
-    /// looked at.
+    /// Whether a page of the components of `contents` expires, or they have more pages than are
+    /// searched.
     fn may_lapse(&self, contents: &[Id], retention: Retention) -> bool {
         let components: BTreeSet<Id> = contents.iter().map(|id| self.component(*id)).collect();
         let mut pages_max = LAPSING_PAGES_MAX;
@@ -79,7 +79,7 @@ impl Index {
     }
 
     /// Which pages the next epoch keeps, if it runs as soon as it can read what is inserted now;
-    /// none if it keeps all.
+    /// `None` if it keeps all.
     fn retention(&self) -> Option<Retention> {
         let pages = &self.job.pages;
         let time = now().saturating_add(self.lead_seconds).max(self.logical_time);

@@ -12,7 +12,7 @@ use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow, UrlRow};
 use serde::Serialize;
 use std::path::Path;
 
-/// The last kept commits that are looked at.
+/// The most commits that are read, from the last one back.
 pub const COMMITS_MAX: usize = 64;
 
 /// A commit that changed something about a page.
@@ -22,7 +22,7 @@ pub struct Step {
     pub epoch: u64,
     /// The time of its plan.
     pub time: Option<String>,
-    /// `there` in the first kept epoch; else `new`, `changed`, `moved` to another cluster or
+    /// `there` in the first kept epoch; otherwise `new`, `changed`, `moved` to another cluster or
     /// representative, or `gone`.
     pub what: &'static str,
     /// The content of the page.
@@ -79,9 +79,9 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
-/// What `read` finds in the commit of `version`; none if `gc` deletes that commit meanwhile. It
-/// deletes a manifest before the files that this names, so what fails while the manifest is there
-/// is damage.
+/// What `read` finds in the commit of `version`; `None` if `gc` deletes that commit meanwhile. `gc`
+/// deletes a manifest before the files that it names. So a failure while the manifest is there
+/// means damage.
 pub(super) fn of_commit<T>(
     root: &Path,
     version: u64,
@@ -93,8 +93,8 @@ pub(super) fn of_commit<T>(
     }
 }
 
-/// What a commit says about the page. Of each table only the segments are opened that may have the
-/// row.
+/// What a commit says about the page. Of each table only the segments that may have the row are
+/// opened.
 fn state(
     store: &Store,
     open: &OpenSegments,
@@ -134,8 +134,8 @@ fn row<R: Row<Key = Id>>(
 mod tests {
     use super::*;
 
-    /// A commit that `gc` deleted after the manifests were listed ended the command. It is passed
-    /// by; a manifest that is there and cannot be read is an error.
+    /// A commit that `gc` deleted after the manifests were listed ended the command. Now it is
+    /// passed by. A manifest that is there and cannot be read is an error.
     #[test]
     fn commits_that_go_are_passed_by() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
 //! Asks the index what a text would fold with, by the rules of an epoch.
 //!
-//! The text is normalised, signed, compared and decided by the code that an epoch uses, against the
-//! look-ups of [`crate::ask::candidates`]. What an epoch may see otherwise is said, with the
-//! reason: the answer is provisional then.
+//! The text is normalised, signed, compared and decided by the code of an epoch;
+//! [`crate::ask::candidates`] finds the contents to compare. If an epoch may decide otherwise, the
+//! answer is provisional and gives the reason.
 
 use crate::ask::answer::{Answer, Found, Match, because};
 use crate::ask::candidates::proposed;
@@ -24,12 +24,12 @@ use crate::text::{simhash, sketch::Sketches};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The pages with the identical text that an answer names; it counts all.
+/// The most pages with the identical text that an answer names. It counts all.
 pub const URLS_MAX: usize = 10;
-/// The stored pairs of a text that an answer lists.
+/// The most stored pairs of a text that an answer lists.
 pub const STORED_PAIRS_MAX: usize = 1000;
 
-/// The notes of texts that fold with identical ones alone, and with none.
+/// The notes of texts that fold only with identical texts, and of texts that fold with none.
 const TOO_SHORT_NOTE: &str = "too_short";
 const SAYS_LITTLE: &str = "says_little";
 
@@ -40,12 +40,12 @@ pub struct Index {
     pub(super) tables: Tables,
     pub(super) options: confirm::Options,
     pub(super) rule: KeepRule,
-    /// The names of the sources, by number: those of the head, and that of the job, which the next
-    /// epoch adds if the head lacks it.
+    /// The names of the sources, by number: those of the head, and the source of the job, which the
+    /// next epoch adds if the head lacks it.
     pub(super) sources: Vec<String>,
     pub(super) job: Job,
     texts: Arc<Texts>,
-    /// The epochs that read something, and the next one, which does so.
+    /// The epochs that read something, and the next epoch, which will.
     pub(super) reading: Vec<u64>,
     /// The time of the head's plan, seconds since 1970.
     pub(super) logical_time: i64,
@@ -64,7 +64,7 @@ impl Index {
         Index::open_with(job, store, head, Arc::new(Texts::new(job)), &OpenSegments::default())
     }
 
-    /// [`Index::open`] with the maker of texts and the segments of other heads.
+    /// As [`Index::open`], with the maker of texts and the open segments of other heads.
     pub fn open_with(
         job: &Job,
         store: &Store,
@@ -95,13 +95,13 @@ impl Index {
         })
     }
 
-    /// The same for a server that hands to a run so many seconds later what is inserted.
+    /// The index for a server: a run can read what is inserted after `lead_seconds`.
     pub fn with_lead(self, lead_seconds: i64) -> Index {
         Index { lead_seconds, ..self }
     }
 
-    /// Reads and checks what questions may read and has not been read yet, but for kept texts,
-    /// until `until`. Returns whether none is left.
+    /// Reads and checks, until `until`, the parts of tables that were not read yet, except kept
+    /// texts. Returns whether none is left.
     pub fn warm(&self, until: Instant) -> bool {
         self.tables.mapped.warm(until)
     }
@@ -142,13 +142,13 @@ impl Index {
         self.tables.pages_of(content)
     }
 
-    /// What accepted pairs join a content to: its component, or itself.
+    /// The component of a content, or the content itself if it is in none.
     pub fn component(&self, content: Id) -> Id {
         self.tables.component(content).unwrap_or(content)
     }
 
     /// What becomes of `text`. If `identical`, a text that live pages have is answered as
-    /// identical. Otherwise it is compared with others even then.
+    /// identical. Otherwise it is compared with other texts even if live pages have it.
     pub fn answer(&self, text: &Text, identical: bool, all: bool) -> Result<Answer> {
         let Text { url, visit, evidence, says_little, notes } = text;
         let mut answer =
@@ -176,7 +176,7 @@ impl Index {
             self.compare(evidence, all, &mut answer)?;
         }
         if *says_little && !visit.content.is_none() {
-            // Its page would fold with none, whatever is near it.
+            // Its page would fold with no page, whatever texts are near it.
             answer.notes.push(SAYS_LITTLE.to_owned());
         }
         if url.is_some() {
@@ -187,7 +187,7 @@ impl Index {
     }
 
     /// What becomes of the text of the live page `doc`: the pages that share it, and its decided
-    /// pairs. None if there is no such page.
+    /// pairs. `None` if there is no such page.
     pub fn ask_page(&self, doc: Id, all: bool) -> Option<Answer> {
         let page = self.tables.page(doc)?;
         let chars = self.tables.content(page.content).map_or(0, |row| row.chars);
@@ -246,7 +246,7 @@ impl Index {
         answer.sort();
     }
 
-    /// Compares a text that no stored page has with those that an epoch would compare it with.
+    /// Compares a text that no stored page has with the texts with which an epoch would compare it.
     fn compare(&self, evidence: &EvidenceRow, all: bool, answer: &mut Answer) -> Result<()> {
         let own_keys = crate::tables::evidence::keys(&evidence.keys);
         let proposed = proposed(&self.tables, evidence.content, evidence.fingerprint, own_keys);
@@ -264,7 +264,7 @@ impl Index {
             if other.is_damaged() {
                 return Err(damaged(content, "is damaged"));
             }
-            // The pages of a text that says too little fold with none.
+            // The pages of a text that says too little fold with no page.
             let accepted = accepted
                 && !self
                     .tables

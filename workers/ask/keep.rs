@@ -7,10 +7,10 @@ use crate::graph::keep_rule::{Criterion, Options, Rank};
 use crate::tables::PageRow;
 use serde::Serialize;
 
-/// The pages of a cluster that are ranked to find the one after the representative.
+/// The most pages of a cluster that are ranked to find the best one after the representative.
 pub const PAGES_MAX: usize = 16_384;
 
-/// Why a page represents a cluster and another one does not.
+/// Why one page represents a cluster and another page does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kept {
     /// The page that represents.
@@ -19,19 +19,20 @@ pub struct Kept {
     pub against: String,
     /// The step that decided: `near_all` if the other page is near a part of the cluster only;
     /// `hosts`; a criterion of `[keep] by`; or `doc` if all are equal. `incumbent` is named only if
-    /// the rest of the rule prefers the other page: the store does not say who represented what
-    /// before its last epoch, and what is preferred anyway would represent without that.
+    /// the rest of the rule prefers the other page. The store does not say which pages represented
+    /// others before its last epoch, and a page that is preferred anyway would represent without
+    /// `incumbent`.
     pub by: &'static str,
-    /// What that step looks at, of the page that represents.
+    /// What that step compares, for the page that represents.
     pub value: String,
-    /// The same of the other page.
+    /// The same for the other page.
     pub other: String,
     /// Whether every page of the cluster was looked at to find the next best.
     pub is_whole: bool,
 }
 
-/// Why `representative` comes before `doc`; if both are the same page, before the next best of its
-/// cluster. None if it is alone.
+/// Why `representative` comes before `doc` or, if both are the same page, before the next best page
+/// of its cluster. `None` if the page is in no cluster.
 pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id) -> Option<Kept> {
     let first = ranked(index, representative)?;
     let (second, is_whole) = match doc == representative {
@@ -73,7 +74,7 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
             Criterion::FirstSeen => format!("epoch {}", page.page.first_epoch),
             Criterion::Sources => source(index, options, page.page.source),
             Criterion::Score => score(page.page.score),
-            // Ranks of stored pages are alike in this slot.
+            // Ranks of stored pages are equal in this slot.
             Criterion::Incumbent => String::new(),
         },
     };
@@ -140,7 +141,7 @@ fn ranked(index: &Index, doc: Id) -> Option<Ranked> {
     Some(Ranked { rank: index.rank(&page, chars), page, chars })
 }
 
-/// The best page but `representative` of its cluster, and whether all pages were looked at.
+/// The best page of the cluster except `representative`, and whether all pages were ranked.
 fn next_best(index: &Index, page: &PageRow, representative: Id) -> Option<(Ranked, bool)> {
     let tables = &index.tables;
     let leader = tables.leader(page.content);

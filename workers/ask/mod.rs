@@ -1,8 +1,8 @@
 //! Answers questions about a store's head: what a text would fold with, and why pages are together
 //! or not.
 //!
-//! It reads look-ups by key only, and writes nothing. [`index::Index`] is opened once over a head
-//! and may be asked by many threads at once; [`page`] and [`pair`] explain what is stored.
+//! It only looks rows up by key, and writes nothing. [`index::Index`] is opened once over a head,
+//! and many threads may ask it at once. [`page`] and [`pair`] explain what is stored.
 
 pub mod answer;
 mod best_pages;

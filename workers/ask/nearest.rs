@@ -1,10 +1,10 @@
 //! Finds the page that a URL means if the store does not have that URL itself.
 //!
 //! The store knows URLs by their digest, so only a few other spellings can be looked up: http or
-//! https, with or without `www.`, with or without a slash at the end, without the query, and with
-//! a scheme if what was typed has none. Another host with the same path cannot be found without
-//! reading the table through, and is not. If the job names a key of its own, a page is found by
-//! that key alone, byte for byte: two keys that are spellings of one URL are two pages.
+//! https, with or without `www.`, with or without a slash at the end, without the query, and with a
+//! scheme if what was typed has none. Another host with the same path could only be found by
+//! reading the whole table, so it is not looked for. If the job names a key of its own, a page is
+//! found by that key alone, byte for byte: two keys that are spellings of one URL are two pages.
 
 use crate::ask::tables::Tables;
 use crate::document::{Id, PageUrl, canonical_url, own_key};
@@ -27,17 +27,18 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// What is said of a page that is gone.
+    /// The message about a page that is gone.
     pub fn gone(&self) -> String {
-        // People copy the command as it stands, and a URL of a crawl may be anything.
+        // People copy the command as it is, and the URL comes from a crawl and may be anything.
         let url = plain(&self.url);
         let word = shell::word(Path::new(&url));
         format!("{url}: the page is gone; `pagefold explain JOB {word}` says why")
     }
 }
 
-/// A live page of `url`; else of the nearest other spelling; else one that is gone, likewise. If
-/// it `is_key` of the job's own, no other spelling is looked for.
+/// The live page of `url`, or else of the nearest other spelling, or else a page that is gone, in
+/// the same order. If `is_key`, `url` is a key of the job's own, and no other spelling is looked
+/// for.
 pub fn nearest(tables: &Tables, url: &str, is_key: bool) -> Option<Nearest> {
     let spellings = if is_key { vec![(own_key(url), Vec::new())] } else { spellings(url) };
     let found = |is_live: bool| {
@@ -51,14 +52,14 @@ pub fn nearest(tables: &Tables, url: &str, is_key: bool) -> Option<Nearest> {
             differs_by: differs_by.clone(),
         })
     };
-    // The URL itself comes before any other, even if it is gone.
+    // The URL itself comes before any other spelling, even if its page is gone.
     let own = found(true).filter(|found| found.differs_by.is_empty());
     own.or_else(|| found(false).filter(|found| found.differs_by.is_empty()))
         .or_else(|| found(true))
         .or_else(|| found(false))
 }
 
-/// A change of a URL; none if it does not apply.
+/// A change of a URL; it returns `None` if it does not apply.
 type Change = fn(&mut Url) -> Option<()>;
 
 /// The changes that are tried, alone and together.
@@ -98,11 +99,11 @@ pub fn has_spellings(canonical: &str) -> bool {
     address(canonical).is_some()
 }
 
-/// What is missing of an address that people type as browsers show it.
+/// What is missing in an address that people type as browsers show it.
 const SCHEME: &str = "http:// in front";
 
-/// The address, and [`SCHEME`] if it has none: what stands before the first slash must look like a
-/// host then.
+/// The address, and [`SCHEME`] if it has no scheme. In that case the part before the first slash
+/// must look like a host.
 fn address(canonical: &str) -> Option<(Url, Option<&'static str>)> {
     if let Some(url) = Url::parse(canonical).ok().filter(Url::has_host) {
         return Some((url, None));
@@ -142,7 +143,7 @@ fn spellings(url: &str) -> Vec<(PageUrl, Vec<&'static str>)> {
 mod tests {
     use super::*;
 
-    /// The URL of a page is whatever its site made it, and messages have commands to copy.
+    /// A site chooses the URLs of its pages, and messages have commands to copy.
     #[test]
     fn urls_in_commands_are_quoted() {
         let url = "http://a.example/$(reboot);halt&a=1".to_owned();
@@ -151,8 +152,8 @@ mod tests {
         assert!(found.gone().contains(word), "{}", found.gone());
     }
 
-    /// The URL itself comes first, then single changes, then several; what is no URL has no other
-    /// spelling.
+    /// The URL itself comes first, then single changes, then several. A string that is no URL has
+    /// no other spelling.
     #[test]
     fn spellings_of_a_url() {
         let list =

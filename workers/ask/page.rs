@@ -1,6 +1,5 @@
-//! Explains one page: its text, its cluster, why that has the representative that it has, what
-//! became of the page over the kept epochs and, if it is gone, when, why and where its text lives
-//! on.
+//! Explains one page: its text, its cluster, why its representative was chosen, what became of the
+//! page over the kept epochs and, if it is gone, when, why, and which cluster has its text now.
 
 use crate::ask::history::{self, Step};
 use crate::ask::index::Index;
@@ -18,7 +17,7 @@ use crate::tables::pages::{EXPIRED, MISSING, REMOVED};
 use crate::tables::visits::{CUT, GATHERED, TOO_SHORT};
 use serde::Serialize;
 
-/// The other pages with the same text that are named.
+/// The most other pages with the same text that are named.
 pub const SAME_TEXT_MAX: usize = 10;
 
 /// A page, explained.
@@ -30,7 +29,7 @@ pub struct Page {
     pub asked: String,
     /// The canonical URL, or the key, of the page that is explained.
     pub url: String,
-    /// In what both differ; empty if they are the same.
+    /// In what the two differ; empty if they are the same.
     pub differs_by: Vec<&'static str>,
     /// Whether the page is live.
     pub is_live: bool,
@@ -46,11 +45,12 @@ pub struct Page {
     pub first_epoch: Option<u32>,
     /// The last epoch that saw it.
     pub last_epoch: Option<u32>,
-    /// The time of that.
+    /// The time of the last epoch that saw it.
     pub last_seen: Option<String>,
-    /// Its cluster; of a page that is gone the one in which its text lives on, if it does.
+    /// Its cluster. For a page that is gone, the cluster that has its text, or the successor of its
+    /// text, if there is one.
     pub cluster: Option<Cluster>,
-    /// Why the representative is what it is; none if the page is alone.
+    /// Why the representative was chosen; `None` if the page is in no cluster.
     pub kept: Option<Kept>,
     /// Since when and why it is gone.
     pub gone: Option<Gone>,
@@ -63,23 +63,23 @@ pub struct Page {
 pub struct Text {
     /// The content.
     pub content: String,
-    /// Its characters; none if no live page has it any more.
+    /// Its characters; `None` if no live page has it any more.
     pub chars: Option<u32>,
     /// Its fingerprint in hex.
     pub fingerprint: Option<String>,
-    /// Whether it has too few words to be compared, so that it folds with identical ones only.
+    /// Whether it has too few words to be compared, so that it folds only with identical texts.
     pub too_short: bool,
     /// Whether it was gathered from whole pages, because extraction found no main text on any, so
-    /// that it folds with identical ones only.
+    /// that it folds only with identical texts.
     pub gathered: bool,
-    /// Whether it was cut, because it is longer than what is compared, so that it folds with
-    /// identical ones only.
+    /// Whether it was cut, because it is longer than what is compared, so that it folds only with
+    /// identical texts.
     pub cut: bool,
-    /// Whether it says too little to tell pages by, so that its pages fold with none.
+    /// Whether it says too little to compare pages by, so that its pages fold with no page.
     pub says_little: bool,
     /// The live pages that have it.
     pub pages: u64,
-    /// The first of the others by DocId.
+    /// The first of the other pages with this text, by DocId.
     pub same_text: Vec<String>,
 }
 
@@ -88,20 +88,20 @@ pub struct Text {
 pub struct Gone {
     /// `removed` by a record, `missing` in a complete snapshot, or `expired`.
     pub cause: &'static str,
-    /// The epoch since which it is gone.
+    /// The epoch in which it went.
     pub epoch: u32,
-    /// The time of the last epoch that said so.
+    /// The time of the last epoch that said that it is gone.
     pub time: Option<String>,
     /// The date of the removal, as the crawl has it.
     pub date: Option<String>,
 }
 
-/// What the store has of `url`, or of its nearest other spelling; of a key of the job's own what it
-/// has of that key alone.
+/// What the store has of `url` or of its nearest other spelling. For a key of the job's own, what
+/// it has of exactly that key.
 ///
 /// # Errors
 ///
-/// `NoInput` if it has none of them.
+/// `NoInput` if the store has none of them.
 pub fn find(index: &Index, url: &str) -> Result<Nearest> {
     nearest(&index.tables, url, index.has_keys()).ok_or_else(|| {
         let asked = asked(index, url);
@@ -186,7 +186,7 @@ impl Page {
     }
 }
 
-/// What is known of the text of the page `doc`; none if it has none.
+/// What is known of the text of the page `doc`; `None` if it has no text.
 fn text(index: &Index, content: Id, doc: Id) -> Option<Text> {
     if content.is_none() {
         return None;

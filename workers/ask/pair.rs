@@ -1,7 +1,7 @@
 //! Explains why two pages are together, or are not.
 //!
-//! What is stored is told as it is stored. If no verdict is stored, the reason is found by the
-//! rules that propose pairs, and the verdict that the texts would get is told, too.
+//! A stored verdict is shown as it is. If none is stored, the rules that propose pairs give the
+//! reason, and the verdict that the texts would get is shown, too.
 
 use crate::ask::chain::{self, Chain};
 use crate::ask::index::Index;
@@ -24,9 +24,9 @@ use crate::text::simhash;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The characters of a text that are shown if it cannot be aligned with the other.
+/// The most characters of a text that are shown if it cannot be aligned with the other.
 const HEAD_CHARS: usize = 300;
-/// The parts that an answer lists.
+/// The most parts that an answer lists.
 pub const PARTS_MAX: usize = 1000;
 
 /// How two pages belong together.
@@ -39,9 +39,9 @@ pub enum Relation {
     Identical,
     /// Their texts have an accepted pair.
     Near,
-    /// Others join their texts.
+    /// Other texts join their texts by accepted pairs.
     Chain,
-    /// They are in two clusters.
+    /// They are in different clusters.
     Apart,
 }
 
@@ -69,17 +69,17 @@ pub struct Pair {
     pub b: Side,
     /// Whether they are in one cluster.
     pub together: bool,
-    /// How.
+    /// How they belong together.
     pub relation: Relation,
-    /// The stored verdict; none if the two were not compared.
+    /// The stored verdict; `None` if the two were not compared.
     pub verdict: Option<Rule>,
     /// The signatures that propose the stored pair, joined by `+`.
     pub proposed_by: Option<String>,
-    /// Why no verdict is stored, see [`why`]; none if one is, or if none is needed.
+    /// Why no verdict is stored, see [`why`]; `None` if one is stored, or if none is needed.
     pub not_compared: Option<&'static str>,
     /// The verdict that they would get, if none is stored.
     pub if_compared: Option<Rule>,
-    /// What the fingerprints say; none if a text is empty or too short.
+    /// What the fingerprints say; `None` if a text is empty or too short.
     pub simhash: Option<Fingerprints>,
     /// What the other signatures say.
     pub signatures: Vec<Signature>,
@@ -88,9 +88,9 @@ pub struct Pair {
     pub chain: Vec<Link>,
     /// Whether the search for the chain was given up.
     pub chain_is_cut: bool,
-    /// What differs between the texts; none if they are not kept, or too different to be aligned.
+    /// What differs between the texts; `None` if they are not kept, or too different to be aligned.
     pub parts: Option<Vec<Part>>,
-    /// The number of parts.
+    /// The number of all parts, of which at most [`PARTS_MAX`] are listed.
     pub parts_all: usize,
 }
 
@@ -99,13 +99,13 @@ pub struct Pair {
 pub struct Side {
     /// Its canonical URL.
     pub url: String,
-    /// In what it differs from the URL that was asked for; empty if in nothing.
+    /// In what it differs from the URL that was asked for; empty if they are the same.
     pub differs_by: Vec<&'static str>,
-    /// Its content; none if it has no text.
+    /// Its content; `None` if it has no text.
     pub content: Option<String>,
     /// The characters of its text.
     pub chars: u32,
-    /// Whether the text says too little to tell pages by, so that its pages fold with none.
+    /// Whether the text says too little to compare pages by, so that its pages fold with no page.
     pub says_little: bool,
     /// How its text begins, if the texts are kept and cannot be aligned.
     pub begins: Option<String>,
@@ -117,17 +117,17 @@ pub struct Side {
 pub mod why {
     /// A text is empty.
     pub const EMPTY: &str = "empty";
-    /// A text has too few words, so that it folds with identical ones only.
+    /// A text has too few words, so that it folds only with identical texts.
     pub const TOO_SHORT: &str = "too_short";
-    /// A text was gathered from whole pages, so that it folds with identical ones only.
+    /// A text was gathered from whole pages, so that it folds only with identical texts.
     pub const GATHERED: &str = "gathered";
-    /// A text was cut, so that it folds with identical ones only.
+    /// A text was cut, so that it folds only with identical texts.
     pub const CUT: &str = "cut";
     /// The fingerprints are farther apart than k, and no key is equal.
     pub const NOT_PROPOSED: &str = "not_proposed";
-    /// The pivot rule leaves the pair out of each large group or bucket that has both.
+    /// The pivot rule leaves the pair out in every large group or bucket that has both.
     pub const PIVOT_RULE: &str = "pivot_rule";
-    /// The near rule leaves the two fingerprints out, as very many are near them.
+    /// The near rule leaves the two fingerprints out, because very many are near them.
     pub const NEAR_RULE: &str = "near_rule";
     /// A rule compares them, but the pair is not stored.
     pub const LOST: &str = "lost";
@@ -218,7 +218,7 @@ pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
     Ok(pair)
 }
 
-/// How the text of a live page begins; none if texts are not kept, or the page is not compared.
+/// How the text of a live page begins; `None` if texts are not kept, or the page is not compared.
 pub fn begins(index: &Index, page: &Nearest) -> Result<Option<String>> {
     let Some(row) = index.tables.page(page.doc) else { return Ok(None) };
     let Some(evidence) = index.tables.evidence(row.content)? else { return Ok(None) };
@@ -401,15 +401,15 @@ fn rule_of(index: &Index, row: &PairRow) -> Rule {
     rule(row.reason, row.accepted == 1, row.similarity, row.distance.into(), &index.options)
 }
 
-/// Whether the pivot rule compares two contents of a group or bucket with these first contents. One
-/// that is not among them has a greater rank.
+/// Whether the pivot rule compares two contents of a group or bucket with these first contents. A
+/// content that is not among them has a greater rank.
 fn compares_within(first: &[Id], a: Id, b: Id) -> bool {
     let rank = |content: Id| first.binary_search(&content).unwrap_or(first.len());
     let (lesser, greater) = (rank(a).min(rank(b)), rank(a).max(rank(b)));
     lesser < examined_before(greater)
 }
 
-/// Why SimHash does not compare two contents, which have these fingerprints; none if it does.
+/// Why SimHash does not compare two contents with these fingerprints; `None` if it does.
 fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option<&'static str> {
     let (tables, bands) = (&index.tables, &index.tables.mapped.bands);
     if f == g {
@@ -419,7 +419,7 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
     if simhash::distance(f, g) > bands.k() {
         return Some(why::NOT_PROPOSED);
     }
-    // The lowest band on which both agree has the pair.
+    // The lowest band on which both agree owns the pair.
     let band = bands.masks().iter().position(|mask| (f ^ g) & mask == 0)?;
     let (key, fixed) = (bands.key(band, f), bands.key_fixed(band));
     let (range, mut bucket) = (key & fixed..=key | !fixed, Vec::new());

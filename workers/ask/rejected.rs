@@ -6,7 +6,7 @@ use crate::store::Store;
 use crate::store::manifest::Head;
 use std::io::BufRead;
 
-/// The first rejected record of `head` whose detail names `key`; none if no detail does, as not
+/// The first rejected record of `head` whose detail names `key`; `None` if no detail does. Not
 /// every bad record has a key.
 pub fn rejected(store: &Store, head: &Head, key: &str) -> Result<Option<RejectLine>> {
     let Some(file) = head.manifest.rejects.as_ref().filter(|_| !key.is_empty()) else {
@@ -23,7 +23,7 @@ pub fn rejected(store: &Store, head: &Head, key: &str) -> Result<Option<RejectLi
     Ok(None)
 }
 
-/// Whether `key` stands in `detail` as a word.
+/// Whether `detail` contains `key` as a word.
 fn names(detail: &str, key: &str) -> bool {
     let ends =
         |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || [';', ':', ','].contains(&c));
@@ -36,7 +36,7 @@ fn names(detail: &str, key: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A key is found as it is, and not within another one.
+    /// A key is found as a whole, and not within another key.
     #[test]
     fn keys_are_words() {
         let detail = "no `text` and no `html`: doc-17; it has id, title";

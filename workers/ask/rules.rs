@@ -4,7 +4,7 @@ use crate::ask::tables::share;
 use crate::confirm::{Options, Reason};
 use serde::Serialize;
 
-/// A verdict, and what it was decided by.
+/// A verdict, and the rule by which it was decided.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rule {
     /// Whether the pair is accepted.
@@ -13,7 +13,7 @@ pub struct Rule {
     pub reason: &'static str,
     /// The similarity by that rule.
     pub similarity: f64,
-    /// What the rule wants at least, if it has a threshold of similarity.
+    /// The least similarity that the rule accepts, if it has a threshold.
     pub similarity_min: Option<f64>,
     /// The number of bits in which the fingerprints differ.
     pub distance: u32,

@@ -1,7 +1,7 @@
-//! Says what a store holds and what the next run finds, as an operator asks it.
+//! Says what a store holds and what the next run finds, for operators.
 //!
-//! Inputs are listed and not read. Of the tables only the column that says when pages were seen is
-//! read through, and only if the job lets pages expire.
+//! Inputs are listed and not read. Of the tables only the columns that say when pages were last
+//! seen are read, and only if the job lets pages expire.
 
 use crate::candidates::pivots::BySignature;
 use crate::error::Result;
@@ -34,7 +34,7 @@ pub struct State {
     pub folded: u64,
     /// The last epoch.
     pub last: Last,
-    /// The inputs; none if they cannot be listed.
+    /// The inputs; `None` if they cannot be listed.
     pub inputs: Option<Waiting>,
     /// Why they cannot be listed.
     pub inputs_error: Option<String>,
@@ -42,11 +42,11 @@ pub struct State {
     pub attempts: Attempts,
     /// The bytes of all files in the store's folder.
     pub disk_bytes: u64,
-    /// The pages that expire next; none if pages do not expire.
+    /// The pages that expire next; `None` if pages do not expire.
     pub expiry: Option<Expiry>,
     /// The pairs that the pivot rule and the near rule leave unexamined.
     pub unexamined: BySignature,
-    /// What `gc` would free by its defaults; none if an old commit cannot be read.
+    /// The bytes that `gc` would free by its defaults; `None` if an old commit cannot be read.
     pub gc_bytes: Option<u64>,
 }
 
@@ -61,9 +61,9 @@ pub struct Last {
     pub logical_time: i64,
     /// The records that it read.
     pub read: u64,
-    /// Those that it accepted.
+    /// The records that it accepted.
     pub accepted: u64,
-    /// Those that it rejected.
+    /// The records that it rejected.
     pub rejected: u64,
     /// Pages that it added.
     pub pages_new: u64,
@@ -78,19 +78,19 @@ pub struct Last {
 pub struct Waiting {
     /// The files that the job names and a run does not pass by.
     pub files: u64,
-    /// Those that are not as they were when they were consumed. A run reads them, unless their
-    /// bytes are known.
+    /// The files that are new or have changed since they were consumed. A run reads them, unless
+    /// their bytes are known.
     pub waiting: u64,
-    /// The bytes of these.
+    /// The bytes of these files.
     pub waiting_bytes: u64,
 }
 
 /// Work that runs left in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Attempts {
-    /// The next run takes it up.
+    /// Attempts that the next run resumes.
     pub unfinished: u64,
-    /// A guard refused it.
+    /// Attempts that a guard refused.
     pub refused: u64,
 }
 
@@ -137,7 +137,7 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
 }
 
 fn last(head: &Head) -> Last {
-    // Those in the manifest of a rollback are of the epoch that it restores.
+    // The counters in the manifest of a rollback are those of the epoch that it restores.
     let none = BTreeMap::new();
     let is_rollback = head.manifest.op == Op::Rollback;
     let counters = if is_rollback { &none } else { &head.manifest.counters };
@@ -158,14 +158,15 @@ fn last(head: &Head) -> Last {
     }
 }
 
-/// The inputs that are not consumed as they are, by their size, times and inode. Files that a run
-/// passes by, such as indexes of a crawl, are none, and renamed files do not wait.
+/// The inputs that are not consumed in their present state, by their size, times and inode. Files
+/// that a run passes by, such as indexes of a crawl, are not counted, and renamed files do not
+/// wait.
 fn waiting(job: &Job, store: &Store, head: &Head) -> Result<Waiting> {
     let history = History::read(job, store, Some(head))?;
     let is_renamed = history.renames();
     let mut waiting = Waiting::default();
     for path in inputs::find(&job.read.inputs)? {
-        // A file that goes while the folder is listed is none.
+        // A file that vanishes while the folder is listed does not count.
         let Ok(input) = Input::stat(&path) else { continue };
         let is_consumed = history.is_as_it_was(&input) || is_renamed(&input);
         if !is_consumed && matches!(read::companion(&path, input.bytes), Ok(Some(_))) {
@@ -202,7 +203,8 @@ fn expiry(job: &Job, store: &Store, head: &Head) -> Result<Option<Expiry>> {
     Ok(Some(expiry))
 }
 
-/// The bytes of all files below `folder`. What cannot be read, or goes meanwhile, counts nothing.
+/// The bytes of all files below `folder`. Files that cannot be read, or vanish meanwhile, are not
+/// counted.
 fn bytes_below(folder: &Path) -> u64 {
     let bytes = |path: &Path| match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => bytes_below(path),

@@ -1,7 +1,7 @@
 //! The tables of a head, opened once, and look-ups in them by key.
 //!
-//! Nothing here reads a table through. What a look-up reads is bounded by the constants beside it,
-//! or by the rows of one key.
+//! Nothing here reads a whole table. A look-up reads at most as many rows as a constant here says,
+//! or the rows of one key.
 
 use crate::document::{Id, NO_DATE};
 use crate::error::Result;
@@ -18,18 +18,18 @@ use crate::tables::{ClusterRow, ContentRow, EvidenceRow, GoneRow, PageRow, PairR
 use serde::Serialize;
 use std::sync::Arc;
 
-/// The first contents of a group or bucket that are read. Only one of the first
-/// [`crate::candidates::pivots::PIVOTS_LEAST`] by digest is compared with more.
+/// The most contents of a group or bucket that are read. Only the first
+/// [`crate::candidates::pivots::PIVOTS_LEAST`] contents by digest are compared with more.
 pub const BUCKET_CONTENTS_MAX: usize = 4096;
 
 /// Mapped tables.
 pub struct Tables {
     pub(super) mapped: Mapped,
-    /// None if the store keeps none.
+    /// `None` if the store keeps no evidence.
     evidence: Option<Archive>,
 }
 
-/// A cluster as answers name it: a page alone is one, too.
+/// A cluster as answers name it. A page in no cluster counts as a cluster of one page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cluster {
     /// The ClusterId: the least DocId of its pages.
@@ -71,7 +71,8 @@ impl Tables {
         one(&self.mapped.gone, doc)
     }
 
-    /// The live content in which `content`, which may have died, lives on.
+    /// The live content at the end of the chain of successors of `content`, or `content` itself if
+    /// it is live.
     pub(super) fn lives_on(&self, content: Id) -> Option<ContentRow> {
         self.content(*successors::ends(&self.mapped.successors, &[content]).get(&content)?)
     }
@@ -109,24 +110,24 @@ impl Tables {
         rows.into_iter().map(|row| row.content).collect()
     }
 
-    /// Those of the first contents of `key` that have it from the signature of number `kind`,
-    /// ascending.
+    /// The first contents that have `key` from the signature with the number `kind`, ascending.
     pub(super) fn bucket(&self, kind: u8, key: u64) -> Vec<Id> {
         let rows = self.mapped.keys.first(key, BUCKET_CONTENTS_MAX);
         rows.into_iter().filter(|row| row.kind == kind).map(|row| row.content).collect()
     }
 
-    /// The component of a content; none if it has no accepted pair.
+    /// The component of a content; `None` if it has no accepted pair.
     pub(super) fn component(&self, content: Id) -> Option<Id> {
         one(&self.mapped.components, content).map(|row| row.component)
     }
 
-    /// The leader of a content, if the job sets a radius.
+    /// The leader of a content; `None` if it has no accepted pair.
     pub(super) fn leader(&self, content: Id) -> Option<Id> {
         one(&self.mapped.leaders, content).map(|row| row.leader)
     }
 
-    /// The row of the cluster of a content; none if that is a page alone.
+    /// The row of the cluster of a content; `None` if it is on a single page and has no accepted
+    /// pair.
     pub(super) fn cluster_row(&self, content: Id) -> Option<ClusterRow> {
         let component = one(&self.mapped.components, content);
         let leader = one(&self.mapped.leaders, content);
@@ -166,7 +167,7 @@ impl Tables {
         self.cluster(content, doc)
     }
 
-    /// The stored pair of two contents. It is looked for under the one that has fewer.
+    /// The stored pair of two contents. It is looked up under the content that has fewer pairs.
     pub(super) fn pair(&self, a: Id, b: Id) -> Option<PairRow> {
         let mut both = [a, b];
         both.sort_unstable();
@@ -176,7 +177,7 @@ impl Tables {
         self.mapped.pairs.matching(&[content]).into_iter().find(|row| row.other == other)
     }
 
-    /// What is kept of a content; none if it is not compared with others.
+    /// The evidence of a content; `None` if it is not compared with others.
     pub(super) fn evidence(&self, content: Id) -> Result<Option<Content<'_>>> {
         match self.content(content).is_some_and(|row| row.is_comparable()) {
             true => Ok(self.evidence_of(&[content])?.pop()),
@@ -184,7 +185,7 @@ impl Tables {
         }
     }
 
-    /// What is kept of each of the ascending `contents`, all of which are compared with others.
+    /// The evidence of each of the ascending `contents`, all of which are compared with others.
     pub(super) fn evidence_of(&self, contents: &[Id]) -> Result<Vec<Content<'_>>> {
         let Some(archive) = &self.evidence else {
             let bare = |content: &Id| {
@@ -212,13 +213,13 @@ fn one<R: Row>(table: &Table<R>, key: R::Key) -> Option<R> {
     table.matching(&[key]).into_iter().next()
 }
 
-/// A time as people read it: in UTC, or none.
+/// A time in UTC, for people.
 pub(super) fn time(seconds: i64) -> Option<String> {
     let time = (seconds != NO_DATE).then(|| jiff::Timestamp::from_second(seconds));
     time.map(|time| time.map_or_else(|_| seconds.to_string(), |time| time.to_string()))
 }
 
-/// A similarity in 1/10,000 as exports have it.
+/// A similarity in 1/10,000 as a fraction, as in exports.
 pub fn share(similarity: u16) -> f64 {
     f64::from(similarity) / 10_000.0
 }

@@ -1,7 +1,7 @@
 //! Reads and signs the texts that are asked about, by the code of ingest.
 //!
-//! What this makes depends on the job alone, so one [`Texts`] serves all heads, and its
-//! dictionaries are loaded once.
+//! The texts depend on the job alone, so one [`Texts`] serves all heads, and its dictionaries are
+//! loaded once.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use std::sync::Mutex;
 /// Makes texts of records, for many threads.
 pub struct Texts {
     job: Job,
-    /// Makers that no thread uses now. Each has the buffers of one thread.
+    /// Makers that no thread is using. Each has the buffers of one thread.
     makers: Mutex<Vec<VisitMaker>>,
 }
 
@@ -29,9 +29,10 @@ pub struct Text {
     pub url: Option<String>,
     /// What its record says.
     pub visit: Visit,
-    /// What its pairs are decided by; none if it was not signed, or is not compared with others.
+    /// The evidence by which its pairs are decided; `None` if it was not signed, or is not compared
+    /// with others.
     pub evidence: Option<EvidenceRow>,
-    /// Whether its pages fold with none, whatever is near it.
+    /// Whether its pages fold with no page, whatever texts are near it.
     pub says_little: bool,
     /// What is odd about it.
     pub notes: Vec<String>,

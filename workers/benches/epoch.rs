@@ -1,8 +1,8 @@
 //! Measures what an epoch costs.
 //!
-//! A store of many documents takes one per cent of new and one per cent of changed documents,
-//! against a run from scratch over the same documents, in one process on all cores, without
-//! exports. `cargo bench --bench epoch`; without `--bench` sizes are tiny.
+//! An epoch that adds one per cent of new and one per cent of changed documents to a store of many
+//! is compared with a run from scratch over the same documents, in one process on all cores,
+//! without exports. `cargo bench --bench epoch`; without `--bench` sizes are tiny.
 
 use serde_json::json;
 use std::fs::File;

@@ -121,7 +121,7 @@ fn main() {
     println!("extract    {:8.1} MB/s of HTML", html_bytes as f64 / 1e6 / extract_s);
     let mut out = String::new();
     let mut list = Vec::new();
-    // In turns, so that a neighbour of the machine slows both.
+    // In turns, so that other load on the machine slows both.
     let jieba = jieba_rs::Jieba::new();
     let mut segmenter = Segmenter::default();
     let (mut theirs_s, mut ours_s) = (f64::INFINITY, f64::INFINITY);
@@ -181,8 +181,8 @@ fn main() {
         "whole",
         text_bytes as f64 / 1e6 / whole
     );
-    // In turns again: normal form to fingerprint by the definition, and 5-grams in order and in
-    // none.
+    // In turns again: normal form to fingerprint by the definition, and sorted and unsorted
+    // 5-grams.
     let (mut plain_s, mut fast_s, mut sorted_s, mut unordered_s) =
         (f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY);
     let letters: Vec<Letters> = normal.iter().map(|text| Letters::of(text)).collect();

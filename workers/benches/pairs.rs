@@ -129,8 +129,8 @@ fn ours(values: &[u64], kernel: Kernel) -> Found {
     found
 }
 
-/// How long `run` takes: this thread's time on a processor where the system reports it, so that
-/// other load counts little, else the clock's.
+/// How long `run` takes: this thread's processor time if the system reports it, so that other load
+/// counts little; otherwise the time of the clock.
 fn seconds<T>(run: impl FnOnce() -> T) -> (f64, T) {
     let on_processor = || {
         std::thread::yield_now(); // brings the account up to date
@@ -185,8 +185,8 @@ fn history(fingerprint: u64, runs: usize) -> (usize, Option<usize>) {
     }
 }
 
-/// The stored fingerprints in mapped tables as the store has them: band 0 with its contents, the
-/// others alone.
+/// The stored fingerprints in mapped tables of the store's form: band 0 with its contents, the
+/// other bands without.
 struct Stored {
     folder: tempfile::TempDir,
     states: Vec<TableState>,
@@ -230,7 +230,8 @@ impl Stored {
             .expect("opened")
     }
 
-    /// Opens the tables and finds the pairs of `touched` among themselves and with what is stored.
+    /// Opens the tables and finds the pairs of `touched` among themselves and with stored
+    /// fingerprints.
     fn near(&self, touched: &[TouchedFingerprint], bands: &Bands) -> Found {
         let (mut found, scratch) = (Found::default(), &mut Scratch::new());
         for touched in touched.chunk_by(|a, b| a.band == b.band) {
@@ -309,8 +310,8 @@ impl Probed {
     }
 }
 
-/// The other baseline: every stored fingerprint, in no order, looks up for each band the new ones
-/// that agree on it.
+/// The other baseline: for every stored fingerprint, in no order, the new ones that agree on a band
+/// are looked up, band by band.
 #[inline(always)]
 fn scan_with(stored: &[u64], probed: &[Probed], found: &mut Found) {
     // A block stays in the first cache while one band's table is in use.
@@ -364,9 +365,9 @@ fn scan(new: &[u64], stored: &[u64]) -> Found {
     found
 }
 
-/// Compares new fingerprints with stored ones: as the stage `buckets` does it over mapped segments
-/// of so many runs, opened anew in each round, including pairs among the new ones; and, if asked
-/// for, by a scan of the stored ones.
+/// Compares new fingerprints with stored ones: as the stage `buckets` does, over mapped segments of
+/// so many runs that are opened again in each round, including pairs among the new ones; and, if
+/// `with_scan`, by a scan of the stored ones.
 fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_scan: bool) {
     let bands = Bands::new(3, None).expect("k = 3 is supported");
     let mut stored = fingerprints(new + stored, 0);

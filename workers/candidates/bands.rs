@@ -7,8 +7,8 @@
 //!
 //! A fingerprint has a sort key for each band, with the band's bits on top. Keys are bijections: a
 //! key gives back its fingerprint. The job says how many bands there are (`text/simhash.rs`,
-//! `Options`). Where the paper permutes k groups of bits in front of a table,
-//! we put one band in front and divide large buckets once more: see [`crate::candidates::hamming`].
+//! `Options`). The paper puts groups of bits in front of a table by permutation. We put one band in
+//! front and divide large buckets once more: see [`crate::candidates::hamming`].
 
 use crate::text::hash::GOLDEN_RATIO;
 
@@ -84,11 +84,11 @@ impl Bands {
         self.bands.iter().map(|band| (u64::MAX >> (u64::BITS - band.width)) << band.low).collect()
     }
 
-    /// The sort key of band `b`: the fingerprint rotated so that the band is on top, and the band
-    /// mixed.
+    /// The sort key of band `b`: the fingerprint is rotated so that the band is on top, and the
+    /// bits of the band are mixed.
     ///
-    /// The mixing is a bijection of the band's bits. SimHash's bits are biased, and routing and
-    /// sorting need keys of uniform ranges.
+    /// The mixing is a bijection of the band's bits. The bits of a SimHash are biased, but routing
+    /// and sorting need keys that are spread evenly.
     #[inline]
     pub fn key(&self, b: usize, fingerprint: u64) -> u64 {
         self.bands[b].key(fingerprint)
@@ -157,8 +157,8 @@ impl Band {
 
     /// Rotates the band to the top and mixes it there by two multiplications and a shift.
     ///
-    /// A product of the top `width` bits has no other bits, so the multiplication is one modulo
-    /// 2^width. The shift by at least half the width is its own inverse.
+    /// The product has no bits below the top `width` bits, so the multiplication is one modulo
+    /// 2^width. A shift by at least half the width, xored, is its own inverse.
     #[inline(always)]
     fn key(self, fingerprint: u64) -> u64 {
         let rotated = fingerprint.rotate_right(self.rotation());

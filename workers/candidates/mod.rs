@@ -1,5 +1,5 @@
-//! Decides which contents are compared: by the near rule those of near fingerprints, and by the
-//! pivot rule those of equal fingerprints or keys.
+//! Decides which contents are compared: the near rule for contents of near fingerprints, the pivot
+//! rule for contents of equal fingerprints or keys.
 //!
 //! Every function here is pure. Nothing here knows a file, a store or an epoch.
 

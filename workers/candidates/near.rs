@@ -1,20 +1,20 @@
 //! The near rule: which fingerprints within k bits are compared where very many are.
 //!
 //! The variants of a template, or texts made to collide, fill thousands of fingerprints near each
-//! other, and comparing them all costs squares. Two near fingerprints meet in one bucket: that of
-//! the lowest band on which they agree. The keys of a bucket are put in an order that is a hash of
-//! them. Those near a key and before it in this order are its *earlier* ones. A key with n of them
-//! is compared with the first [`examined_before`]`(n)`, as the content of rank n in a group is
-//! compared with those before it: with all while they are fewer than [`PIVOTS`], and always with
-//! [`PIVOTS_LEAST`](crate::candidates::pivots::PIVOTS_LEAST) or more. So every key is linked to the
-//! keys around it, and pairs grow with the number of keys.
+//! other. To compare them all would take quadratic time. Two near fingerprints meet in one bucket:
+//! that of the lowest band on which they agree. The keys of a bucket are ordered by a hash. The
+//! *earlier* keys of a key are those that are near it and come before it in this order. A key with
+//! n earlier keys is compared with the first [`examined_before`]`(n)` of them, by the same function
+//! as the content of rank n in a group: with all if n is less than [`PIVOTS`], and always with at
+//! least [`PIVOTS_LEAST`](crate::candidates::pivots::PIVOTS_LEAST) if there are as many. So every
+//! key is linked to the keys around it, and the number of pairs is linear in the number of keys.
 //!
-//! The rule reads the live keys of one bucket only, hence the live set only. A key that appears or
-//! disappears changes what is compared for the keys after it that are near it, and for no other:
-//! an epoch that finds these, and all their earlier ones, knows every change.
+//! The rule reads the live keys of one bucket only, hence the live set only. If a key appears or
+//! disappears, the rule changes only for the keys near it that come after it in the order. An epoch
+//! that finds these keys and all their earlier keys knows every change.
 //!
-//! Each of the fingerprints may have many contents. The more earlier ones the later key of a pair
-//! has, the fewer contents of the two are compared: [`product_max`].
+//! Each fingerprint may have many contents. The more earlier keys the later key of a pair has, the
+//! fewer contents of the two fingerprints are compared: [`product_max`].
 
 use crate::candidates::bands::Bands;
 use crate::candidates::hamming::{self, Scratch};
@@ -22,15 +22,15 @@ use crate::candidates::pivots::{PIVOTS, Unexamined, examined_before};
 use crate::text::hash::finish;
 use std::collections::BTreeMap;
 
-/// The number of earlier ones up to which as many contents of two near fingerprints are compared as
-/// the pivot rule allows.
+/// With fewer earlier keys than this, as many contents of two near fingerprints are compared as the
+/// pivot rule allows.
 pub const EARLIER_FEW: usize = 4;
 
 /// The greatest product of the ranks, counted from 1, of two contents that are compared, if the
-/// later of their near fingerprints has so many earlier ones.
+/// later of their near fingerprints has `earlier` earlier keys.
 ///
-/// It halves when the earlier ones double, so that the comparisons of a fingerprint hardly grow
-/// with their number.
+/// The product halves when the number of earlier keys doubles. So the number of comparisons of a
+/// fingerprint hardly grows with it.
 ///
 /// ```
 /// use workers::candidates::near::product_max;
@@ -47,7 +47,7 @@ pub fn order(key: u64) -> u64 {
     finish(key)
 }
 
-/// What a key with so many earlier ones leaves unexamined.
+/// What the rule leaves unexamined of a key with `earlier` earlier keys.
 pub fn unexamined(earlier: usize) -> Unexamined {
     let pairs = (earlier - examined_before(earlier)) as u64;
     Unexamined { buckets: u64::from(pairs > 0), pairs }
@@ -69,19 +69,19 @@ struct NearPair {
 pub struct ExaminedPair {
     /// The key that comes later in the order of the bucket.
     pub later: u64,
-    /// The other.
+    /// The key that comes earlier.
     pub earlier: u64,
     /// Whether both keys are live, before and after.
     pub live: [bool; 2],
-    /// The greatest product of ranks of contents that are compared, before and after. 0: the rule
-    /// does not examine the pair.
+    /// The greatest product of ranks of contents that are compared, before and after. If it is 0,
+    /// the rule does not examine the pair.
     pub product_max: [usize; 2],
 }
 
-/// Pairs that are held before those that the rule cannot examine any more are dropped.
+/// When as many pairs are held, those that the rule cannot examine any more are dropped.
 const PAIRS_MAX: usize = 1 << 20;
 
-/// Collects the earlier ones of the keys of a bucket, and applies the rule to them.
+/// Collects the earlier keys of each key of a bucket, and applies the rule to them.
 ///
 /// Pairs come in any order, each once. Memory is bounded by the pairs that the rule examines, not
 /// by all near pairs.
@@ -104,13 +104,13 @@ impl Neighbours {
         }
     }
 
-    /// Drops the pairs that the rule does not examine however many are added.
+    /// Drops the pairs that the rule will not examine, whichever pairs are added later.
     fn compact(&mut self) {
         self.pairs.sort_unstable();
         let mut kept = Vec::with_capacity(self.pairs.len() / 2);
         for pairs in self.pairs.chunk_by(|a, b| a.later == b.later) {
             let dropped = self.dropped.entry(pairs[0].later).or_default();
-            // A greater number examines fewer, from `PIVOTS` on.
+            // From `PIVOTS` on, the more earlier keys there are, the fewer are examined.
             let first =
                 totals(pairs, *dropped).map(|n| if n < PIVOTS { n } else { examined_before(n) });
             for (pair, rank) in ranked(pairs) {
@@ -125,7 +125,7 @@ impl Neighbours {
     }
 
     /// Calls `examined` with each pair that the rule examines before or after, and `counted` with
-    /// the number of earlier ones of each later key, before and after.
+    /// the number of earlier keys of each later key, before and after.
     pub fn finish(
         &mut self,
         mut examined: impl FnMut(ExaminedPair),
@@ -185,8 +185,8 @@ fn ranked(pairs: &[NearPair]) -> impl Iterator<Item = (&NearPair, [usize; 2])> {
 pub struct NearRule {
     bands: Bands,
     masks: Vec<u64>,
-    /// The place of the last earlier one that is examined, and the greatest product of ranks, by
-    /// band and later key, where earlier ones are not few.
+    /// By band and later key: the place of the last earlier key that is examined, and the greatest
+    /// product of ranks. Only keys that have many earlier keys are here.
     crowded: BTreeMap<(usize, u64), (u64, usize)>,
     unexamined: Unexamined,
     scratch: Scratch,
@@ -262,7 +262,7 @@ impl NearRule {
     }
 
     /// The greatest product of the ranks, counted from 1, of two contents that are compared, for
-    /// two fingerprints within k bits. 0: none are.
+    /// two fingerprints within k bits. If it is 0, none are compared.
     pub fn product_max(&self, a: u64, b: u64) -> usize {
         let Some(band) = self.masks.iter().position(|mask| (a ^ b) & mask == 0) else {
             return PIVOTS;
@@ -276,7 +276,7 @@ impl NearRule {
         }
     }
 
-    /// What the rule leaves unexamined: the keys that have too many earlier ones, and their pairs.
+    /// What the rule leaves unexamined: the keys that have too many earlier keys, and their pairs.
     pub fn unexamined(&self) -> Unexamined {
         self.unexamined
     }

@@ -4,27 +4,27 @@
 //!
 //! - In one group (a fingerprint) or bucket (a key) two contents are compared if the lesser rank is
 //!   below [`PIVOTS_LEAST`], or if the product of both ranks, counted from 1, is at most [`PIVOTS`]
-//!   squared. Up to [`PIVOTS`] contents all pairs are compared. In larger buckets a content is
+//!   squared. Of up to [`PIVOTS`] contents all pairs are compared. In larger buckets a content is
 //!   compared with ever fewer others: a template with a million variants costs four million
 //!   comparisons, not half a trillion.
 //! - In two groups of near fingerprints two contents are compared if the product of their ranks is
 //!   at most [`PIVOTS`], or less where many fingerprints are near one
-//!   ([`crate::candidates::near::product_max`]). All pairs are compared while there are at most
-//!   that many, and never more than 280, because the variants of a template fill hundreds of
-//!   fingerprints near each other.
+//!   ([`crate::candidates::near::product_max`]). So all pairs are compared if there are at most
+//!   that many, and never more than 280. Such a low limit is needed because the variants of a
+//!   template fill hundreds of fingerprints near each other.
 //!
 //! The number of pairs that are not compared (unexamined) is carried from manifest to manifest. It
-//! is that of the whole live set, and an epoch updates it by a subtraction for each changed bucket.
-//! A pair counts in every bucket that does not compare it, even if another bucket does. Pairs
-//! between two groups are not counted. Fingerprints that are near one and that the near rule
-//! ([`crate::candidates::near`]) does not compare with it count under a name of their own.
+//! counts the pairs of the whole live set, and an epoch updates it by a subtraction for each
+//! changed bucket. A pair counts in every bucket that does not compare it, even if another bucket
+//! does. Pairs between two groups are not counted. Pairs of near fingerprints that the near rule
+//! ([`crate::candidates::near`]) does not compare are counted under a name of their own.
 
 use crate::text::signatures::SignatureKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The number of contents up to which all pairs of a group are compared. Of every pair that is
-/// compared one content is a pivot: its rank is below this.
+/// The number of contents up to which all pairs of a group are compared. In every pair that is
+/// compared, one content is a pivot: its rank is below this.
 pub const PIVOTS: usize = 64;
 /// The number of first contents with which every other content of the group is compared.
 pub const PIVOTS_LEAST: usize = 4;
@@ -76,10 +76,10 @@ pub fn unexamined(contents: usize) -> Unexamined {
     Unexamined { buckets: u64::from(contents > PIVOTS), pairs: steep as u64 + flat }
 }
 
-/// The number under which the pairs of near fingerprints are counted that are not compared.
+/// The number under which pairs of near fingerprints that are not compared are counted.
 pub const NEAR: u8 = u8::MAX;
 
-/// The name of a signature by its number, 0 for SimHash; or of [`NEAR`].
+/// The name of a signature by its number, which is 0 for SimHash, or the name of [`NEAR`].
 pub fn name(signature: u8) -> &'static str {
     if signature == NEAR {
         return "simhash_near";

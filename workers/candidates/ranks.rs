@@ -4,7 +4,7 @@
 //! decides from two ranks alone whether the pair is compared. A content that appears or disappears
 //! moves the ranks of all contents after it, so a pair can change although neither of its contents
 //! did. The functions here report exactly the difference between the rule's pairs before and after,
-//! and look only at members whose rank, or the pivots before them, changed.
+//! and look only at members whose rank changed, or before which a pivot changed.
 
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::document::Id;
@@ -90,7 +90,7 @@ impl GroupChange {
 /// +1 for a pair that is compared after but not before, -1 for the reverse while both are live.
 /// `examined` is the rule for two ranks before (0) or after (1).
 ///
-/// A pair of which a content disappeared is not reported: it is deleted with its content.
+/// A pair with a content that disappeared is not reported: it is deleted with the content.
 fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize, usize) -> bool) -> i32 {
     let before = a.before.zip(b.before).is_some_and(|(a, b)| examined(0, a, b));
     let Some((a, b)) = a.after.zip(b.after) else { return 0 };

@@ -1,13 +1,13 @@
-//! Finds the source or the host of whose pages an epoch moves the greatest share into few clusters.
+//! Finds the source or host with the greatest share of pages that an epoch moves into few clusters.
 //!
-//! That many pages of a host fold is no accident: those of a mirror all do, each with its own twin.
-//! The accident is that texts which are not the same are taken for one: then nearly all pages of a
-//! host or a source end in a few clusters. So what counts is the pages in clusters that have at
-//! least [`PAGES_MANY`] pages of the same origin, after the epoch and not before it.
+//! It is no accident if many pages of a host fold: all pages of a mirror do, each with its own
+//! twin. It is an accident if texts that are not the same are taken for one. Then nearly all pages
+//! of a host or a source end in a few clusters. So we count the pages in clusters that have at
+//! least [`PAGES_MANY`] pages of the same origin after the epoch, and did not before it.
 //!
-//! The workers name the few origins that can have many such pages. The totals of these take one
-//! pass over two columns of `pages`, and only for an origin whose share is still too large its
-//! pages are looked up, before the epoch and after it.
+//! The workers name the few origins that can have many such pages. One pass over two columns of
+//! `pages` gives the totals of these origins. Pages are looked up, before and after the epoch, only
+//! for an origin whose share is still too large.
 
 use crate::document::{Id, host_name};
 use crate::error::Result;
@@ -24,24 +24,24 @@ use std::collections::BTreeMap;
 /// A source or a host, and what the epoch makes of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folds {
-    /// What it is, in words.
+    /// What the source or host is, in words.
     pub origin: String,
     /// The number of its pages after the epoch.
     pub pages: u64,
-    /// How many more of them are in clusters with many of its pages than before the epoch.
+    /// How many more of its pages are in clusters with many of its pages than before the epoch.
     pub moved: u64,
     /// The number of these clusters.
     pub clusters: u64,
-    /// Its pages in the largest one.
+    /// The number of its pages in the largest of these clusters.
     pub largest: u64,
-    /// The distinct texts of these.
+    /// The number of distinct texts of those pages.
     pub texts: u64,
-    /// The URL that represents the largest one.
+    /// The URL of the representative of the largest cluster.
     pub representative: String,
 }
 
-/// The origin of which the greatest share moves, if that is above `share_max` and at least
-/// `pages_min` pages.
+/// The origin with the greatest share of moved pages, if the share is above `share_max` and at
+/// least `pages_min` pages moved.
 pub fn worst(
     job: &Job,
     sources: &[Source],
@@ -103,13 +103,13 @@ fn totals(pages: &Table<PageRow>, suspects: &[(Origin, u64)]) -> BTreeMap<Origin
 /// The clusters that have many pages of an origin.
 #[derive(Debug, Default)]
 struct Large {
-    /// Pages of the origin in them.
+    /// The number of pages of the origin in them.
     pages: u64,
     clusters: u64,
-    /// The leader of the one with most of these pages.
+    /// The leader of the cluster with most of these pages.
     leader: Id,
     largest: u64,
-    /// The contents of these, and one of them.
+    /// The number of contents of that cluster's pages, and one of the pages.
     texts: u64,
     doc: Id,
 }

@@ -1,4 +1,4 @@
-//! Guards: refuse an epoch that looks like an accident, before it is committed.
+//! Guards: they refuse an epoch that looks like an accident, before it is committed.
 //!
 //! A refused epoch leaves the store as it was. The next run resumes it, and may allow a guard on
 //! the command line.
@@ -31,7 +31,7 @@ pub enum Guard {
 }
 
 impl Guard {
-    /// All of them.
+    /// All guards.
     pub const ALL: [Guard; 7] = [
         Guard::Rejects,
         Guard::Overwritten,
@@ -66,23 +66,24 @@ impl Guard {
     }
 }
 
-/// A share of so few pages, or of fewer, says nothing. So the guards `missing`, `expired` and
-/// `folds` do not refuse.
+/// A share of so few pages, or of fewer, says nothing: the guards `missing`, `expired` and `folds`
+/// do not refuse then.
 pub const PAGES_MIN: u64 = 1000;
-/// So few bad records, or fewer, say nothing by their share where at least as many records were
-/// good, so the guard `rejects` does not refuse them: one file that a crawler was cut off in would
-/// stop a small delivery, and every later run. A job that allows none means it.
+/// The share of so few bad records, or of fewer, says nothing if at least as many records were
+/// good. So the guard `rejects` does not refuse them: otherwise one truncated file would stop a
+/// small delivery, and every later run. If a job allows no bad record, none passes.
 const REJECTS_MIN: u64 = 20;
-/// So few rows, or fewer, that lost to a row of their key with another text say nothing where most
-/// others were kept: a corpus has a document twice, once corrected. Rows that share a URL do so up
-/// to half of all rows: a crawl meets a page twice.
+/// So few rows, or fewer, that lost to a row of their key with another text say nothing if most
+/// others were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
+/// to half of all rows may lose, because a crawl meets a page twice.
 const OVERWRITTEN_MIN: u64 = 20;
-/// `source_folded` refuses only what concerns at least one in so many of all pages. A crawl of many
-/// hosts always has one that answers everything with a login page, and `[clusters] pages_warn`
-/// warns of that.
+/// `source_folded` refuses only if it concerns at least one in so many of all pages. A crawl of
+/// many hosts always has a host that answers every request with a login page.
+/// `[clusters] pages_warn` warns of such a host.
 const CONCERNED_ONE_IN: u64 = 100;
 
-/// The least number of pages that `source_folded` refuses, of a store with `pages`.
+/// The least number of moved pages for which `source_folded` refuses, in a store with `pages`
+/// pages.
 pub fn source_pages_min(pages: u64) -> u64 {
     PAGES_MIN.max(pages / CONCERNED_ONE_IN)
 }
@@ -100,7 +101,7 @@ pub struct Figures {
     pub overwritten: Overwritten,
     /// The name of the source that was read.
     pub source: String,
-    /// The number of known pages of the source, if a complete snapshot was read, else 0.
+    /// The number of known pages of the source if a complete snapshot was read; otherwise 0.
     pub known: u64,
     /// The number of these pages that the snapshot lacks.
     pub missing: u64,
@@ -110,14 +111,14 @@ pub struct Figures {
     pub before: (u64, u64),
     /// The numbers of pages and of folded pages after it.
     pub after: (u64, u64),
-    /// The source or the host of which too many pages come into a few clusters.
+    /// The source or host with too many pages that come into a few clusters.
     pub source_folded: Option<Folds>,
 }
 
 /// The rows of an epoch that lost to a row of the same key with another text.
 #[derive(Clone, Debug, Default)]
 pub struct Overwritten {
-    /// The field that is their key; none if that is the URL.
+    /// The field that is their key; `None` if the URL is the key.
     pub field: Option<String>,
     /// How many had the same date or none.
     pub rows: u64,
@@ -130,8 +131,8 @@ pub struct Overwritten {
 }
 
 impl Overwritten {
-    /// What would be lost, and what helps. Another key is another store, which a store with epochs
-    /// becomes by a rebuild.
+    /// What would be lost, and what helps. Another key needs another store; a store with epochs
+    /// gets it by a rebuild.
     fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
         let Overwritten { field, rows, keys, replaced, replaced_keys } = self;
         let key = field.as_ref().map_or_else(|| "URL".to_owned(), |name| format!("`{name}`"));
@@ -156,9 +157,9 @@ impl Overwritten {
         )
     }
 
-    /// Whether half of the rows of a field's values lose to rows of other inputs, whatever the
-    /// dates. Ids that begin anew in each file look so; so do versions of documents, of which an
-    /// epoch rarely has as many.
+    /// Whether half of the rows, keyed by a field, lose to rows of other inputs, whatever their
+    /// dates. This happens if the ids of each file begin anew. Versions of documents look the same,
+    /// but one epoch rarely has so many of them.
     fn has_many_versions(&self, accepted: u64) -> bool {
         let lost = self.rows + self.replaced;
         self.field.is_some() && lost > OVERWRITTEN_MIN && lost * 2 >= accepted
@@ -276,7 +277,7 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
     Ok(())
 }
 
-/// What becomes of a source or a host, and what to look at.
+/// What happens to a source or a host, and where to look.
 fn source_folded(folds: &Folds) -> String {
     let Folds { origin, pages, moved, clusters, largest, texts, representative } = folds;
     let share = percent(*moved, *pages);
@@ -302,8 +303,8 @@ fn source_folded(folds: &Folds) -> String {
     )
 }
 
-/// Refuses to begin an epoch that may need so many bytes of the disk of the store at `root`, if it
-/// has fewer.
+/// Refuses to begin an epoch that may need `needed` bytes, if the disk of the store at `root` has
+/// less free space.
 pub fn check_space(root: &Path, needed: u64, allowed: &[Guard]) -> Result<()> {
     let disk = rustix::fs::statvfs(root)
         .map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
@@ -330,9 +331,8 @@ mod tests {
         check(&Options::default(), figures, allowed).err().and_then(|error| error.guard())
     }
 
-    /// One record cut off in a small delivery was too great a share of it: the run failed, and so
-    /// did every later one. A few bad records pass where at least as many were good, unless the job
-    /// allows none.
+    /// One truncated record was too great a share of a small delivery: that run and every later one
+    /// failed. A few bad records pass if at least as many were good, unless the job allows none.
     #[test]
     fn few_rejects_pass() {
         let of = |rejected, accepted, read, rejects_max| {
@@ -362,9 +362,9 @@ mod tests {
         assert_eq!(refusal(&document, &[]), Some("rejects"), "all records of a document");
     }
 
-    /// Two data sets that number their rows from 0 lost half of them in silence. Rows that lose to
-    /// another text of their key stop the epoch; a few pass where most others are kept, unless the
-    /// job allows none, and a job that wants one row of each key allows all.
+    /// Two data sets that number their rows from 0 lost half of their rows without a message. Rows
+    /// that lose to another text of their key stop the epoch. A few pass if most others are kept,
+    /// unless the job allows none. A job that wants one row of each key allows all.
     #[test]
     fn few_overwritten_rows_pass() {
         let by = |field: Option<String>, rows, accepted, overwritten_max| {
@@ -403,9 +403,9 @@ mod tests {
         }
     }
 
-    /// A column of dates, which need not be named, made rows of ids that begin anew in each file
-    /// versions of one another, and two thirds of them were lost in silence. Half of all rows stop
-    /// the epoch; fewer may be versions, as are rows of one URL.
+    /// If rows have dates, rows of different files with the same id counted as versions of one
+    /// document, and two thirds of them were lost without a message. Half of all rows stop the
+    /// epoch. Fewer may be versions, like rows of one URL.
     #[test]
     fn many_versions_stop() {
         let by = |field: Option<&str>, replaced, max| {

@@ -38,13 +38,13 @@ pub struct Committed {
     pub counts: Counts,
     /// The inputs that changed while they were read, and are left to a later epoch.
     pub left: Vec<String>,
-    /// Pages with another text than before, whose former record is in another input than that of
-    /// the text and still there.
+    /// Pages with another text than before whose former record is in another input, which is still
+    /// there.
     pub changed_here: u64,
 }
 
-/// See [`Committed::changed_here`]. Only a report says it, so that inputs that cannot be listed are
-/// no error.
+/// See [`Committed::changed_here`]. The number is only for a report, so it is no error if inputs
+/// cannot be listed.
 fn changed_here(job: &Job, store: &Store, head: Option<&Head>, receipts: &[Receipt]) -> u64 {
     let changed = || receipts.iter().flat_map(|receipt| &receipt.changed);
     if changed().next().is_none() {
@@ -91,8 +91,8 @@ fn figures(
     overwritten: Overwritten,
 ) -> Figures {
     let counts = &read.counts;
-    // A file to which a row was added has other keys for all its rows, where these are the pages.
-    // What such a snapshot lacks is told by how many rows fewer there are.
+    // With `key = "row"`, all rows of a file get other keys when a row is added to the file. So
+    // such a snapshot lacks as many pages as it has fewer rows.
     let replaced = match job.read.key {
         PageKey::Row => counters.get(Counter::PagesNew),
         PageKey::Url | PageKey::Field(_) => 0,
@@ -113,8 +113,8 @@ fn figures(
     }
 }
 
-/// The rows that lost to a row of their key with another text. Workers have ranges of keys in
-/// order, so the keys that are named do not depend on their number.
+/// The rows that lost to a row of their key with another text. The ranges of keys of workers are in
+/// order, so the keys that are named do not depend on the number of workers.
 fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwritten {
     let field = match &job.read.key {
         PageKey::Field(name) => Some(name.clone()),
@@ -136,7 +136,7 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
 /// All counts of the epoch, by name.
 fn named(counters: &Counters, read: &Read) -> BTreeMap<String, u64> {
     let (mut named, counts) = (counters.named(), &read.counts);
-    // It is in the note `repeated`.
+    // This count is in the note `repeated`.
     named.remove(Counter::VisitsRepeated.name());
     if !read.finished.left.is_empty() {
         named.insert("inputs_left".into(), read.finished.left.len() as u64);
@@ -208,7 +208,7 @@ pub fn commit(
         if read.listed.lines > 0 {
             read.rejects.write_refused()?;
         }
-        // The guard of rejected records has named their list.
+        // The guard of rejected records has already named their list.
         let is_named = refusal.guard() == Some(Guard::Rejects.name());
         return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
     }
@@ -288,7 +288,8 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
     sources
 }
 
-/// What all epochs took so far, and this one. Inputs that are left were not read.
+/// What all epochs took so far, including this one. Inputs that are left to a later epoch were not
+/// read.
 fn consumed(
     job: &Job,
     store: &Store,
@@ -298,7 +299,7 @@ fn consumed(
     finished: &Finished,
 ) -> Result<Vec<Consumed>> {
     let mut consumed = head.map_or_else(Vec::new, |head| head.manifest.consumed.clone());
-    // Without either the epoch changed no page, and a rebuild does not need it.
+    // Without inputs and without expiry the epoch changed no page, and a rebuild does not need it.
     if plan.inputs.is_empty() && retention == Retention::default() {
         return Ok(consumed);
     }
@@ -319,7 +320,7 @@ fn consumed(
         .filter(|(input, _)| !finished.left.contains(input));
     let read = read.map(|(_, input)| line(input));
     let (barren, read): (Vec<_>, Vec<_>) = read.partition(|line| line.taken.is_barren());
-    // What has the bytes of an input that is left was not read either.
+    // An input with the same bytes as one that is left was not read either.
     let same_bytes = plan
         .same_bytes
         .iter()

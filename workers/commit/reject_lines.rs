@@ -15,24 +15,24 @@ use crate::store::{Store, durable};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Rejected records that are looked at for those of JSON documents.
+/// The most rejected records that are searched for records of JSON documents.
 const LOOKED_AT_MAX: u64 = 100_000;
-/// Bytes of the list of a refused epoch in memory before they are written.
+/// Bytes of the list of a refused epoch that are held in memory before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// The list of the rejected records of an epoch. It lies in the files of the splits and may be
-/// larger than memory, so it is read line by line, as often as it is needed.
+/// larger than memory. So it is read line by line, each time that it is needed.
 pub struct RejectLines {
     attempt: PathBuf,
     /// The splits, each with the input that it has a part of, if it is only one.
     splits: Vec<(usize, Option<usize>)>,
 }
 
-/// What a list of rejected records has.
+/// What is known of a list of rejected records.
 pub struct Listed {
     /// Its lines.
     pub lines: u64,
-    /// Rejected records of inputs of which too many are listed already.
+    /// The number of rejected records that are not listed because their inputs have too many.
     pub unnamed: u64,
     /// The first record of the most frequent reason.
     pub example: Option<RejectLine>,
@@ -86,7 +86,8 @@ impl RejectLines {
             if line.reason != most {
                 return Ok(());
             }
-            // A document is one from its start; its other lines are bad in any way.
+            // A JSON document is recognised by its first line. Its other lines are bad for any
+            // reason.
             let is_same = document.as_ref().is_some_and(|document| document.file == line.file);
             if is_same || line.offset <= 3 && is_of_document(&line.reason, &line.detail) {
                 in_documents += 1;
@@ -95,7 +96,7 @@ impl RejectLines {
             example.get_or_insert(line);
             Ok(())
         })?;
-        // What most of the lines are of.
+        // Whether most of the lines belong to such documents.
         let named = counts.rejected.get(most).copied().unwrap_or_default();
         if in_documents * 2 >= named.min(LOOKED_AT_MAX) && document.is_some() {
             example = document;

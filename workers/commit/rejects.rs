@@ -1,8 +1,8 @@
 //! Words the refusal of an epoch with too many rejected records, which `guards.rs` decides.
 //!
-//! The refusal says what would help. It advises to let the records pass only where most others were
-//! good: if hardly any was, the job reads the wrong field, and a commit would consume the inputs
-//! for nothing.
+//! The refusal says what would help. It advises to let the records pass only if most others were
+//! good. If hardly any record was good, the job reads the wrong field, and a commit would consume
+//! the inputs for nothing.
 
 use crate::figures::{counted, grouped, plain};
 use crate::fold::splits::{Counts, RejectLine};
@@ -18,13 +18,13 @@ const DETAIL_CHARS_MAX: usize = 160;
 /// The rejected records of an epoch, for a message.
 #[derive(Clone, Debug, Default)]
 pub struct Rejects {
-    /// How many.
+    /// The number of rejected records.
     pub rejected: u64,
     /// How many records became visits.
     pub accepted: u64,
     /// Their reasons and numbers, as text.
     pub reasons: String,
-    /// One of the most frequent reason.
+    /// A record that was rejected for the most frequent reason.
     pub example: Option<RejectLine>,
     /// How the job came to read the file of the example.
     pub found: Found,
@@ -53,14 +53,15 @@ impl Rejects {
         }
     }
 
-    /// What happened, and what would help: `allow` if most of the records were good.
+    /// What happened, and what would help. The advice `allow` is given only if most of the records
+    /// were good.
     pub fn refusal(&self, read: u64, allow: &str) -> String {
         let first = self.example.as_ref().map_or(String::new(), |line| {
             let detail = shortened(&line.detail);
             let detail = if detail.is_empty() { detail } else { format!(": {detail}") };
             let such =
                 format!("; such as {} at {}, {}{detail}", line.file, line.offset, line.reason);
-            // The detail is of a page, which may hold anything.
+            // The detail quotes a page, which may hold anything.
             plain(&such)
         });
         let remedy = self.document().unwrap_or_else(|| {
@@ -76,7 +77,7 @@ impl Rejects {
         )
     }
 
-    /// Where all of them are, to end a refusal with; nothing if there are none.
+    /// The end of a refusal: where all rejected records are listed. Empty if there are none.
     pub fn listed(&self) -> String {
         if self.rejected == 0 {
             String::new()
@@ -85,12 +86,12 @@ impl Rejects {
         }
     }
 
-    /// Whether the example is of a JSON document. That is one bad record, whatever it holds.
+    /// Whether the example is from a JSON document, which is one bad record, whatever it holds.
     pub fn are_of_document(&self) -> bool {
         self.example.as_ref().is_some_and(|line| is_of_document(&line.reason, &line.detail))
     }
 
-    /// The command that makes lines of a JSON document, if the example is of one.
+    /// The command that turns a JSON document into lines, if the example is from one.
     fn document(&self) -> Option<String> {
         let RejectLine { file, reason, detail, .. } = self.example.as_ref()?;
         is_of_document(reason, detail)
@@ -177,9 +178,9 @@ impl Rejects {
     }
 }
 
-/// A record's detail, cut between words where it is long, or was cut where it was written.
+/// A record's detail, cut between words if it is too long or was already cut when it was written.
 fn shortened(detail: &str) -> String {
-    // One that was cut has as many bytes, but for those of a character.
+    // A detail that was cut has that many bytes, less at most the bytes of one character.
     let was_cut = detail.len() + 4 > DETAIL_BYTES_MAX;
     if !was_cut && detail.chars().count() <= DETAIL_CHARS_MAX {
         return detail.to_owned();
@@ -191,14 +192,14 @@ fn shortened(detail: &str) -> String {
     }
 }
 
-/// Whether a reject may be of a file of JSON that has not one object a line.
+/// Whether a reject may be from a JSON file that does not have one object a line.
 pub fn is_of_document(reason: &str, detail: &str) -> bool {
     let starts = [json::ARRAY, json::PRINTED, json::SEVERAL];
     reason == "bad_json" && starts.iter().any(|start| detail.starts_with(start))
         || reason == "long_line" && detail.ends_with(json::ARRAY)
 }
 
-/// The first of the `likely` names that is a column of the file that `detail` tells of.
+/// The first of the `likely` names that is a column of the file, whose columns `detail` lists.
 fn among_columns(detail: &str, likely: &[&'static str]) -> Option<&'static str> {
     let (_, columns) = detail.rsplit_once("; its columns are ")?;
     let columns = columns.split("; ").next().unwrap_or(columns);
@@ -215,7 +216,8 @@ const TEXTS: [&str; 8] =
 mod tests {
     use super::*;
 
-    /// A list of columns was cut within a name, as if that were a column. It ends at a word.
+    /// A list of columns was cut within a name, so that a part of it looked like a column. It is
+    /// cut between words.
     #[test]
     fn long_details_are_cut_between_words() {
         assert_eq!(shortened("a short one, that stays"), "a short one, that stays");
@@ -228,8 +230,8 @@ mod tests {
         assert_eq!(shortened(&"漢".repeat(170)), "漢".repeat(DETAIL_CHARS_MAX) + "...");
     }
 
-    /// Where hardly anything was accepted, to let it pass would consume the inputs for nothing: the
-    /// refusal names the line of the job to change, and never advises to allow it.
+    /// If hardly any record was accepted, to let the epoch pass would consume the inputs for
+    /// nothing. The refusal names the line of the job to change, and does not advise to allow it.
     #[test]
     fn the_remedy_fits() {
         let of = |accepted: u64, reason: &str, detail: &str| {

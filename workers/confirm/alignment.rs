@@ -1,15 +1,16 @@
 //! Aligns two normalised texts and gives what differs between them as spans.
 //!
 //! The unit is a token: a Chinese character, a digit, or a word of another script with its vowel
-//! and tone marks. Punctuation and white space are no tokens, so they never differ, but a decimal
-//! point or comma and a minus sign are part of the digit behind them: without them the number is
-//! another. A comma between thousands stays between tokens ([`crate::confirm::thousands`]). The
-//! alignment is a shortest edit script. Few edits are found as Myers does ("An O(ND) difference
-//! algorithm and its variations", Algorithmica 1, 1986, with the division at the middle of section
-//! 4b, so that memory is linear), many by bits ([`edits`]).
+//! and tone marks. Punctuation and white space are not tokens, so they never differ. But a decimal
+//! point, a decimal comma or a minus sign is part of the digit behind it, because without it the
+//! number is another one. A comma between thousands stays between tokens
+//! ([`crate::confirm::thousands`]). The alignment is a shortest edit script. If there are few
+//! edits, it is found by the algorithm of Myers ("An O(ND) difference algorithm and its
+//! variations", Algorithmica 1, 1986; with the division at the middle of section 4b, so that memory
+//! is linear). If there are many, it is found by bit operations ([`edits`]).
 //!
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
-//! order first. The result is therefore the same for (a, b) and (b, a) but for the sides.
+//! order first. So the result for (b, a) is the result for (a, b) with the sides exchanged.
 
 use crate::confirm::digits::{
     HAN_DIGITS, HAN_MAGNITUDES, HAN_ZEROS, digit_value, is_circle, is_decimal_mark, is_minus_sign,
@@ -25,11 +26,11 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Texts with more tokens are not aligned.
 pub const TOKENS_MAX: usize = 1 << 15;
 
-/// A text with as many different marks has them all, as far as is known.
+/// Of a text with as many different marks nothing more is known: it may have any mark.
 const MARKS_MAX: usize = 64;
 
-/// The most tokens of both texts times edits, where texts are too long for the second way of
-/// [`spans`].
+/// The greatest product of the tokens of both texts and the edits, where texts are too long for the
+/// second way of [`spans`].
 const STEPS_MAX: usize = 1 << 28;
 
 /// The tokens of a normalised text.
@@ -37,12 +38,12 @@ const STEPS_MAX: usize = 1 << 28;
 pub struct Tokens<'a> {
     /// The text.
     pub text: Cow<'a, str>,
-    /// Where each token stands, in bytes.
+    /// The bytes of each token in the text.
     pub places: Vec<Range<u32>>,
     /// A number for each token: its character, or the hash of a longer word with the top bit set.
-    /// Two words of one text have one number by chance once in 2^63 cases.
+    /// Two different words have the same number by chance once in 2^63 cases.
     codes: Vec<u64>,
-    /// The characters before each token, and in all.
+    /// The number of characters in the tokens before each token, and at the end in all tokens.
     before: Vec<u32>,
     /// The characters that stand between tokens, each once.
     marks: Vec<char>,
@@ -53,7 +54,7 @@ pub struct Tokens<'a> {
 pub struct Passage<'t> {
     /// All tokens of the text.
     pub tokens: &'t Tokens<'t>,
-    /// Those of the passage.
+    /// The tokens of the passage, by number.
     pub range: &'t Range<usize>,
 }
 
@@ -130,7 +131,7 @@ impl<'a> Tokens<'a> {
         self.codes.push(match (chars.next(), chars.next()) {
             (Some(c), None) if is_circle(c) => u64::from(u32::from('〇')),
             (Some(c), None) => digit_value(c).map_or(u64::from(u32::from(c)), digit),
-            // So are a decimal comma and a point, and a minus sign and a hyphen.
+            // A decimal comma is the same as a point, and a minus sign the same as a hyphen.
             (Some(mark), Some(c)) => match digit_value(c) {
                 Some(value) => {
                     let mark = if is_decimal_mark(mark) { '.' } else { '-' };
@@ -180,7 +181,7 @@ impl<'a> Tokens<'a> {
         (self.before[range.end] - self.before[range.start]) as usize
     }
 
-    /// The bytes that the tokens and their text take.
+    /// The bytes of memory that the tokens and their text take.
     pub fn bytes(&self) -> usize {
         let a_token = size_of::<Range<u32>>() + size_of::<u64>() + size_of::<u32>();
         self.text.len() + self.places.capacity() * a_token
@@ -238,12 +239,12 @@ fn mark_before(text: &str, at: usize, thousands: &mut Thousands) -> usize {
     if belongs { mark.len_utf8() } else { 0 }
 }
 
-/// What is measured below zero, or falls.
+/// Units and signs of quantities that may be below zero, or may fall.
 const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree"];
 
 /// Whether a dash between `before` and the number at the begin of `after` is a minus sign. Between
-/// two numbers it says from which to which, and elsewhere it lists or joins. A list has a space
-/// behind its dash.
+/// two numbers a dash means "to"; elsewhere it may begin an item of a list, with a space behind it,
+/// or join two words.
 fn is_minus(before: &str, dash: char, after: &str) -> bool {
     let joins = |c: char| c.is_ascii_alphanumeric() || is_minus_sign(c);
     let is_of_number =
@@ -256,18 +257,18 @@ fn is_minus(before: &str, dash: char, after: &str) -> bool {
         && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
 }
 
-/// Beyond so many edits the first way is slower than the second in a text of any length.
+/// With more edits the first way is slower than the second in a text of any length.
 const FEW_EDITS: usize = 64;
 
-/// Up to how many edits the first way is faster: it takes time for the square of the edits, the
-/// second for the product of the lengths over 64.
+/// The number of edits up to which the first way is faster. The first way takes time in proportion
+/// to the square of the edits, the second to the product of the lengths divided by 64.
 fn few_edits(a: usize, b: usize) -> usize {
     (a * b).isqrt().div_ceil(8).clamp(8, FEW_EDITS)
 }
 
 /// The spans in which two texts differ, ascending; `None` if more than `edits_max` tokens would be
 /// deleted and inserted. The limit is lower for texts so long that a pair would take seconds: 4,096
-/// for two of [`TOKENS_MAX`] tokens.
+/// for two texts of [`TOKENS_MAX`] tokens.
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
@@ -323,7 +324,7 @@ struct Aligner<'a> {
 }
 
 impl Aligner<'_> {
-    /// Adds a span, or lengthens the last one if nothing is between.
+    /// Adds a span, or lengthens the last span if the two touch.
     fn emit(&mut self, a: Range<usize>, b: Range<usize>) {
         match self.spans.last_mut() {
             Some(last) if last.a.end == a.start && last.b.end == b.start => {

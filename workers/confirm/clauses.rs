@@ -2,15 +2,15 @@
 
 use crate::confirm::edits::Span;
 
-/// Edits that are a rewritten clause if few tokens lie between each two.
+/// This many edits are a rewritten clause, if few tokens lie between neighbours.
 pub const CLAUSE_EDITS: usize = 3;
 /// The most tokens between two edits of one clause.
 const CLAUSE_GAP_TOKENS: usize = 3;
 
-/// The edits, those together that are close to each other.
+/// The edits in groups: those that are close to each other are in one group.
 pub fn clauses<'e, 's>(edits: &'e [&'s Span]) -> impl Iterator<Item = &'e [&'s Span]> {
-    // Furniture between two edits may be longer on one side. Both count, so that the order of the
-    // texts does not.
+    // Furniture between two edits may be longer on one side. So both sides are tested, and the
+    // result does not depend on the order of the texts.
     edits.chunk_by(|left, right| {
         (right.a.start - left.a.end).max(right.b.start - left.b.end) <= CLAUSE_GAP_TOKENS
     })

@@ -8,7 +8,8 @@ use std::ops::Range;
 /// A number of a text: its tokens, and how it is written in digits and numerals.
 pub type Written = (Range<usize>, String);
 
-/// Words before an hour of the second half of a day, and the hours that they are said with.
+/// Words that stand before an hour of the second half of a day, each with the hours that it may
+/// stand before.
 const LATER: [(&str, Range<u64>); 9] = [
     ("下午", 1..8),
     ("午后", 1..8),
@@ -21,15 +22,15 @@ const LATER: [(&str, Range<u64>); 9] = [
     ("오후", 1..12),
 ];
 
-/// What ends with one of them and is none: `最晚5点`.
+/// Words that end with one of these words and do not mean it: `最晚5点`.
 const NOT_LATER: [&str; 3] = ["最晚", "不晚", "早晚"];
 
-/// The year before the first one of the Republic of China, by which Taiwan counts.
+/// The year before the first year of the Republic of China. Taiwan counts years from it.
 const BEFORE_REPUBLIC: u64 = 1911;
 
 /// `numbers` with hours from 0 to 23, without minutes that are 0, and with halves as numbers.
 ///
-/// All of them stand in `range`, in their order.
+/// All numbers stand in `range`, in their order.
 pub fn in_one_way(tokens: &Tokens<'_>, range: &Range<usize>, numbers: Vec<Written>) -> Vec<String> {
     let mut found = Vec::with_capacity(numbers.len());
     let mut hour_end = None;

@@ -1,6 +1,6 @@
 //! Says more exactly which facts and which furniture differ between two texts, for counts.
 //!
-//! A verdict needs none of it: for a verdict a date is a number as any other.
+//! A verdict does not use these details: for a verdict a date is a number like any other.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_numeral;
@@ -17,13 +17,13 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What differs. Of two that fit a part, the first counts.
+/// What differs. If two of these fit a part, the first one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
     /// A number of a date: before 年, 月 or 日, beside the name of a month, or between two hyphens.
     Date,
-    /// A number that says which of several: behind 第, before 届 or 期, `3rd`.
+    /// An ordinal number: behind 第, before 届 or 期, `3rd`.
     Ordinal,
     /// A number that Latin letters or joining marks touch: a model, a part number, a version.
     Model,
@@ -51,7 +51,7 @@ pub enum Detail {
     Link,
     /// A bar of buttons that send the page to someone.
     ShareBar,
-    /// The name of a mark of HTML.
+    /// The name of a character in HTML, such as `nbsp`.
     Entity,
     /// The same number in other characters.
     Variant,
@@ -85,7 +85,7 @@ impl Detail {
         Detail::Marks,
     ];
 
-    /// What kind of part has it.
+    /// The kind of the parts that have this detail.
     pub fn part(self) -> PartKind {
         match self {
             Detail::Date
@@ -135,8 +135,8 @@ impl Detail {
     }
 }
 
-/// What differs between two normalised texts that are not equal. None if they are not aligned, as
-/// [`crate::confirm::parts::parts`] has it. Symmetric.
+/// What differs between two normalised texts that are not equal. None in the cases in which
+/// [`crate::confirm::parts::parts`] does not align them. Symmetric.
 ///
 /// ```
 /// use workers::confirm::Options;
@@ -171,13 +171,13 @@ fn detail(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Detail
     }
 }
 
-/// What the numbers of `range` are, as facts.
+/// The detail of the numbers of `range`, which are a fact.
 fn of_fact(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
     let numbers = range.filter(|at| any(tokens, *at..at + 1));
     numbers.map(|at| of_number(tokens, at)).min().unwrap_or(Detail::Number)
 }
 
-/// What the number is that the token at `at` belongs to.
+/// The detail of the number that the token at `at` belongs to.
 fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     let (mut from, mut to) = (at, at + 1);
     while joins(tokens, from) {
@@ -208,7 +208,7 @@ fn of_number(tokens: &Tokens<'_>, at: usize) -> Detail {
     if is_numeral(tokens.token(at)) { Detail::ChineseNumeral } else { Detail::Number }
 }
 
-/// What the tokens of `range` are, as furniture.
+/// The detail of the tokens of `range`, which are furniture.
 fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
     match furniture::of(tokens, range) {
         Some(Furniture::Copyright) => Detail::CopyrightLine,

@@ -1,14 +1,15 @@
 //! Says what kind of thing differs between two aligned texts.
 //!
-//! `mod.rs` (`by_whole_text`) refuses or accepts the pair for it and names the rule.
+//! `by_whole_text` in `mod.rs` then refuses or accepts the pair and names the rule.
 //!
 //! Two copies of one article differ in what surrounds it and in small edits. Two pages of one
-//! template differ in facts. How much differs does not tell them apart: a visit counter has as many
-//! digits as a date. What differs does.
+//! template differ in facts. The amount of what differs does not tell the two cases apart: a visit
+//! counter has as many digits as a date. The kind of what differs does.
 //!
-//! A fact is replaced where both sides have another number, name or content word in the same place.
-//! Names and words are found by jieba's dictionary in Chinese ([`span_words`]) and by their letters
-//! in all other scripts ([`spelled`]). A negation on one side ([`negations`]) counts as a word.
+//! A fact is replaced where the two texts have different numbers, names or content words in the
+//! same place. Names and words are found by jieba's dictionary in Chinese ([`span_words`]) and by
+//! their letters in all other scripts ([`spelled`]). A negation on one side ([`negations`]) counts
+//! as a word.
 //!
 //! [`span_words`]: crate::confirm::span_words
 //! [`spelled`]: crate::confirm::spelled
@@ -39,7 +40,7 @@ pub const VERSION: u32 = 15;
 pub enum Difference {
     /// Another number.
     Number,
-    /// What stands around an article ([`Furniture`]), but for credits.
+    /// What stands around an article ([`Furniture`]), except credits.
     Furniture,
     /// The name of a source, an author or an editor behind a label.
     Credit,
@@ -53,17 +54,19 @@ pub enum Difference {
     Edit,
 }
 
-/// A longer passage, in tokens and with each number as one, replaces more than a fact.
+/// The most tokens of a fact, where each number counts as one token. A longer passage replaces more
+/// than a fact.
 const FACT_TOKENS_MAX: usize = 12;
 
-/// What counts as a numeral beside one: 半片, 两片.
+/// What counts as a numeral where the other text has a numeral: 半片, 两片.
 const HALF: &str = "半";
 
 /// The numbers of a date, of which one is its month.
 const DATE_NUMBERS_MAX: usize = 3;
 
-/// More words than these are a clause, even if there is a name among them
-/// ([`FACT_WORDS_MAX`] or one side twice as long as the other, if one is not known as a name).
+/// More words than this are a clause, even if there is a name among them. If a side has no known
+/// name, [`FACT_WORDS_MAX`] is the limit, and a side more than twice as long as the other is a
+/// clause, too.
 const NAME_WORDS_MAX: usize = 5;
 
 /// Whether a span has few tokens on both sides and some on each.
@@ -74,8 +77,8 @@ pub fn is_small(span: &Span) -> bool {
 
 /// What the numbers of a span are; `Edit` if none is replaced. Symmetric.
 ///
-/// In a short text a number in code is a fact, such as a model of a product; elsewhere it is a
-/// version or a line of a listing.
+/// In a short text a number in code is a fact: it may be the model of a product. In a longer text
+/// it is a version, or stands in a line of a listing.
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
@@ -117,11 +120,11 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
             None => Difference::Edit,
         };
     }
-    // One numeral for another is another number, whatever it counts.
+    // A numeral in place of another is another number, whatever stands behind it.
     let is_count = |token: &str| is_numeral(token) || token == HALF;
     let alone = x.len() == 1 && y.len() == 1;
     let numerals = alone && is_count(a.token(x.start)) && is_count(b.token(y.start));
-    // A numeral is often part of a word, but not if the other text has it in digits.
+    // A numeral is often part of a word, but not where the other text has digits.
     let are_numbers =
         alone && is_digit_or_numeral(a.token(x.start)) && is_digit_or_numeral(b.token(y.start));
     if are_numbers && numbers::values(a, x.clone()) == numbers::values(b, y.clone()) {
@@ -155,7 +158,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
     match framed {
         (Some(_), Some(_)) => return Difference::Furniture,
-        // A date line in place of a headline is no other number, and not left out.
+        // A date line in place of a headline replaces no number, and is not left out.
         (Some(_), None) | (None, Some(_)) => return Difference::Edit,
         (None, None) => {}
     }
@@ -177,8 +180,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
 }
 
-/// Whether the first text breaks off within a number, behind which the other one goes on: a teaser
-/// is cut at some length.
+/// Whether the first text ends within a number, behind which the other text goes on. A teaser may
+/// be cut there.
 fn is_cut_off(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: short, range: x }, Passage { tokens: whole, range: y }) = (one, other);
     if x.is_empty() || x.end < short.len() || x.len() >= y.len() {
@@ -207,15 +210,15 @@ fn is_same_day(left: &[i128], right: &[i128]) -> bool {
         && sorted(left) == sorted(right)
 }
 
-/// Whether the sides are equal but for their numbers: `2 to 1` and `1 to 2`, not a clause that
-/// moved.
+/// Whether the sides are equal except for their numbers: `2 to 1` and `1 to 2`, but not a clause
+/// that moved.
 fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_word = |token: &&str| !is_digit_or_numeral(token);
     let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
     left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
 }
 
-/// The tokens of a span that differ from the one in the same place of the other text.
+/// The tokens of a span that differ from the token in the same place of the other text.
 fn replaced_tokens<'t>(
     a: &'t Tokens<'_>,
     b: &'t Tokens<'_>,
@@ -230,8 +233,8 @@ fn is_digit_or_numeral(token: &str) -> bool {
     is_digit(token) || is_numeral(token)
 }
 
-/// Whether what makes another number may be slips of the pen: as many tokens on both sides, and
-/// nowhere one digit or numeral for another. `5月` and `5人` is another unit, or one wrong character.
+/// Whether what makes another number may be slips of the pen: both sides have as many tokens, and
+/// no digit or numeral replaces another. `5月` and `5人` is another unit, or one wrong character.
 pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let mut differ = replaced_tokens(a, b, span).peekable();
     span.a.len() == span.b.len()
@@ -239,7 +242,8 @@ pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         && differ.all(|(x, y)| !(is_digit_or_numeral(x) && is_digit_or_numeral(y)))
 }
 
-/// Whether the sides differ in one character, a numeral on one side alone: a slip, not a number.
+/// Whether the sides differ in one character, which is a numeral on one side alone. This is a slip,
+/// not another number.
 fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len() != span.b.len() {
         return false;
@@ -249,7 +253,7 @@ fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     differ.next().is_some_and(is_one_number) && differ.next().is_none()
 }
 
-/// The content words that are facts if they are replaced. Each value includes those before it.
+/// Which content words are facts if they are replaced. Each value includes the values before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counted {
     /// None.
@@ -348,7 +352,7 @@ pub fn of_words(
     {
         return Difference::Name;
     }
-    // A character that is put in or left out is no slip of another one.
+    // A character that is put in or left out is not a slip for another character.
     let are_nouns = x.len() != y.len() && left.are_nouns && right.are_nouns;
     match words && parted && (few || passages) && (say_something || few && are_nouns) {
         true => Difference::Word,
@@ -507,7 +511,7 @@ mod tests {
 
     /// Words that a job adds are names if their tags say so. One without a tag is a noun, and no
     /// longer a name because it is unknown. A word that the dictionary has keeps its tag. What is
-    /// remembered of a window without these words is not taken for what it is with them.
+    /// remembered of a window without these words is not used for the same window with them.
     #[test]
     fn tags_of_a_user() {
         let file = tempfile::NamedTempFile::new().expect("a file");

@@ -4,12 +4,12 @@ use crate::text::characters::is_han;
 
 /// The Chinese numerals of 1 to 9, in order.
 pub const HAN_DIGITS: &str = "一二三四五六七八九";
-/// Those of zero.
+/// The Chinese numerals of zero.
 pub const HAN_ZEROS: &str = "零〇";
-/// Those that multiply what stands before them. 兆 does as well, but is more often mega or a part
-/// of a word.
+/// The Chinese numerals that multiply what stands before them. 兆 does so, too, but is more often
+/// mega or a part of a word.
 pub const HAN_MAGNITUDES: &str = "十百千万亿";
-/// Numerals that are neither, those of contracts, and a short form of twenty.
+/// Other numerals: 兆, 两, the numerals of contracts, and a short form of twenty.
 const OTHER_NUMERALS: &str = "兆两壹贰叁肆伍陆柒捌玖拾佰仟廿";
 
 /// The zeros of scripts with digits of their own, in Unicode's order. Those of mathematics and of full
@@ -89,7 +89,7 @@ pub fn digit_value(c: char) -> Option<u32> {
     Some(c as u32 - *zero as u32).filter(|value| *value < 10)
 }
 
-/// Whether a mark is a circle, small or large. Official texts write 〇 so.
+/// Whether a mark is a circle, small or large. Official texts write it for 〇.
 pub fn is_circle(c: char) -> bool {
     matches!(c, '○' | '◯')
 }

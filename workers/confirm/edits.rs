@@ -1,8 +1,8 @@
 //! Computes a shortest edit script of two lists of token codes, by bits.
 //!
-//! The rows of the table of common subsequences are words of bits, a zero where the length grows,
-//! so that one addition advances 64 columns ([`crate::confirm::lcs`] has the papers). All rows are
-//! kept, and the script is read from the last corner back to the first (Hyyro: "A note on
+//! Each row of the table of common subsequences is kept as bits, with a zero where the length
+//! grows, so that one addition advances 64 columns ([`crate::confirm::lcs`] has the papers). All
+//! rows are kept, and the script is read from the last corner back to the first (Hyyro: "A note on
 //! bit-parallel alignment computation", Prague Stringology Conference 2004). The time does not
 //! depend on how much differs.
 
@@ -27,7 +27,8 @@ struct Work {
     numbers: HashMap<u64, u32, BuildSeeded>,
     /// For each number the columns that have it, as bits. Number 0 is a code that no column has.
     masks: Vec<u64>,
-    /// All rows, the first one before any code of `b`. Behind them are rows of other calls.
+    /// All rows. The first row is the one before any code of `b`. Behind the last there are rows of
+    /// earlier calls.
     rows: Vec<u64>,
 }
 
@@ -35,7 +36,8 @@ thread_local! {
     static WORK: RefCell<Work> = RefCell::default();
 }
 
-/// Tokens of one side that stand in place of tokens of the other; one of both may be none.
+/// Tokens of one text that stand in place of tokens of the other text. One of the ranges may be
+/// empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Token numbers of the first text.
@@ -44,8 +46,9 @@ pub struct Span {
     pub b: Range<usize>,
 }
 
-/// What is equal between the ascending `spans` of two texts with these numbers of tokens, before
-/// the first and behind the last. Both sides of each part have as many tokens, perhaps none.
+/// The equal parts of two texts with these numbers of tokens: before the first of the ascending
+/// `spans`, between neighbours, and behind the last. Both sides of a part have as many tokens,
+/// perhaps none.
 pub fn equal_parts(spans: &[Span], [a, b]: [usize; 2]) -> impl Iterator<Item = Span> + '_ {
     let starts = spans.iter().map(|span| [span.a.start, span.b.start]).chain([[a, b]]);
     let ends = [[0, 0]].into_iter().chain(spans.iter().map(|span| [span.a.end, span.b.end]));
@@ -79,7 +82,7 @@ pub fn spans(a: &[u64], b: &[u64], edits_max: usize) -> Option<Vec<Span>> {
     Some(spans)
 }
 
-/// A code, spread over all bits: a character has only low ones.
+/// A code, spread over all bits: a character has low bits only.
 fn spread(code: u64) -> u64 {
     code.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -116,8 +119,8 @@ impl Work {
         }
     }
 
-    /// Reads the script back from the last corner. What can match does, so that matches follow each
-    /// other.
+    /// Reads the script back from the last corner. Codes are matched wherever that is possible, so
+    /// that matches follow each other.
     fn script(&self, a: &[u64], b: &[u64], edits_max: usize) -> Option<Vec<Span>> {
         let (columns, rows) = (a.len(), b.len());
         let words = columns.div_ceil(64);
@@ -155,9 +158,9 @@ impl Work {
     }
 }
 
-/// Joins a passage of one side alone with the next one, where the codes between them stand at its
-/// beginning, too: `x [y z x] y [z]` is `x y [z x y z]`. Otherwise a code that is equal by chance
-/// would part a passage that was put in.
+/// Joins a passage that is on one side alone with the next such passage, if the codes between the
+/// two also stand at the beginning of the first: `x [y z x] y [z]` is `x y [z x y z]`. Otherwise a
+/// code that is equal by chance would part a passage that was put in.
 fn compact(a: &[u64], b: &[u64], spans: &mut Vec<Span>) {
     let mut joined: Vec<Span> = Vec::with_capacity(spans.len());
     for next in spans.drain(..) {

@@ -1,8 +1,9 @@
 //! Headlines in front of two copies of one text, which other sites write anew.
 //!
 //! A headline in front of one text alone is left out if it is short. If both texts begin with
-//! another one, more is asked: a page of a template begins with what it is about, too, behind which
-//! all pages say the same. So both must say what the text behind them says, by their words.
+//! different headlines, more is asked, because a page of a template also begins with what it is
+//! about, and all pages say the same behind that. So the words of both headlines must stand in the
+//! texts behind them.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::{Span, equal_parts};
@@ -12,19 +13,20 @@ use crate::text::characters::is_han;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// A text of fewer characters is a headline or a date line itself: what stands in front of it makes
-/// another one, and its date is a fact.
+/// A text of fewer characters is itself a headline or a date line. Words in front of it make it
+/// another headline, and its date is a fact.
 pub const FRAMED_CHARS_MIN: usize = 12;
 
-/// Behind two headlines both texts have so many tokens in common, one behind the other.
+/// Behind the two headlines, both texts must have so many tokens in a row in common.
 const BODY_TOKENS_MIN: usize = 20;
-/// Each of two headlines is at most the fifth part of its text.
+/// Each of the two headlines is at most a fifth of its text.
 const HEADLINE_OF_TEXT: usize = 5;
 /// Fewer characters that differ are an edit, and no other headline.
 const OTHER_CHARS_MIN: usize = 4;
-/// Of every ten words and Chinese characters of a headline so many stand in the text, too.
+/// Of every ten words and Chinese characters of a headline, so many must also stand in the text.
 const ECHOES_OF_TEN: usize = 3;
-/// The letters by which two words of a script with spaces are one, whatever their endings.
+/// Two words of a script with spaces are the same if so many first letters are equal, whatever
+/// their endings.
 const STEM_CHARS: usize = 4;
 
 /// Which of the spans, in which two texts differ, are in headlines.
@@ -34,12 +36,12 @@ pub enum Headlines {
     None,
     /// The first one is the headline of one text.
     OfOne,
-    /// Those before the token of each text behind its headline.
+    /// In each text, all spans before this token, which is the first behind the headline.
     OfBoth([usize; 2]),
 }
 
 impl Headlines {
-    /// Those of two texts of these `lengths` in characters, and with these ascending `spans`.
+    /// The headlines of two texts with these `lengths` in characters and these ascending `spans`.
     pub fn of(
         spans: &[Span],
         lengths: [usize; 2],
@@ -59,8 +61,8 @@ impl Headlines {
     }
 }
 
-/// Whether the first span is a headline: few tokens in front of one text alone, at most half as
-/// long as the rest, or as long if they are one sentence.
+/// Whether the first span is a headline: few tokens in front of one text alone. They are at most
+/// half as long as the rest, or at most as long as the rest if they are one sentence.
 fn is_of_one(
     spans: &[Span],
     lengths: [usize; 2],
@@ -89,7 +91,8 @@ fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
 }
 
-/// The tokens behind the headlines of both texts, if these are short and say what the texts say.
+/// For each text the first token behind its headline, if both headlines are short and their words
+/// stand in the texts.
 fn ends_of_both(
     spans: &[Span],
     lengths: [usize; 2],

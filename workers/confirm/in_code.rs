@@ -19,12 +19,12 @@ const VERSIONS: [&str; 6] = ["version", "versions", "release", "license", "licen
 /// The most digits before the point of a version.
 const VERSION_DIGITS_MAX: usize = 2;
 
-/// Whether a number belongs to code, a path or a version: Latin letters or marks of code touch it,
-/// or the numbers that it is joined with, or it has a point, few digits before it, and stands behind
-/// a word for a version.
+/// Whether a number belongs to code, a path or a version. It does if Latin letters or marks of code
+/// touch it or the numbers joined with it. It also does if it stands behind a word for a version
+/// and has a point with few digits before it.
 ///
-/// A unit is none of these, nor is a flight or a model that stands between Chinese characters or is
-/// a word of a sentence, nor are `Size 47` and `July 12`.
+/// Not in code are a number whose unit touches it, a flight or a model that stands between Chinese
+/// characters or is a word of a sentence, and the numbers of `Size 47` and `July 12`.
 pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let (start, end) =
         (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
@@ -58,8 +58,8 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     behind || follows || version
 }
 
-/// Whether a number between `left` and `right` is alone, or part of a name as `ca1234`, between
-/// Chinese characters or at the end of their sentence. `v2` names a version.
+/// Whether a number between `left` and `right` stands between Chinese characters or at the end of a
+/// Chinese sentence, alone or as part of a name such as `ca1234`. `v2` names a version.
 fn is_name_between_characters(left: &str, right: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let before = left.trim_end_matches(inside);

@@ -1,7 +1,7 @@
-//! Aligns two texts and says what each span is in which they differ.
+//! Aligns two texts and says of what kind each span is in which they differ.
 //!
-//! The verdict ([`crate::confirm::texts`]) sums the spans up, and people are shown them
-//! ([`crate::confirm::parts`]).
+//! The verdict ([`crate::confirm::texts`]) sums the spans up; [`crate::confirm::parts`] shows them
+//! to people.
 
 use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
@@ -22,7 +22,7 @@ use crate::confirm::variants::are_variants;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What a part of one text is that the other text lacks or has otherwise.
+/// The kind of a part of one text that the other text lacks or has in another form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
@@ -32,11 +32,11 @@ pub enum PartKind {
     Name,
     /// Another content word: a fact in a short text.
     Word,
-    /// A headline in front of one text, or another one in front of each, left out.
+    /// A headline in front of one text, or different headlines in front of both; left out.
     Headline,
-    /// What stands around an article ([`crate::confirm::furniture::Furniture`]), left out.
+    /// What stands around an article ([`crate::confirm::furniture::Furniture`]); left out.
     Furniture,
-    /// The same number in other characters, left out.
+    /// The same number in other characters; left out.
     Variant,
     /// Anything else.
     Edit,
@@ -67,21 +67,21 @@ impl PartKind {
         }
     }
 
-    /// Whether it refuses a pair.
+    /// Whether a part of this kind refuses a pair.
     pub fn is_fact(self) -> bool {
         self <= PartKind::Word
     }
 
-    /// Whether the texts are compared without it.
+    /// Whether the texts are compared without parts of this kind.
     pub(super) fn is_left_out(self) -> bool {
         (PartKind::Headline..=PartKind::Variant).contains(&self)
     }
 }
 
-/// The spans in which two texts differ, ascending, and what each is.
+/// The spans in which two texts differ, ascending, each with its kind.
 ///
-/// At first names and words are edits: they are looked up in a dictionary, and most pairs are
-/// decided without them.
+/// At first names and words count as edits, because to look them up in a dictionary takes time, and
+/// most pairs are decided without it.
 pub(super) struct Kinds<'t> {
     texts: [&'t Tokens<'t>; 2],
     /// The characters of each text.
@@ -92,7 +92,7 @@ pub(super) struct Kinds<'t> {
 }
 
 impl<'t> Kinds<'t> {
-    /// None if the texts are so different that the rules do not align them.
+    /// `None` if the texts are so different that the rules do not align them.
     pub fn of(a: &'t Tokens<'t>, b: &'t Tokens<'t>, options: &Options) -> Option<Kinds<'t>> {
         let texts = [a, b];
         let lengths = texts.map(|text| text.chars(0..text.len()));
@@ -125,8 +125,8 @@ impl<'t> Kinds<'t> {
         Some(Kinds { texts, lengths, spans, headlines })
     }
 
-    /// Makes furniture a fact if hardly anything stands beside what is left out of each text: of a
-    /// headline or a date line alone the date is a fact.
+    /// Makes furniture a fact if one text is hardly more than what is left out of it. If a text is
+    /// only a headline or a date line, its date is a fact.
     pub fn settle_frame(&mut self, options: &Options) {
         let left = [0, 1].map(|side| {
             let left_out = self.spans.iter().filter(|(_, kind)| kind.is_left_out());
@@ -141,12 +141,12 @@ impl<'t> Kinds<'t> {
     }
 
     /// Whether the texts are compared without a span. Edits in the headlines of both texts are left
-    /// out, but another name in them is a fact all the same.
+    /// out, but another name in a headline is a fact.
     pub fn is_left_out(&self, span: &Span, kind: PartKind) -> bool {
         in_headlines(self.headlines, span, kind).is_left_out()
     }
 
-    /// Whether a headline of one text, or another one of each, is left out.
+    /// Whether a headline of one text, or the headlines of both, are left out.
     pub fn has_headline(&self) -> bool {
         self.headlines != Headlines::None
     }
@@ -166,9 +166,9 @@ impl<'t> Kinds<'t> {
         [self.texts[0].chars(span.a.clone()), self.texts[1].chars(span.b.clone())]
     }
 
-    /// The edits that replace a name or a word by another, or exchange two of them in a short text.
-    /// Three edits close to each other are a clause that was rewritten, not facts, unless they are
-    /// another question or another quotation.
+    /// The edits that replace a name or a word by another, or that exchange two names or words in a
+    /// short text. Three edits close to each other are a rewritten clause and no facts, unless they
+    /// make another question or another quotation.
     pub fn replaced_words(&self, options: &Options) -> Vec<(&Span, Difference)> {
         let [a, b] = self.texts;
         let counted = match options.facts {
@@ -202,7 +202,7 @@ impl<'t> Kinds<'t> {
             matches!(difference, Difference::Name | Difference::Word)
         };
         let mut found: Vec<_> = kept.iter().copied().zip(kinds).filter(is_fact).collect();
-        // A long text may deny with other words what it denied before.
+        // A long text may deny the same thing with other words: then each side has a negation.
         let denies = |side: fn(&Span) -> bool| found.iter().any(|(span, _)| side(span));
         if !words && denies(|span| span.a.is_empty()) && denies(|span| span.b.is_empty()) {
             found.retain(|(span, _)| !span.a.is_empty() && !span.b.is_empty());
@@ -220,7 +220,7 @@ impl<'t> Kinds<'t> {
         }
     }
 
-    /// Each span with its kind, names and words as well.
+    /// Each span with its kind, with names and words told from edits.
     pub fn with_words(mut self, options: &Options) -> Vec<(Span, PartKind)> {
         let slots = self.slots(options).into_iter().map(|span| (span, Difference::Word));
         let words = slots.chain(self.replaced_words(options));
@@ -244,7 +244,7 @@ impl<'t> Kinds<'t> {
     }
 }
 
-/// The kind of a span: an edit in the headlines of both texts is part of them.
+/// The kind of a span, where an edit in the headlines of both texts counts as part of them.
 fn in_headlines(headlines: Headlines, span: &Span, kind: PartKind) -> PartKind {
     match kind {
         PartKind::Edit if headlines.of_both_have(span) => PartKind::Headline,
@@ -263,8 +263,8 @@ fn is_short(lengths: [usize; 2], options: &Options) -> bool {
 
 /// The most tokens that are deleted and inserted in two texts of these `lengths`.
 ///
-/// Of every ten tokens three may be edited before the least similarity is out of reach. In a text
-/// so long that its facts do not matter only slips do, and many edits would take long.
+/// If more than three of ten tokens are edited, the least similarity cannot be reached. In a text
+/// so long that its facts do not matter, only slips are looked for, and many edits would take long.
 fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -> usize {
     let of_tokens = (tokens[0].len() + tokens[1].len()) * 3 / 10
         + 2 * options.leading_tokens_max as usize

@@ -1,6 +1,6 @@
 //! The length of the longest common subsequence (LCS) of two lists of characters.
 //!
-//! It is computed by bit-parallel arithmetic (Crochemore, Iliopoulos, Pinzon, Reid: "A fast
+//! The length is computed by bit-parallel arithmetic (Crochemore, Iliopoulos, Pinzon, Reid: "A fast
 //! and practical bit-vector algorithm for the longest common subsequence problem", Information
 //! Processing Letters 80(6), 2001; Hyyro: "Bit-parallel LCS-length computation revisited", AWOCA
 //! 2004). Differences between columns are bits, with a zero where the LCS grows, so that a row
@@ -12,8 +12,8 @@
 //! LCS = number of zeros in V
 //! ```
 //!
-//! We differ in one point. Columns are processed in strips, each over all its rows, with one carry
-//! for each row between strips, so that the masks of a strip fit the cache.
+//! We differ in one point. We process columns in strips, each over all rows, so that the masks of a
+//! strip fit the cache. Between strips there is one carry for each row.
 
 use std::cell::RefCell;
 
@@ -38,7 +38,7 @@ pub(super) fn common<'a, T: PartialEq + 'a>(
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Words of 64 columns in a strip. Four additions with carry take little longer than one.
+/// Words of 64 columns in a strip. Four additions with carry take little more time than one.
 const STRIP: usize = 4;
 /// Columns in a strip.
 const STRIP_COLUMNS: usize = 64 * STRIP;
@@ -51,7 +51,7 @@ struct Work {
     rows: Vec<u32>,
     /// The mask of each character for the current strip. All zero between strips.
     masks: Vec<[u64; STRIP]>,
-    /// For each row the carry of the strip before.
+    /// For each row the carry out of the strip before.
     carries: Vec<u8>,
 }
 

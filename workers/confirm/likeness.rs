@@ -1,21 +1,22 @@
-//! Whether two words share so few letters that neither is the other, misspelt or in another form.
+//! Tells whether two words share so few letters that they are different words, not one word
+//! misspelt or in another form.
 
 use crate::confirm::lcs;
 
-/// An inflection or a misspelling of a word has so many of its letters ...
+/// An inflection or a misspelling of a word has at least so many of its letters ...
 const KEPT_LETTERS: usize = 3;
 /// ... of so many.
 const OF_LETTERS: usize = 5;
-/// The same of Chinese words, of which each character says more.
+/// The same for characters of Chinese words, because each says more than a letter.
 const KEPT_CHARACTERS: usize = 1;
 const OF_CHARACTERS: usize = 2;
 
-/// Whether two words of letters are others. Symmetric.
+/// Whether two words of letters are different words. Symmetric.
 pub fn share_few_letters(p: &[char], q: &[char]) -> bool {
     OF_LETTERS * lcs::length(p, q) < KEPT_LETTERS * p.len().max(q.len())
 }
 
-/// Whether two words of Chinese characters are others. Symmetric.
+/// Whether two words of Chinese characters are different words. Symmetric.
 pub fn share_few_characters(p: &[char], q: &[char]) -> bool {
     OF_CHARACTERS * lcs::length(p, q) < KEPT_CHARACTERS * p.len().max(q.len())
 }

@@ -28,8 +28,8 @@
 //!   accepted, but each side has numbers the other lacks    refused    numerals
 //! ```
 //!
-//! The reasons of texts shorter than 1,000 characters say `coverage`, of others `shingles`, by the
-//! measure that weighs more: see [`texts`].
+//! If both texts have 1,000 characters or more, the reason says `shingles`, otherwise `coverage`:
+//! see [`texts`].
 
 pub mod alignment;
 mod clauses;
@@ -87,7 +87,7 @@ use std::rc::Rc;
 pub enum Reason {
     /// The fingerprints are within `distance_max` bits.
     WithinK = 1,
-    /// They are farther apart.
+    /// The fingerprints differ in more than `distance_max` bits.
     TooFar = 2,
     /// The sketches are similar.
     Sketch = 3,
@@ -183,8 +183,8 @@ pub trait Evidence {
     fn sketches(&self) -> Sketches<'_>;
     /// The normalised text, where it is kept. Called at most once for a pair, and for few pairs.
     fn text(&self) -> Option<Cow<'_, str>>;
-    /// What is computed of the text alone, where it is kept. Called at most once for a pair. Who
-    /// decides many pairs of a content keeps it.
+    /// What is computed from the text alone, where the text is kept. Called at most once for a
+    /// pair. An implementation for many pairs of one content keeps the result.
     fn prepared(&self) -> Option<Rc<Prepared>> {
         self.text().map(|text| Rc::new(Prepared::of(text.into_owned())))
     }
@@ -215,7 +215,8 @@ impl Evidence for Known<'_> {
     }
 }
 
-/// The same of a text that is compared with several others: what is computed of it is kept.
+/// Evidence in memory of a text that is compared with several others: what is computed from the
+/// text is kept.
 pub struct Repeated<'a> {
     known: Known<'a>,
     prepared: OnceCell<Option<Rc<Prepared>>>,
@@ -279,21 +280,22 @@ pub fn decide(a: &impl Evidence, b: &impl Evidence, distance: u32, options: &Opt
     by_text(a, b, options)
 }
 
-/// No rule accepts short texts whose multisets of 2-grams are less similar than this. A headline
-/// half as long as the text, and every twelfth letter of the text replaced, leave 0.50. So do a
-/// headline as long as the text, and a text written twice.
+/// No rule accepts short texts whose multisets of 2-grams are less similar than this. A similarity
+/// of 0.50 is left by a headline half as long as the text with every twelfth letter of the text
+/// replaced, by a headline as long as the text, and by a text written twice.
 const SHORT_FLOOR: u16 = 4000;
-/// The same for sets of 5-grams, of which each letter changes five: such texts leave 0.31.
+/// The same for sets of 5-grams. A replaced letter changes five of them, so for such texts 0.31 is
+/// left.
 const LONG_FLOOR: u16 = 3000;
-/// The same where the 5-grams alone measure. Three of a hundred letters replaced leave 0.75, and
-/// 0.68 to 0.82 of a text of 1,000 letters. A floor of 0.65 would find the rest, but many texts of
-/// the same words, which share 0.6, would have to be read: twice the time.
+/// The same where the 5-grams alone measure. Where three of a hundred letters are replaced, 0.75 is
+/// left, and 0.68 to 0.82 in a text of 1,000 letters. A floor of 0.65 would find all such texts.
+/// But many texts of the same subject share 0.6, and to read them would double the time.
 const ALL_LONG_FLOOR: u16 = 7000;
-/// Numbers of texts that are not kept refuse a pair up to this length, in characters.
+/// Where texts are not kept, other numbers refuse a pair of texts up to this length, in characters.
 const UNREAD_CHARS_MAX: u32 = 1000;
 
-/// The verdict of [`decide`] on a pair, where it depends on no text. Symmetric. None if the texts
-/// decide, where they are kept.
+/// The verdict of [`decide`] on a pair, if it does not depend on the texts. Symmetric. `None` if
+/// texts, where they are kept, decide.
 pub fn decide_unread(
     a: &impl Evidence,
     b: &impl Evidence,
@@ -306,7 +308,7 @@ pub fn decide_unread(
     }
 }
 
-/// What sketches say of a pair that they do not decide.
+/// What the sketches say of a pair that they do not decide.
 struct Undecided {
     long: Option<Alike>,
     short: Option<Alike>,
@@ -323,7 +325,7 @@ struct Undecided {
 /// What follows from the lengths of two texts.
 #[derive(Clone, Copy)]
 struct Lengths {
-    /// The characters of the longer one.
+    /// The characters of the longer text.
     longer: u32,
     /// Whether both are long.
     all_long: bool,
@@ -341,7 +343,7 @@ impl Lengths {
         }
     }
 
-    /// The rules by which their texts are accepted and refused.
+    /// The rules by which texts of these lengths are accepted and refused.
     fn reasons(self) -> [Reason; 2] {
         match self.all_long {
             true => [Reason::Shingles, Reason::ShinglesRefused],
@@ -433,8 +435,8 @@ fn by_text(a: &impl Evidence, b: &impl Evidence, options: &Options) -> Verdict {
     }
 }
 
-/// Decides by the facts of two long texts whose sketches are clearly alike, and say how much: to
-/// shingle them takes longer than all else.
+/// Decides by the facts of two long texts whose sketches are clearly alike. The similarity is the
+/// estimate of the sketches, because to shingle the texts takes longer than all else.
 fn by_facts(a: &Prepared, b: &Prepared, similarity: u16, options: &Options) -> Verdict {
     let tokens = a.tokens.as_ref().zip(b.tokens.as_ref());
     let estimated = SharedGrams { common: similarity.into(), all: 10_000 };
@@ -454,8 +456,8 @@ fn reason_of(fact: Difference) -> Reason {
     }
 }
 
-/// Decides by two texts. They are not aligned below `floor`, the least Jaccard similarity that a
-/// rule may accept.
+/// Decides by two whole texts. Texts are not aligned if their Jaccard similarity is below `floor`,
+/// the least that a rule may accept.
 fn by_whole_text(
     a: &Prepared,
     b: &Prepared,

@@ -1,6 +1,5 @@
 //! Names with digits as words of a sentence: of models, flights and quarters, such as `ba123`, `q1`
-//! and `xr-200`. What else of an English name differs is not told: a normalised text has no
-//! capitals.
+//! and `xr-200`. Other English names are not recognised, because a normalised text has no capitals.
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
@@ -13,11 +12,12 @@ const LETTERS_MAX: usize = 3;
 const HYPHENATED_LETTERS_MAX: usize = 5;
 const MODEL_CHARS_MAX: usize = 12;
 
-/// The name of a model, a flight or a quarter that the bytes of `range` touch, as a word of a
-/// sentence: `ba123`, `q1`, `xr-200`. Marks around it that sentences do not have are those of code.
+/// The name of a model, a flight or a quarter that the bytes of `range` are part of: `ba123`, `q1`,
+/// `xr-200`. It must be a word of a sentence. With marks around it that sentences do not have, it
+/// is code.
 pub fn model(text: &str, range: Range<usize>) -> Option<&str> {
     let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    // Of a long run of letters no more is looked at than tells that it is no name.
+    // A long run of letters is read only as far as needed to see that it is no name.
     let bytes = |chars: &mut dyn Iterator<Item = char>| {
         chars.take(MODEL_CHARS_MAX + 1).take_while(|c| inside(*c)).count()
     };
@@ -49,7 +49,7 @@ pub fn model(text: &str, range: Range<usize>) -> Option<&str> {
     (opens && closes && plain).then_some(name)
 }
 
-/// Whether a span makes one model of another by other letters: `b12` and `c12`, `5a` and `5b`.
+/// Whether a span replaces one model by another with other letters: `b12` and `c12`, `5a` and `5b`.
 /// Symmetric.
 pub fn is_other_model(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if span.a.len().max(span.b.len()) > 2 {

@@ -10,9 +10,10 @@ use std::sync::OnceLock;
 
 const NEGATIONS: &str = include_str!("negations.txt");
 
-/// A longer passage is a clause, in tokens.
+/// The most tokens of a negation. A longer passage is a clause.
 const TOKENS_MAX: usize = 4;
-/// Before a shorter word a prefix is as often a part of the word, in letters.
+/// The fewest letters of a word behind a prefix that denies it. Before a shorter word such letters
+/// are often part of the word.
 const PREFIXED_MIN: usize = 4;
 
 /// The lists of [`NEGATIONS`].
@@ -42,8 +43,8 @@ fn lists() -> &'static Lists {
     })
 }
 
-/// Whether one side of a span denies what the other says: a negation stands on one side alone, or
-/// takes the place of other words. Symmetric.
+/// Whether one side of a span denies what the other side says: a negation stands on one side alone,
+/// or in place of other words. Symmetric.
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
@@ -107,8 +108,7 @@ pub fn is_inside(letters: &str) -> bool {
     lists().inside.contains(&letters)
 }
 
-/// Whether the tokens of `range` are a negation and nothing else, but for an English verb that
-/// bears it: `do not`.
+/// Whether the passage is a negation and nothing else, except an English auxiliary verb: `do not`.
 fn is_negation(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
     if lists().words.contains(tokens.passage(range)) {
@@ -119,14 +119,14 @@ fn is_negation(passage: Passage<'_>) -> bool {
     bears && tokens.token(rest.start) == "not"
 }
 
-/// Whether there is a negation among the tokens of `range`.
+/// Whether there is a negation in the passage.
 fn has_negation(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
     range.clone().any(|at| is_negation(tokens.within(&(at..at + 1))) || is_contracted(tokens, at))
 }
 
-/// Whether a listed word at `range` denies something here. Before a number `no` is short for
-/// `number`.
+/// Whether the passage, a word of the list, denies something here. Before a number `no` is short
+/// for `number`.
 fn denies(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
     let is_number = tokens.passage(range) == "no"
@@ -164,7 +164,7 @@ fn is_misspelt(a: Passage<'_>, b: Passage<'_>) -> bool {
     p == q || one && (han || longer <= SLIP_LETTERS_MAX && !share_few_letters(&p, &q))
 }
 
-/// A negation is no misspelling of a word of more letters.
+/// The most letters of a word of which a negation may be a misspelling.
 const SLIP_LETTERS_MAX: usize = 20;
 
 #[cfg(test)]

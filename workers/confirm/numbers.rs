@@ -2,7 +2,7 @@
 //!
 //! A number is a run of digits, with decimal points or commas and with marks between thousands, a
 //! numeral in Chinese characters that counts or orders something, or an English word that is one.
-//! All are compared by value. The rule that refuses a pair for them is in the table of
+//! All are compared by value. The rule that refuses a pair for other numbers is in the table of
 //! `confirm/mod.rs`.
 
 use crate::confirm::alignment::{Passage, Tokens};
@@ -15,7 +15,7 @@ use crate::confirm::words;
 use crate::text::characters::is_han;
 use std::ops::Range;
 
-/// What a number in digits is without the marks that are part of its digits.
+/// A number in digits without the marks that are part of its digits.
 fn without_marks(token: &str) -> &str {
     token.trim_start_matches(|c| is_decimal_mark(c) || is_minus_sign(c))
 }
@@ -35,8 +35,8 @@ const OF_MONEY: [(&str, &str); 7] = [
 const KOREAN: [(char, char); 5] =
     [('십', '十'), ('백', '百'), ('천', '千'), ('만', '万'), ('억', '亿')];
 
-/// The numeral that the token at `at` stands for where it is a magnitude behind a number without a
-/// space: a short form behind a sum of money, or a Korean word.
+/// The numeral of the token at `at`, if it is a magnitude directly behind a number: a short form
+/// behind a sum of money, or a Korean word.
 fn magnitude_behind(tokens: &Tokens<'_>, at: usize) -> Option<String> {
     let touches = at > 0 && tokens.gap(at).is_empty() && is_digit(tokens.token(at - 1));
     if !touches {
@@ -123,11 +123,12 @@ fn is_behind_number(tokens: &Tokens<'_>, at: usize) -> bool {
     touches && (is_digit(tokens.token(at - 1)) || is_numeral(tokens.token(at - 1)))
 }
 
-/// What stands behind 兆 where it is mega: of watts, hertz, bytes, bits and pascals, of networks.
+/// The characters behind 兆 where it means mega: those of watts, hertz, bytes, bits, pascals and
+/// networks.
 const OF_MEGA: &str = "瓦赫字比帕欧伏焦卡宽流网光";
 
-/// Whether the token at `at` is 兆 behind a number, for 10^12. In 100兆瓦 it is mega, in 预兆 a
-/// sign.
+/// Whether the token at `at` is 兆 behind a number and means 10^12. In 100兆瓦 it is mega; in 预兆 it is
+/// an omen.
 fn is_trillion(tokens: &Tokens<'_>, at: usize) -> bool {
     let next = || at + 1 < tokens.len() && tokens.gap(at + 1).is_empty();
     let is_of_mega =
@@ -137,7 +138,7 @@ fn is_trillion(tokens: &Tokens<'_>, at: usize) -> bool {
         && !(next() && is_of_mega(tokens.token(at + 1)))
 }
 
-/// Whether the token at `at` is a Chinese numeral, where it stands.
+/// Whether the token at `at` is a Chinese numeral in this place.
 fn is_numeral_at(tokens: &Tokens<'_>, at: usize) -> bool {
     match tokens.token(at) {
         "兆" => is_trillion(tokens, at),
@@ -204,7 +205,7 @@ pub fn values(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<i128> {
 }
 
 /// The values of a number with its marks. A date, a version or a list has two points or commas, and
-/// its parts are numbers.
+/// each part is a number.
 fn parts(number: &str) -> Vec<i128> {
     if let Some((value, true)) = with_points_in_thousands(number) {
         return vec![value];
@@ -216,13 +217,13 @@ fn parts(number: &str) -> Vec<i128> {
     }
 }
 
-/// Whether the numbers of two ranges are the same but for points and signs, where the other text
-/// has another mark or a space: `3.5` may be a date, or the end of a sentence without a space.
+/// Whether the numbers of two ranges differ only in points and signs for which the other text has
+/// another mark or a space. `3.5` may be a date, or the end of a sentence without a space.
 pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
     let bare = |token: &str| is_digit(token) && without_marks(token).len() < token.len();
     // The mark of one text stands before the digit of the other, perhaps with spaces. A comma in
-    // place of a colon, a dash or a slash is no other way to write it.
+    // place of a colon, a dash or a slash makes another number.
     let stands = |marked: &str, gap: &str| match marked.chars().next() {
         Some('.') => !gap.is_empty(),
         Some(mark) if is_minus_sign(mark) => gap.contains(is_minus_sign),
@@ -251,8 +252,8 @@ pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
 
-/// The numbers in `range`, with words as numerals, digits in ASCII, times in one form, and without
-/// the commas between thousands.
+/// The numbers in `range`, with words as numerals, digits in ASCII, times in one form, and no
+/// commas between thousands.
 fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     let (mut numbers, mut sign) = (Vec::<Written>::new(), "");
     for at in range.clone() {

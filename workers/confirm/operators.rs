@@ -1,11 +1,12 @@
 //! Marks that say something: operators of formulas and of code, and signs for yes and no.
 //!
 //! Marks are no tokens, because copies of a text differ in them. So `C++` and `C#`, or `i < 5` and
-//! `i > 5`, or `a + b` and `a - b` are aligned without a difference. Where both texts have such a
-//! mark between equal tokens, and not the same one, it is a fact like another number. A mark that
-//! one text lacks is none, since conversions of pages lose marks, but for `C` and `C++`, and for
-//! marks between the digits of short numbers: `1/2` is not `12`, and `2-1` not `21`. Numbers with
-//! more digits are those of telephones, days and books, and are written with marks and without.
+//! `i > 5`, or `a + b` and `a - b` are aligned without a difference. Where the two texts have
+//! different marks of this kind between equal tokens, the mark is a fact, like another number. A
+//! mark that one text lacks is no fact, because conversions of pages lose marks. There are two
+//! exceptions: `C` and `C++`, and marks between the digits of short numbers, as `1/2` is not `12`
+//! and `2-1` is not `21`. Longer numbers are those of telephones, days and books, which are written
+//! with marks or without.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
@@ -28,7 +29,7 @@ enum Place {
     Sign,
 }
 
-/// Marks that stand against each other: each in all its forms.
+/// Marks that exclude each other, each with all its forms.
 struct Class {
     place: Place,
     marks: Vec<Vec<&'static str>>,
@@ -73,7 +74,7 @@ fn may_say(tokens: &Tokens<'_>) -> bool {
     let first = FIRST.get_or_init(|| {
         let forms = classes().iter().flat_map(|class| class.marks.iter().flatten());
         let mut first: Vec<char> = forms.filter_map(|form| form.chars().next()).collect();
-        // A dash says nothing but against other marks.
+        // A dash says something only if the other text has another mark.
         first.retain(|c| !matches!(c, '-' | '−'));
         first.sort_unstable();
         first.dedup();
@@ -82,7 +83,7 @@ fn may_say(tokens: &Tokens<'_>) -> bool {
     first.iter().any(|mark| tokens.may_have(*mark))
 }
 
-/// The tokens around other operators and signs, in what both texts have between `spans`.
+/// The tokens around operators and signs that differ, in the equal parts between `spans`.
 ///
 /// ```
 /// use workers::confirm::alignment::Tokens;
@@ -125,7 +126,7 @@ fn is_between_digits(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 /// The numbers between `spans` that are equal but for the marks between their digits: `10:30` and
-/// `1030`. They are no facts, and a reader wants to see them.
+/// `1030`. They are no facts, but a reader wants to see them.
 pub fn of_other_marks(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let mut found = Vec::<Span>::new();
     let is_space = |c: char| c.is_whitespace();
@@ -162,11 +163,11 @@ pub fn of_other_marks(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Spa
     found
 }
 
-/// A number of more digits is the same with other marks in it.
+/// The most digits of a short number. A longer number is the same with other marks in it.
 const PARTED_DIGITS_MAX: usize = 6;
 
-/// Whether a mark parts two digits of a short number on one side, and they touch on the other.
-/// White space and the marks of thousands part none.
+/// Whether a mark parts two digits of a short number in one text, and the digits touch in the
+/// other. White space and the marks of thousands do not count.
 fn is_parted((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
     let (marked, at) = match (a.gap(i).is_empty(), b.gap(j).is_empty()) {
         (false, true) => (a, i),
@@ -190,8 +191,8 @@ fn is_parted((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool
     before + behind <= PARTED_DIGITS_MAX && !is_clock(marked, at, (before, behind))
 }
 
-/// Whether a colon parts two digits of an hour from two of minutes, as in 10:30, for which some
-/// write 1030.
+/// Whether a colon parts two digits of an hour from two digits of minutes, as in 10:30. Some write
+/// 1030 for it.
 fn is_clock(tokens: &Tokens<'_>, at: usize, (before, behind): (usize, usize)) -> bool {
     let digits = |at: usize| tokens.token(at).parse::<u32>().unwrap_or(u32::MAX);
     let value = |at: usize| digits(at).saturating_mul(10).saturating_add(digits(at + 1));
@@ -203,7 +204,7 @@ fn is_clock(tokens: &Tokens<'_>, at: usize, (before, behind): (usize, usize)) ->
         && value(at) < 60
 }
 
-/// Whether the gaps before two tokens have marks of one class, and not the same ones.
+/// Whether the gaps before two tokens have different marks of one class.
 fn is_other((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
     let (x, y) = (a.gap(i), b.gap(j));
     let inside = i > 0 && j > 0 && i < a.len() && j < b.len();
@@ -216,7 +217,8 @@ fn is_other((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool 
     })
 }
 
-/// Whether other marks touch the tokens before two gaps, or one alone touches a single letter.
+/// Whether different marks touch the tokens before two gaps, or a mark touches a single letter in
+/// one text alone.
 fn differ_behind(
     class: &Class,
     (a, i): (&Tokens<'_>, usize),
@@ -247,7 +249,7 @@ fn differ_in_count(
         return false;
     }
     let is_operand = |token: &str| is_digit(token) || is_single_letter(token);
-    // Behind a mark that begins a line of a list there may be an article.
+    // Behind a mark that begins an item of a list, the letter may be an article.
     let spaced = x.ends_with(' ') || y.ends_with(' ');
     let is_article = spaced && matches!(a.token(i), "a" | "i");
     let (Some(x), Some(y)) = (class.mark(x.trim()), class.mark(y.trim())) else { return false };

@@ -15,8 +15,8 @@ pub enum By {
     Fingerprint,
 }
 
-/// Which facts refuse a pair when each side has another one in the same place. Each value includes
-/// those before it.
+/// Which facts refuse a pair if the two texts have different ones in the same place. Each value
+/// includes the values before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Facts {
@@ -52,18 +52,18 @@ pub struct Options {
     pub leading_tokens_max: u32,
     /// By text: `off`, `numbers`, `names` or `words`. Default: words.
     pub facts: Facts,
-    /// By text: the longest text, in characters, that a replaced fact refuses. In a longer one it
-    /// is upkeep. Default: 4500.
+    /// By text: the longest text, in characters, that a replaced fact refuses. In a longer text it
+    /// is an update of the page. Default: 4500.
     pub facts_chars_max: u32,
     /// By text: the longest text, in characters, that one replaced content word refuses. A longer
-    /// one is refused if nearly all that differs are several words
+    /// text is refused if several words differ and hardly anything else
     /// ([`crate::confirm::template`]). Default: 300.
     pub words_chars_max: u32,
     /// By text: leave out what stands around an article
     /// ([`crate::confirm::furniture::Furniture`]). Default: true.
     pub furniture: bool,
     /// By text: the words that the job adds to the dictionary, with tags that say which are names.
-    /// They are identity and no key of `[confirm]`.
+    /// They belong to the identity, and are not a key of `[confirm]`.
     #[serde(skip)]
     pub dictionary: Option<Arc<UserDictionary>>,
 }

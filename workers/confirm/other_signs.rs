@@ -1,4 +1,4 @@
-//! Finds numbers that two texts have with other signs of money or of shares.
+//! Finds numbers that have different signs of money or of shares in two texts.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
@@ -6,8 +6,9 @@ use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::numbers::joins;
 use crate::confirm::signs::{MONEY, SHARES, signs};
 
-/// The numbers between `spans` that both texts have, but of another currency or share: `$5` and
-/// `€5`. A sign that one text lacks changes nothing. Marks are no tokens, so no span has them.
+/// The numbers between `spans` that both texts have with different signs of money or of shares:
+/// `$5` and `€5`. A sign that one text lacks changes nothing. Marks are not tokens, so no span has
+/// them.
 pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let kinds = |signs: &[char]| {
         signs.iter().filter(|sign| a.may_have(**sign) || b.may_have(**sign)).count()

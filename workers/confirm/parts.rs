@@ -1,4 +1,4 @@
-//! Says what differs between two texts, for people: the spans by which a verdict was decided, with
+//! Shows people what differs between two texts: the spans by which a verdict was decided, with
 //! their place.
 
 use crate::confirm::alignment::{Tokens, are_equal};
@@ -9,10 +9,10 @@ use crate::confirm::options::Options;
 use crate::confirm::signs::with_signs;
 use serde::Serialize;
 
-/// A place where two texts differ, with some of what stands around it in the first.
+/// A place where two texts differ, with some of the first text around it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// What it is.
+    /// What kind of part it is.
     pub kind: PartKind,
     /// What stands before it in both texts.
     pub before: String,
@@ -26,10 +26,10 @@ pub struct Part {
 
 /// The characters around a part.
 const CONTEXT_CHARS: usize = 24;
-/// The characters of one side of a part; of a longer one the middle is left out.
+/// The most characters of one side of a part. The middle of a longer side is left out.
 const SIDE_CHARS: usize = 160;
 
-/// The parts in which two normalised texts differ, in order. None if the texts are too long to be
+/// The parts in which two normalised texts differ, in order. `None` if the texts are too long to be
 /// aligned, or so different that the rules do not align them.
 ///
 /// ```
@@ -44,8 +44,8 @@ const SIDE_CHARS: usize = 160;
 pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     let (x, y) = (Tokens::of(a)?, Tokens::of(b)?);
     let mut found = classified(&x, &y, options)?;
-    // Digits with other marks between them decide nothing, and nobody takes them for marks alone.
-    // Facts and other parts of the same tokens are shown already.
+    // Digits with other marks between them decide nothing, but a reader sees more in them than
+    // marks. Tokens that are part of a fact or of another part are shown already.
     let spans: Vec<Span> = found.iter().map(|(span, _)| span.clone()).collect();
     let has_words = |span: &&Span| !are_equal(&x, &span.a, &y, &span.b);
     let between: Vec<Span> = spans.iter().filter(has_words).cloned().collect();

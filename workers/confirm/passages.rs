@@ -2,8 +2,8 @@
 //! between two quotation marks.
 //!
 //! Below one text of a lesson stand different questions, and in one frame different names and
-//! titles. Such a passage may have more words than a fact, and is none that was rewritten: it has
-//! marks of its own, and little of it is left.
+//! titles. Such a passage may have more words than a fact, but it is not a rewritten clause: it has
+//! marks of its own, and little of the old passage is left.
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::edits::Span;
@@ -15,7 +15,7 @@ use std::ops::Range;
 const PASSAGE_TOKENS_MAX: usize = 60;
 /// The most tokens of a turn of a conversation.
 const TURN_TOKENS_MAX: usize = 240;
-/// A shorter question is one word or two, in tokens.
+/// The fewest tokens of a question.
 const QUESTION_TOKENS_MIN: usize = 3;
 
 /// Opening quotation marks, and those that close them.
@@ -31,7 +31,7 @@ const QUOTES: [(char, char); 9] = [
     ('【', '】'),
 ];
 
-/// Marks that end a passage: besides those of sentences also those of a line and of its label.
+/// Marks that end a passage: the ends of sentences, of a line and of its label.
 const PASSAGE_ENDS: [char; 9] = ['。', '!', '?', ';', '…', '\n', ':', '؟', '|'];
 
 /// The tokens of both texts from the first to the last edit of a clause.
@@ -40,8 +40,8 @@ fn extent(clause: &[&Span]) -> Option<(Range<usize>, Range<usize>)> {
     Some((first.a.start..last.a.end, first.b.start..last.b.end))
 }
 
-/// Whether the edits of a clause put another question or turn in the place of one. `edits` are all
-/// those of the texts, in order; those of the passage are told by their place in the first text.
+/// Whether the edits of a clause replace a question or a turn by another. `edits` are all edits of
+/// the two texts, in order; the edits of the passage are found by their place in the first text.
 pub fn are_other_questions(
     (a, b): (&Tokens<'_>, &Tokens<'_>),
     clause: &[&Span],
@@ -60,7 +60,7 @@ pub fn are_other_questions(
     2 * edited.0 >= x.len() && 2 * edited.1 >= y.len()
 }
 
-/// The tokens of the question that `range` is a part of, if it is one.
+/// The tokens of the question that `range` is a part of, if it is part of one.
 fn question(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     let ends = |at: &usize| {
         let gap = tokens.gap(*at);
@@ -79,7 +79,7 @@ fn asks(gap: &str) -> bool {
     })
 }
 
-/// Who speaks next, and what stands before a question or an answer in a corpus.
+/// Names of speakers, and labels before a question or an answer in a corpus.
 const TURNS: [&str; 22] = [
     "user",
     "human",
@@ -105,8 +105,8 @@ const TURNS: [&str; 22] = [
     "输出",
 ];
 
-/// The tokens of the turn of a conversation that `range` is a part of, if it is one: from the name
-/// of who speaks to the next one, or to the end.
+/// The tokens of the turn of a conversation that `range` is a part of, if there is one: from the
+/// name of the speaker to the next such name, or to the end.
 fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     let text = &tokens.text;
     let begins = |at: &usize| {
@@ -125,8 +125,8 @@ fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Whether the edits of a clause are all that stands between two quotation marks, and make another
-/// name, title or saying of it. Symmetric.
+/// Whether the edits of a clause replace all text between two quotation marks: another name, title
+/// or saying. Symmetric.
 pub fn are_other_quotations((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bool {
     let Some((x, y)) = extent(clause) else { return false };
     let fits = |range: &Range<usize>| (1..=PASSAGE_TOKENS_MAX).contains(&range.len());

@@ -1,10 +1,10 @@
-//! Keeps what is computed of a text alone, for texts that are compared again and again.
+//! Keeps what is computed from one text, for texts that are compared again and again.
 //!
 //! A page of a template is compared with dozens of others. To unpack a text, to shingle it and to
 //! cut it into tokens takes several times as long as to compare it with another, so a worker keeps
-//! what it used lately, up to a limit in bytes. There are two generations: when the young one is
-//! full it becomes the old one, and the old one is dropped. What is used moves to the young one.
-//! What is kept changes no verdict.
+//! what it used lately, up to a limit in bytes. There are two generations: when the young
+//! generation is full it becomes the old one, and the old one is dropped. A text that is used moves
+//! to the young generation. This memory changes no verdict.
 
 use crate::confirm::alignment::{TOKENS_MAX, Tokens};
 use crate::confirm::repetitive;
@@ -26,7 +26,7 @@ pub struct Prepared {
     shingles: OnceCell<Vec<u64>>,
     /// The passages by which texts of few symbols are compared, once they are asked for.
     passages: OnceCell<Vec<u64>>,
-    /// The tokens; none if there are too many to be aligned.
+    /// The tokens; `None` if there are too many to be aligned.
     pub tokens: Option<Tokens<'static>>,
 }
 
@@ -56,7 +56,7 @@ impl Prepared {
 
     fn bytes(&self) -> usize {
         let chars = self.tokens.as_ref().map_or(0, |tokens| tokens.chars(0..tokens.len()));
-        // There are at most as many as characters.
+        // There are at most as many shingles as characters.
         let shingles = self.shingles.get().map_or(chars, Vec::len) * size_of::<u64>();
         let passages = self.passages.get().map_or(0, Vec::len) * size_of::<u64>();
         shingles + passages + self.tokens.as_ref().map_or(0, Tokens::bytes)
@@ -66,12 +66,12 @@ impl Prepared {
 fn shingles_of(text: &str) -> Vec<u64> {
     let mut shingles = Shingles::default();
     ShingleKind::Long.shingles(&Letters::of(text), &mut shingles);
-    // Twice as long while duplicates are removed.
+    // The list has up to twice its length while duplicates are removed.
     shingles.hashes.shrink_to_fit();
     shingles.hashes
 }
 
-/// A prepared text; none where it is not kept in the store.
+/// A prepared text; `None` where the store does not keep the text.
 type Kept = Option<Rc<Prepared>>;
 
 /// The texts that were compared last.
@@ -79,12 +79,12 @@ type Kept = Option<Rc<Prepared>>;
 pub struct PreparedTexts {
     young: HashMap<u64, (Id, Kept), BuildSeeded>,
     old: HashMap<u64, (Id, Kept), BuildSeeded>,
-    /// Of the young generation.
+    /// The bytes of the young generation.
     bytes: usize,
 }
 
 impl PreparedTexts {
-    /// The text of `content`, which `text` reads if it is not kept.
+    /// The prepared text of `content`. `text` reads the text if it is not here yet.
     pub fn get(&mut self, content: Id, text: impl FnOnce() -> Option<String>) -> Kept {
         let is_its = |entry: &&(Id, Kept)| entry.0 == content;
         if let Some((_, kept)) = self.young.get(&content.high).filter(is_its) {

@@ -10,15 +10,16 @@ use crate::text::shingles::jaccard;
 use crate::text::sketch::Sketches;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A text of so many characters for each distinct 5-gram repeats itself. Long English texts do, and
-/// are only looked at more closely.
+/// A text with so many characters for each distinct 5-gram repeats itself. This is so of long
+/// English texts, too; for them it only means a closer look.
 const CHARS_PER_SHINGLE: u32 = 2;
 
-/// The letters of a passage. Where each twentieth is replaced, 0.3 of the passages are left.
+/// The letters of a passage. Where every twentieth letter is replaced, 0.3 of the passages are
+/// left.
 const PASSAGE_LETTERS: usize = 24;
-/// One passage of so many is compared, by its hash.
+/// One of so many passages is compared; its hash decides which.
 const SAMPLED: u64 = 8;
-/// Fewer compared passages say nothing.
+/// With fewer compared passages nothing can be said.
 const PASSAGES_MIN: usize = 16;
 /// Two copies share at least this part of their passages, in 1/10,000.
 const SHARED_MIN: u16 = 500;
@@ -38,8 +39,8 @@ pub fn passages(letters: &Letters) -> Vec<u64> {
     sampled
 }
 
-/// The similarity of two texts by their [`passages`], in 1/10,000, if it is that of texts which
-/// only have the same symbols. Symmetric.
+/// The similarity of two texts by their [`passages`], in 1/10,000, if it is so low that the texts
+/// only have the same symbols; otherwise `None`. Symmetric.
 pub fn unlike(a: &[u64], b: &[u64]) -> Option<u16> {
     let enough = a.len().min(b.len()) >= PASSAGES_MIN;
     Some(jaccard(a, b)).filter(|similarity| enough && *similarity < SHARED_MIN)

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Makes spans cover whole numbers, and joins spans that belong together.
 ///
-/// A shortest edit script may cut a number in two, and may match a word with the same word of
+/// A shortest edit script may cut a number in two, and may match a word with the same word in
 /// another place.
 pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
@@ -46,7 +46,8 @@ pub fn settled(a: &Tokens<'_>, b: &Tokens<'_>) -> Vec<Span> {
 
 /// A span on one side alone, moved so that it does not cut a number.
 ///
-/// `12日。13日。` without `12日。` may be written as without `2日。1`, which cuts both numbers.
+/// If `12日。` is left out of `12日。13日。`, the script may say that `2日。1` is left out, which cuts both
+/// numbers.
 fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usize) -> Span {
     let (tokens, range) = match (span.a.is_empty(), span.b.is_empty()) {
         (false, true) => (a, &span.a),
@@ -77,7 +78,7 @@ fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usiz
 /// Whether two neighbouring spans are one replacement.
 fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let between = next.a.start - last.a.end;
-    // A number is one, however long it is, and so are digits that spaces part.
+    // A number is one replacement, however long it is. Digits that spaces part are one, too.
     let in_number = |tokens: &Tokens<'_>, at: usize| {
         let is_digit = |at: usize| at < tokens.len() && is_digit(tokens.token(at));
         joins(tokens, at) || at > 0 && is_digit(at - 1) && is_digit(at)
@@ -89,7 +90,7 @@ fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let inside = between == 0 || between == 1 && is_han_token(a.token(last.a.end));
     let longest =
         [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
-    // What is deleted on one side and inserted on the other, with few tokens between.
+    // One span deletes and the other inserts, with few tokens between them.
     let opposite = last.a.is_empty() && next.b.is_empty() || last.b.is_empty() && next.a.is_empty();
     inside && longest <= 3 || opposite && between <= 4 && longest <= 6
 }

@@ -8,7 +8,8 @@ pub const MONEY: [char; 7] = ['$', '€', '£', '¥', '₩', '₹', '₽'];
 /// Signs of shares, which stand behind it.
 pub const SHARES: [char; 2] = ['%', '‰'];
 
-/// The sign of money before the tokens of `range`, and the sign of a share behind them.
+/// The sign of money before the tokens of `range` and the sign of a share behind them, if there are
+/// any.
 pub fn signs(tokens: &Tokens<'_>, range: &Range<usize>) -> [Option<char>; 2] {
     let before = tokens.gap(range.start).trim_end().chars().next_back();
     let behind = tokens.gap(range.end).chars().next();

@@ -19,18 +19,18 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 /// The words that a span touches.
 #[derive(Clone, Debug, Default)]
 pub struct SpanWords {
-    /// How many there are, with the marks between Chinese ones.
+    /// The number of words, with the marks between Chinese words.
     pub count: usize,
-    /// One is a name of the dictionary: of a person, a place, an organisation, a product.
+    /// One word is a name in the dictionary: of a person, a place, an organisation or a product.
     pub has_name: bool,
-    /// One is the name of a person, in the dictionary or not: a surname and two characters. What
-    /// looks like a name of two characters in all is more often something else.
+    /// One word is the name of a person: in the dictionary, or a surname and two characters. A word
+    /// of two characters that looks like a name is more often something else.
     pub has_person: bool,
     /// A title stands directly before or behind the name of a person.
     pub has_titled_person: bool,
-    /// One is not in the dictionary, as most names of persons.
+    /// One word is not in the dictionary, like most names of persons.
     pub has_unknown: bool,
-    /// One is a noun, a verb, an adjective, or a content word of another script.
+    /// One word is a noun, a verb, an adjective, or a content word of another script.
     pub has_content: bool,
     /// One is a content word, or a noun or an adjective of one character, which is mostly a part of
     /// a name.
@@ -47,7 +47,7 @@ const CONTEXT: usize = 6;
 /// jieba's tags of names.
 const NAMES: [&str; 6] = ["nr", "ns", "nt", "nz", "nrt", "nrfg"];
 
-/// Those of persons.
+/// The tags of names of persons.
 const PERSONS: [&str; 3] = ["nr", "nrt", "nrfg"];
 
 /// The first letters of jieba's tags of content words.
@@ -71,13 +71,13 @@ struct Seen {
 }
 
 thread_local! {
-    /// To tag a window takes longer than to align the texts, and each pair of an edited text has
+    /// To tag a window takes longer than to align the texts, and all pairs of an edited text have
     /// the same windows on its side.
     static SEEN: RefCell<Seen> = RefCell::default();
 }
 
 impl SpanWords {
-    /// The words that the tokens of `range` belong to; none if their window is too long.
+    /// The words that the tokens of `range` belong to; `None` if their window is too long.
     pub fn around(
         tokens: &Tokens<'_>,
         range: &Range<usize>,
@@ -109,13 +109,13 @@ impl SpanWords {
         })
     }
 
-    /// The bytes that are kept for them, with their place in the map.
+    /// The bytes of memory of these words, with their entry in the map.
     fn bytes(&self) -> usize {
         const PLACE: usize = 2 * size_of::<(u128, Rc<SpanWords>)>();
         PLACE + size_of::<SpanWords>() + self.letters.capacity() * size_of::<char>()
     }
 
-    /// These and the words of other scripts among the tokens of `range`.
+    /// These words, and the words of other scripts among the tokens of `range`.
     fn with_others(mut self, tokens: &Tokens<'_>, range: &Range<usize>) -> SpanWords {
         self.count += count(tokens, range);
         self.has_content |= has_content(tokens, range);
@@ -140,7 +140,7 @@ impl SpanWords {
                 continue;
             }
             let Tag { name: tag, known } = tagged.tag(number);
-            // A mark makes a clause as a word does.
+            // A mark counts as a word, because it makes a clause longer.
             let is_other = |c: char| c.is_alphanumeric() && !is_han(c);
             words.are_nouns = tag.starts_with('n') && (words.count == 0 || words.are_nouns);
             words.count += usize::from(!word.starts_with(is_other));

@@ -2,9 +2,9 @@
 //! Chinese.
 //!
 //! The words are the tokens of the alignment. In scripts without spaces a token is a whole clause,
-//! and in Korean a word bears its particles, so there the equal begin and end of both passages are
-//! left out first. An inflection and a misspelling keep most letters of a word, another word does
-//! not.
+//! and in Korean a word ends with its particles. So in these scripts the equal begin and the equal
+//! end of both passages are left out first. An inflection or a misspelling keeps most letters of a
+//! word; another word does not.
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
@@ -18,17 +18,18 @@ use unicode_normalization::UnicodeNormalization;
 
 /// More words than these are a clause.
 pub const FACT_WORDS_MAX: usize = 3;
-/// A longer passage holds what is no word, such as encoded data, in letters.
+/// The most letters of a passage. A longer one holds something that is no word, such as encoded
+/// data.
 const LETTERS_MAX: usize = 256;
-/// The same where no spaces say how many words there are.
+/// The same in scripts without spaces, where the number of words is not known.
 const SPACELESS_LETTERS_MAX: usize = 20;
 
-/// A shorter word holds a sentence together, in letters ...
+/// The fewest letters of a content word ...
 const CONTENT_LETTERS_MIN: usize = 3;
-/// ... and in syllables of Korean, or letters of Katakana, in which Japanese writes names.
+/// ... and the fewest syllables in Korean, or letters in Katakana, which Japanese uses for names.
 const CONTENT_SYLLABLES_MIN: usize = 2;
 
-/// Whether the words of two passages, which have no Chinese character, are others. Symmetric.
+/// Whether two passages, which have no Chinese character, have other words. Symmetric.
 ///
 /// ```
 /// use workers::confirm::alignment::Tokens;
@@ -133,8 +134,8 @@ pub fn has_content(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     })
 }
 
-/// Whether two words share so few letters that neither is a form, a misspelling or a short form of
-/// the other, as `hex` of `hexadecimal`.
+/// Whether two words share so few letters that neither is an inflection, a misspelling or a short
+/// form of the other. `hex` is a short form of `hexadecimal`.
 pub fn are_parted(p: &[char], q: &[char]) -> bool {
     let (short, long) = if p.len() < q.len() { (p, q) } else { (q, p) };
     let begins = short.len() >= CONTENT_LETTERS_MIN && long.starts_with(short);
@@ -143,15 +144,15 @@ pub fn are_parted(p: &[char], q: &[char]) -> bool {
 
 /// The letters and digits of the tokens of `range`, with their marks.
 ///
-/// Accents are left out: copies lose them (`été`, `ete`), most of all where all letters are large.
+/// Accents are left out, because copies lose them (`été`, `ete`), most of all in capitals.
 fn letters(tokens: &Tokens<'_>, range: &Range<usize>) -> Vec<char> {
     let is_accent = |c: &char| matches!(c, '\u{300}'..='\u{36f}');
     let chars = range.clone().flat_map(|at| tokens.token(at).nfd()).filter(|c| !is_accent(c));
     chars.nfc().filter(|c| c.is_alphanumeric() || is_mark_of_letter(*c)).collect()
 }
 
-/// Ends of Japanese verbs and adjectives that deny them, and the most letters of an end that does
-/// not: `洗えません` and `洗えます`.
+/// Ends that deny a Japanese verb or adjective, and the most letters of an end that does not:
+/// `洗えません` and `洗えます`.
 const DENYING_ENDS: [&str; 4] = ["ない", "せん", "なかった", "せんでした"];
 const VERB_END_LETTERS_MAX: usize = 3;
 

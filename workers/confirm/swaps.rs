@@ -1,8 +1,8 @@
 //! Tells exchanged roles from another order of words.
 //!
-//! `Derby beat Sheffield` says something else than `Sheffield beat Derby`, though no word is
-//! another. What stands side by side, as `apples and pears` and the parts of a name, says the same
-//! in either order.
+//! `Derby beat Sheffield` does not say the same as `Sheffield beat Derby`, although no word is
+//! replaced. Words side by side, such as `apples and pears` or the parts of a name, say the same in
+//! either order.
 
 use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
@@ -16,21 +16,21 @@ use std::sync::OnceLock;
 /// Words between the members of a list.
 const CONJUNCTIONS: &str = include_str!("conjunctions.txt");
 
-/// A longer passage is no name, in tokens.
+/// The most tokens of a name.
 const NAME_TOKENS_MAX: usize = 4;
-/// The least Chinese characters of a name.
+/// The fewest Chinese characters of a name.
 const HAN_MIN: usize = 2;
 
-/// What two passages do that exchanged their places.
+/// What two passages are that exchanged their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swap {
-    /// They do what the other one did.
+    /// Each has the role that the other one had.
     Roles,
     /// They stand in a list, or side by side.
     Order,
 }
 
-/// What each of `edits` is by a swap; none where it is no part of one. Symmetric.
+/// For each of `edits` the swap that it is part of, if it is part of one. Symmetric.
 ///
 /// ```
 /// use workers::confirm::alignment::{Tokens, spans};
@@ -62,7 +62,7 @@ pub fn of(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&Span]) -> Vec<Option<Swap>> 
     found
 }
 
-/// Whether `last` replaces the other way round what `first` does.
+/// Whether `last` replaces the same passages as `first`, in the opposite direction.
 fn is_mirror(a: &Tokens<'_>, b: &Tokens<'_>, first: &Span, last: &Span) -> bool {
     let lengths = [first.a.len(), first.b.len()];
     lengths == [last.b.len(), last.a.len()]
@@ -71,8 +71,8 @@ fn is_mirror(a: &Tokens<'_>, b: &Tokens<'_>, first: &Span, last: &Span) -> bool 
         && are_equal(a, &last.a, b, &first.b)
 }
 
-/// What a span is of which both sides have the same tokens: passages at its ends change places
-/// around what is between them, which may be nothing.
+/// The swap within a span whose sides have the same tokens, if there is one: the passages at its
+/// ends change places around the tokens between them, of which there may be none.
 fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
     let (x, y) = (&span.a, &span.b);
     if x.len() != y.len() || x.len() < 2 {
@@ -113,8 +113,8 @@ fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
     None
 }
 
-/// Whether what is before the tokens of `between` and what is behind them are members of one list:
-/// commas or conjunctions part both from the members between them.
+/// Whether the passages before and behind the tokens of `between` are members of one list: commas
+/// or conjunctions part both from the members between them.
 fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
     static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
     let words =

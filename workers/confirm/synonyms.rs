@@ -1,5 +1,5 @@
-//! Words of which the list says that they mean the same in other regions: `软件` and `软体`, `colour`
-//! and `color`. A copy for readers of another region has them everywhere.
+//! Words of a list that mean the same in different regions: `软件` and `软体`, `colour` and `color`. A
+//! copy for readers of another region has the other word everywhere.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
@@ -12,7 +12,8 @@ use std::sync::OnceLock;
 /// Words of one meaning, a class a line.
 const SYNONYMS: &str = include_str!("synonyms.txt");
 
-/// The most tokens of a word that differ, and that it has on either side in both texts.
+/// The most tokens of a word that differ, and the most equal tokens that it has on either side of
+/// them.
 const TOKENS_MAX: usize = 6;
 const SHARED_MAX: usize = 3;
 
@@ -22,8 +23,8 @@ fn all() -> &'static HashMap<&'static str, Vec<usize>> {
     CLASSES.get_or_init(|| classes(SYNONYMS))
 }
 
-/// Whether a token may be of a word of the list. A cheap test before the look-ups, because the
-/// characters of most edits are in none.
+/// Whether a token may be part of a word of the list. This is a cheap test before the look-ups,
+/// because the characters of most edits are in no word of the list.
 fn is_in_list(token: &str) -> bool {
     static CHARACTERS: OnceLock<HashSet<char>> = OnceLock::new();
     let characters = CHARACTERS
@@ -31,11 +32,11 @@ fn is_in_list(token: &str) -> bool {
     token.chars().next().is_some_and(|c| !is_han(c) || characters.contains(&c))
 }
 
-/// Whether a span replaces a word by one of its class. Both may begin or end with characters that
-/// are equal and so not in the span. Symmetric.
+/// Whether a span replaces a word by another one of its class. Characters that both words begin or
+/// end with are not in the span. Symmetric.
 pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let (x, y) = (&span.a, &span.b);
-    // Of `冷气` and `冷气机` only what one has more is in the span.
+    // Of `冷气` and `冷气机` the span has only 机.
     let most = if x.is_empty() || y.is_empty() { SHARED_MAX } else { TOKENS_MAX };
     let are_in_list = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().all(|at| is_in_list(tokens.token(at)))
@@ -46,7 +47,7 @@ pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         && around(a, b, span).any(|(x, y)| are_of_one_class(all(), a.passage(&x), b.passage(&y)))
 }
 
-/// The span with up to [`SHARED_MAX`] tokens more on either side of it, the same ones in both texts.
+/// The span with up to [`SHARED_MAX`] more tokens on either side, which are the same in both texts.
 fn around<'s>(
     a: &'s Tokens<'_>,
     b: &'s Tokens<'_>,

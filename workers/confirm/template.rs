@@ -1,10 +1,10 @@
 //! Tells two pages of one template from two copies of one text.
 //!
-//! One other word in a long text is an edit, and so are words close to each other in a short one.
-//! Pages of a template have the same frame around words of their own, such as the name, the colour
-//! and the material of a product. So several short passages are replaced by others that share few
-//! letters with them, and hardly anything else differs. A term that was renamed all over a text
-//! counts once. A clause that was rewritten is no slot: words are put in or left out, too.
+//! One other word in a long text is an edit. Other words close to each other in a short text are an
+//! edit, too. Pages of a template have the same frame around words of their own, such as the name,
+//! the colour and the material of a product. So several short passages are replaced by others that
+//! share few letters with them, and hardly anything else differs. A term that was renamed all over
+//! a text counts once. A rewritten clause is no slot, because words are also put in or left out.
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
@@ -15,7 +15,7 @@ use crate::confirm::spelled::are_parted;
 use crate::text::characters::{is_han, runs_on};
 use std::collections::HashSet;
 
-/// From so many different replaced passages on two texts are of one template ...
+/// Two texts are of one template if at least so many different passages are replaced ...
 const SLOTS_MIN: usize = 3;
 /// ... and up to this length, in characters, from one on, if none is repeated: in a longer text a
 /// word or two are more often an edit ...
@@ -23,19 +23,20 @@ const ONE_SLOT_CHARS_MAX: usize = 600;
 /// ... if their characters are so many times those of all other edits.
 const SLOTS_PER_EDIT: usize = 10;
 
-/// A longer passage is no slot, in tokens, or in letters, as encoded data has no spaces.
+/// The most tokens of a slot, and the most letters, because encoded data has no spaces.
 const SLOT_TOKENS_MAX: usize = 12;
 const SLOT_LETTERS_MAX: usize = 96;
-/// The least letters of either side, in Chinese characters and in others. Fewer are a slip.
+/// The fewest characters of either side of a slot, if they are Chinese and if they are not. Fewer
+/// are a slip.
 const HAN_MIN: usize = 2;
 const LATIN_MIN: usize = 3;
 
-/// The slots of a template among the edits of two texts; none if these are no pages of one.
-/// Symmetric.
+/// The slots of a template among the edits of two texts. Empty if the texts are not pages of one
+/// template. Symmetric.
 pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s Span> {
     let (mut slots, mut filled_chars, mut edited_chars) = (Vec::new(), 0, 0);
     for clause in clauses(edits) {
-        // Many edits of a clause are slots together or not at all.
+        // If a clause has many edits, either all of them are slots or none is.
         let is_long = clause.len() >= CLAUSE_EDITS;
         let are_slots = is_long && clause.iter().all(|span| is_slot(a, b, span));
         for span in clause {
@@ -48,8 +49,8 @@ pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s 
             }
         }
     }
-    // A term that was renamed everywhere is one slot, and so is one that takes the place of
-    // several.
+    // A term that was renamed everywhere is one slot. A term that replaces several others is one
+    // slot, too.
     let of_a = slots.iter().map(|span| a.passage(&span.a)).collect::<HashSet<_>>();
     let of_b = slots.iter().map(|span| b.passage(&span.b)).collect::<HashSet<_>>();
     let different = of_a.len().min(of_b.len());
@@ -84,7 +85,7 @@ fn is_within_a_clause(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     is_inside && left == right && !is_form
 }
 
-/// Whether one short passage stands for another that has few of its letters.
+/// Whether a span replaces one short passage by another that shares few letters with it.
 fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let tokens = [span.a.len(), span.b.len()];
     if tokens.contains(&0) || tokens.iter().any(|tokens| *tokens > SLOT_TOKENS_MAX) {

@@ -395,8 +395,8 @@ fn numbers_with_a_point() {
     assert!(verdict(&of("2.5"), &of("2.6"), &options).0);
 }
 
-/// Clear pairs are decided without reading them where replaced facts do not matter, and so are
-/// all others if no text is kept.
+/// Clear pairs are decided without reading their texts where replaced facts do not matter. If no
+/// text is kept, all pairs are.
 #[test]
 fn texts_are_read_rarely() {
     let reads = |a: &str, b: &str, facts_chars_max: u32| {
@@ -441,8 +441,8 @@ fn table_is_cosine() {
     }
 }
 
-/// Numbers that differ only in parts which the other one has elsewhere were equal, as were those of
-/// many digits and of other scripts; a sentence and its negation were one.
+/// These were taken for equal: numbers that differ only in parts which the other number has
+/// elsewhere, numbers of many digits or of other scripts, and a sentence and its negation.
 #[test]
 fn facts_that_were_overlooked() {
     let notice = |day: &str| {

@@ -1,6 +1,7 @@
 //! Compares two whole texts: how alike they are, and which fact is replaced.
 //!
-//! One measure serves texts of every length: shared over all, of characters and of 5-grams.
+//! One measure serves texts of every length: the shared part divided by the whole, of characters
+//! and of 5-grams.
 //!
 //! ```text
 //! characters   shared by the alignment / (of a + of b - shared), furniture and variants left out
@@ -9,9 +10,9 @@
 //! ```
 //!
 //! In a short text an edit changes five of few 5-grams, and there the alignment agrees with human
-//! readers. In a long text the alignment finds much in common with texts that were rewritten
-//! sentence by sentence, and 5-grams do not. The greater of the measure and of the plain Jaccard
-//! similarity counts, so that words that lost the space between them cost nothing.
+//! readers. In a long text that was rewritten sentence by sentence, the alignment still finds much
+//! in common, and 5-grams do not. The measure and the plain Jaccard similarity are compared and the
+//! greater one counts, so that words that lost the space between them cost nothing.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::differences::{Difference, is_small};
@@ -26,12 +27,13 @@ use std::ops::Range;
 const SHORT_CHARS: usize = 100;
 /// From this length the 5-grams alone measure.
 pub const LONG_CHARS: usize = 1000;
-/// 5-grams that a replaced character changes.
+/// The number of 5-grams that a replaced character changes.
 const GRAMS_OF_SLIP: usize = 5;
-/// 5-grams across the place where a passage was put in.
+/// The number of 5-grams across the place where a passage was put in.
 const GRAMS_OF_SEAM: usize = 4;
 
-/// Slips for each short name, word or unit that is replaced, from which on these are slips, too.
+/// If a text has at least so many slips for each short name, word or unit that is replaced, these
+/// count as slips, too.
 const SLIPS_PER_FACT: usize = 5;
 
 /// What two texts have in common.
@@ -41,16 +43,16 @@ pub struct Measure {
     pub similarity: u16,
     /// The kind of a fact that is replaced: `Number`, `Name` or `Word`.
     pub fact: Option<Difference>,
-    /// A headline in front of one of them, or another one in front of each, was left out.
+    /// Whether a headline in front of one text, or the headlines of both, were left out.
     pub headline: bool,
 }
 
 /// The 5-grams of two texts.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedGrams {
-    /// Those that both have.
+    /// The number of 5-grams that both texts have.
     pub common: usize,
-    /// Those that one of them has, or both.
+    /// The number of 5-grams that at least one text has.
     pub all: usize,
 }
 
@@ -61,7 +63,7 @@ struct Sums {
     left_out: [usize; 2],
     /// Not shared.
     edited: [usize; 2],
-    /// Edits that are no slips.
+    /// The sum over edits that are no slips, each by its longer side.
     longest_edits: usize,
     /// Replaced single characters, and misspelt words.
     slips: usize,
@@ -69,7 +71,7 @@ struct Sums {
     passages: usize,
 }
 
-/// Compares two normalised texts. Symmetric. Two texts without a letter are not alike.
+/// Compares two normalised texts. Symmetric. Two texts without letters have no similarity.
 pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, grams: SharedGrams, options: &Options) -> Measure {
     // Puts the two texts in one order, so that the verdict does not depend on which comes first.
     let (x, y) = if y.text < x.text { (y, x) } else { (x, y) };
@@ -105,7 +107,8 @@ pub fn compare(x: &Tokens<'_>, y: &Tokens<'_>, grams: SharedGrams, options: &Opt
 
 /// Whether another number is among the differences.
 ///
-/// A text with slips all over has some beside a number. They count only if slips are rare.
+/// In a text with slips all over, some are beside a number. Such differences count only if slips
+/// are rare.
 fn other_number(found: &Kinds<'_>, slips: usize) -> Option<Difference> {
     let (doubtful, certain): (Vec<_>, Vec<_>) =
         found.spans_of(PartKind::Number).partition(|span| found.may_be_slips(span));
@@ -115,23 +118,24 @@ fn other_number(found: &Kinds<'_>, slips: usize) -> Option<Difference> {
 
 /// The kind of a replaced name or word among the edits.
 ///
-/// A text with slips all over has some that look like other names or words. Short ones count only
+/// In a text with slips all over, some look like other names or words. Short differences count only
 /// if slips are rare.
 fn replaced_word(found: &Kinds<'_>, slips: usize, options: &Options) -> Option<Difference> {
     let (mut small, mut first) = (0, None);
     for (span, difference) in found.replaced_words(options) {
-        // A negation stands on one side alone.
+        // A span on one side alone is a negation, and is tested as a short one.
         if !is_small(span) && span.a.len().min(span.b.len()) > 0 {
             return Some(difference);
         }
         small += 1;
-        // A name says more than a word.
+        // A name comes before a word.
         first = first.filter(|first| *first == Difference::Name).or(Some(difference));
     }
     first.filter(|_| slips < SLIPS_PER_FACT * small)
 }
 
-/// Letters of a side beyond which it is compared as a whole: the time follows their square.
+/// The most letters of a side whose shared letters are counted, because the time grows with their
+/// square.
 const SHARED_LETTERS_MAX: usize = 4096;
 
 /// The length of the longest common subsequence of letters of the two sides; 0 if one is too long.
@@ -182,24 +186,25 @@ impl Sums {
         (0..2).for_each(|side| self.edited[side] += chars[side] - shared);
     }
 
-    /// The measure of the head of this file, in 1/10,000.
+    /// The measure at the top of this file, in 1/10,000.
     fn similarity(&self, lengths: [usize; 2], SharedGrams { common, all }: SharedGrams) -> u16 {
         let longer = lengths[0].max(lengths[1]);
         let [n, m] = [0, 1].map(|side| lengths[side] - self.left_out[side]);
         let shared = n.saturating_sub(self.edited[0]);
         // A slip is one difference, although both sides have a character of it.
         let aligned = shared * 10_000 / (n + m).saturating_sub(shared + self.slips / 2).max(1);
-        // What is left out is in 5-grams of one side or of both. In a long text it hardly matters.
+        // What is left out is in 5-grams of one text or of both. In a long text this hardly
+        // matters.
         let left_out = if longer < LONG_CHARS { self.left_out[0] + self.left_out[1] } else { 0 };
         let all = all.saturating_sub(left_out).max(common);
         let one_sided = self.edited[0].min(self.edited[1]) == 0;
         let seams =
             if one_sided && longer < LONG_CHARS { GRAMS_OF_SEAM * self.passages.min(2) } else { 0 };
-        // Slips are left out only where there is hardly anything else.
+        // Slips are left out only where hardly anything else differs.
         let slips = if 100 * self.longest_edits <= longer { GRAMS_OF_SLIP * self.slips } else { 0 };
         let changed = all - common;
         let common = common + seams.min(changed);
-        // Each takes its 5-grams from what is common and adds as many to all.
+        // A slip removes its 5-grams from those in common and adds as many to the whole.
         let slips = slips.min((all - common) / 2);
         let grams = (common + slips) * 10_000 / (all - slips).max(1);
         let weight = longer.clamp(SHORT_CHARS, LONG_CHARS) - SHORT_CHARS;

@@ -1,15 +1,16 @@
 //! Tells commas between thousands from decimal commas: `14,990` and `149,90`.
 //!
-//! Half of the world writes one, half the other. What tells them apart is where they stand: commas
-//! group the digits of a whole number by three, in India those before the last three by two.
-//! Elsewhere between two digits a comma is a decimal mark, or it parts a list. Points group as
-//! well, where there are two or a decimal comma follows.
+//! Half of the world writes the one, half the other. The place of the commas tells them apart.
+//! Commas between thousands group the digits of a whole number by three; in India the digits before
+//! the last three are grouped by two. In other places between digits a comma is a decimal mark or
+//! parts a list. Points between thousands are recognised where there are two of them or where a
+//! decimal comma follows.
 
 use crate::confirm::digits::{digit_value, is_decimal_mark, is_minus_sign};
 use crate::confirm::value::value;
 use std::ops::Range;
 
-/// The answers for the commas of one run of digits and commas, which is read once.
+/// The answer for all commas of one run of digits and commas, so that the run is read once.
 #[derive(Default)]
 pub struct Thousands {
     /// The bytes of the run, from its first comma on.
@@ -18,8 +19,8 @@ pub struct Thousands {
 }
 
 impl Thousands {
-    /// Whether the comma at the byte `at` of `text`, between two digits, groups thousands. The
-    /// commas of a text are asked for in their order.
+    /// Whether the comma at the byte `at` of `text`, between two digits, groups thousands. Callers
+    /// ask for the commas of a text in order.
     pub fn have_comma(&mut self, text: &str, at: usize) -> bool {
         if !self.run.contains(&at) {
             let of_run = |c: char| c == ',' || digit_value(c).is_some();
@@ -50,8 +51,9 @@ fn are_grouped(before: &str, run: &str) -> bool {
         || first <= 2 && of_india.next() == Some(3) && of_india.next().is_none()
 }
 
-/// The value of a number whose points may stand between thousands, perhaps before a decimal comma,
-/// and whether they surely do: there are two of them, or the comma. `1.250` may be a fraction.
+/// The value of a number whose points may stand between thousands, perhaps with a decimal comma
+/// behind them, and whether this is certain. It is certain if there are two points, or the comma.
+/// `1.250` may be a fraction.
 pub fn with_points_in_thousands(number: &str) -> Option<(i128, bool)> {
     let (whole, fraction) = number.split_once(',').unwrap_or((number, ""));
     let mut groups = whole.split('.');
@@ -65,8 +67,8 @@ pub fn with_points_in_thousands(number: &str) -> Option<(i128, bool)> {
     is_grouped.then(|| (value(&format!("{}.{fraction}", whole.replace('.', ""))), marks > 1))
 }
 
-/// Whether one of two numbers tells that the points of both stand between thousands, and they are
-/// equal: `1.250,00` and `1.250`.
+/// Whether two numbers are equal if their points stand between thousands, and one of them shows
+/// that they do: `1.250,00` and `1.250`.
 pub fn same_thousands(left: &str, right: &str) -> bool {
     let both = with_points_in_thousands(left).zip(with_points_in_thousands(right));
     both.is_some_and(|((x, is_sure), (y, too))| x == y && (is_sure || too))

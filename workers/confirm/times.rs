@@ -1,11 +1,13 @@
-//! Finds which numbers are one date, one clock, or a date with its clock: the five of `3 november
-//! 2024, 10:25`. Whether a time is furniture depends on its place ([`crate::confirm::furniture`]).
+//! Finds which numbers together are one date, one clock, or a date with its clock, such as the
+//! numbers of `3 november 2024, 10:25`. Whether a time is furniture depends on its place
+//! ([`crate::confirm::furniture`]).
 
 use crate::confirm::alignment::{Tokens, is_han_token};
 use crate::confirm::digits::{digit_value, is_digit};
 use crate::confirm::words::{names_a_day, names_a_month};
 
-/// What may stand between a date and its clock: marks, and words with what stands on their sides.
+/// What may stand between a date and its clock: marks, and words with the marks and spaces on their
+/// sides.
 const BRIDGES: [&str; 6] = [" ", ", ", ". ", " - ", " – ", " — "];
 const BRIDGE_WORDS: [(&str, &str); 2] = [("at", " "), ("t", "")];
 
@@ -14,7 +16,7 @@ const ZONES: [&str; 14] = [
     "z", "gmt", "utc", "est", "edt", "cst", "pst", "pdt", "cet", "cest", "bst", "ist", "jst", "kst",
 ];
 
-/// The tokens before a part of a date among which the name of its month is.
+/// The name of the month is among so many tokens before a part of a date.
 const MONTH_TOKENS: usize = 6;
 
 /// Whether `token` is part of a date without being a number.
@@ -90,8 +92,8 @@ fn is_behind_month(tokens: &Tokens<'_>, at: usize) -> bool {
     (at.saturating_sub(MONTH_TOKENS)..at).any(|at| names_a_month(tokens.token(at)))
 }
 
-/// Whether the tokens before and at `at` are on both sides of the mark, or one is the word or the
-/// zone, between a date and its clock.
+/// Whether the tokens before and at `at` are a date and its clock with a mark between them, or one
+/// of the two is the word or the zone between a date and its clock.
 fn are_date_and_clock(tokens: &Tokens<'_>, at: usize) -> bool {
     let (left, right, gap) = (tokens.token(at - 1), tokens.token(at), tokens.gap(at));
     if is_zone(right) {
@@ -196,7 +198,7 @@ pub fn has_clock(group: &str) -> bool {
     })
 }
 
-/// Whether the numbers of a group are years alone.
+/// Whether the numbers of a group are years and nothing else.
 pub fn is_years(group: &str) -> bool {
     let is_year =
         |part: &str| part.len() == 4 && (part.starts_with("19") || part.starts_with("20"));
@@ -215,8 +217,8 @@ fn is_day(text: &str) -> bool {
     })
 }
 
-/// What stands behind `天前`, ` minutes ago`, `h ago`, `분 전` or ` минут назад` at the begin of
-/// `after`.
+/// The rest of `after` behind `天前`, ` minutes ago`, `h ago`, `분 전` or ` минут назад`, if it begins
+/// with such words.
 pub fn after_relative_time(after: &str) -> Option<&str> {
     const HAN_UNITS: [&str; 12] =
         ["秒钟", "秒", "分钟", "分", "个小时", "小时", "时间", "天", "日", "周", "个月", "年"];

@@ -1,8 +1,8 @@
-//! The units of numbers: `49元` and `49美元` are two prices, though one character was put in.
+//! The units of numbers: `49元` and `49美元` are two prices, although only one character was put in.
 //!
 //! A unit is a word of a list that stands behind a number, perhaps with a space where words have
-//! spaces between them. What it replaces must be of the list, too: people count with many other
-//! words, and an inflection or a particle behind a number is no other unit.
+//! spaces between them. The word that it replaces must be in the list, too, because people count
+//! with many other words, and an inflection or a particle behind a number is no other unit.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
@@ -20,21 +20,22 @@ const UNITS: &str = include_str!("units.txt");
 const UNIT_CHARS_MAX: usize = 8;
 
 /// Korean magnitudes, which stand between a number and its unit, and the most of them in a row. The
-/// list of `confirm/numbers.rs` has 십 and no 조: to make both one would change verdicts.
+/// list in `confirm/numbers.rs` has 십 and no 조. The two lists stay apart, because to join them
+/// would change verdicts.
 const MAGNITUDES: [char; 5] = ['백', '천', '만', '억', '조'];
 const MAGNITUDES_MAX: usize = 2;
 
-/// Tokens in front of a span that may be part of the unit, which both texts have.
+/// The most equal tokens in front of a span that may be part of the unit.
 const SHARED_TOKENS_MAX: usize = 3;
 
-/// The lines that a unit is in.
+/// The numbers of the lines that a unit is in: its meanings.
 fn meanings(unit: &str) -> &'static [usize] {
     static MEANINGS: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
     let all = MEANINGS.get_or_init(|| words::classes(UNITS));
     all.get(unit).map_or(&[], Vec::as_slice)
 }
 
-/// What stands behind the number that ends with the token at `number`, if it may be a unit.
+/// The text behind the number that ends with the token at `number`, if it may begin with a unit.
 fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
     let next = number + 1;
     if next >= tokens.len() {
@@ -42,20 +43,21 @@ fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
     }
     let first = tokens.token(next);
     let spaced = !first.starts_with(stands_alone);
-    // A number and its unit have no space between them unless all characters have.
+    // Only a unit of a script with spaces may have a space in front of it.
     let touches = tokens.gap(next).is_empty() || spaced && tokens.gap(next) == " ";
     let start = tokens.places[next].start as usize;
     let end = if is_word_alone(first) { start + first.len() } else { tokens.text.len() };
     touches.then_some(&tokens.text[start..end])
 }
 
-/// Whether a token is a word by itself. In Chinese and Japanese, in Korean, Thai, Lao, Burmese and
-/// Khmer a unit and what follows it may be one token, or a unit several.
+/// Whether a token is a word by itself. In Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer
+/// a token may hold a unit and what follows it, or a unit may be several tokens.
 fn is_word_alone(token: &str) -> bool {
     !token.starts_with(runs_on)
 }
 
-/// The meanings of the unit at the begin of `text`, the longest one, or of all of a word.
+/// The meanings of the longest unit at the begin of `text`. A word of a script with spaces must be
+/// a unit as a whole.
 fn unit_of(text: &str) -> &'static [usize] {
     if is_word_alone(text) {
         return meanings(text);
@@ -65,8 +67,8 @@ fn unit_of(text: &str) -> &'static [usize] {
     found.last().unwrap_or(&[])
 }
 
-/// Whether other units stand behind two numbers, perhaps behind a magnitude that both have: `50만원`
-/// and `50만달러`.
+/// Whether different units stand behind two numbers, perhaps behind a magnitude that both have:
+/// `50만원` and `50만달러`.
 fn are_other_units(mut left: &str, mut right: &str) -> bool {
     for _ in 0..MAGNITUDES_MAX {
         let Some(magnitude) = left.chars().next().filter(|c| MAGNITUDES.contains(c)) else { break };
@@ -96,7 +98,7 @@ fn differ(left: &[usize], right: &[usize]) -> bool {
     !left.is_empty() && !right.is_empty() && !left.iter().any(|meaning| right.contains(meaning))
 }
 
-/// Whether a span writes the unit of a number otherwise: `350 m` and `350 metres`. Symmetric.
+/// Whether a span writes the unit of a number in another way: `350 m` and `350 metres`. Symmetric.
 pub fn is_same_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let (i, j) = (span.a.start, span.b.start);
     let one = span.a.len() == 1 && span.b.len() == 1 && i > 0 && j > 0;

@@ -3,10 +3,10 @@
 use crate::confirm::digits::{HAN_DIGITS, digit_value, is_decimal_mark, is_minus_sign};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// One in [`value`].
+/// The number 1 in the unit of [`value`].
 pub const ONE: i128 = 1_000_000_000;
 
-/// The digits of a number in digits that have room in [`value`], before and behind the point.
+/// The most digits before and behind the point for which [`value`] has room.
 const DIGITS_MAX: [usize; 2] = [24, 9];
 
 /// The value of one number with at most one point, in billionths: `1.2亿` is 120,000,000. What has

@@ -1,4 +1,4 @@
-//! Chinese characters that are written otherwise and mean the same, such as 沉 and 沈 or 峰 and 峯.
+//! Chinese characters that look different and mean the same, such as 沉 and 沈 or 峰 and 峯.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;

@@ -1,6 +1,5 @@
-//! Words that say facts though they are short or look alike: numbers and dates that are written
-//! out, such as `twelve`, `march` and `壹`, words of which one is the opposite of the other, and
-//! surnames.
+//! Words that are facts although they are short or look alike: numbers and dates that are written
+//! out, such as `twelve`, `march` and `壹`, opposites, and surnames.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::HAN_DIGITS;
@@ -14,9 +13,9 @@ const NUMBER_WORDS: &str = include_str!("number_words.txt");
 const NUMBER_WORD_BYTES_MAX: usize = 24;
 /// Words of which one stands against the other, a class a line.
 const OPPOSITES: &str = include_str!("opposites.txt");
-/// The most characters of a Chinese one.
+/// The most characters of a Chinese opposite.
 const OPPOSITE_CHARS_MAX: usize = 2;
-/// Chinese surnames, a class as those.
+/// Chinese surnames. Two different surnames count as opposites.
 const SURNAMES: &str = include_str!("surnames.txt");
 /// How its line of surnames begins that are other words as well.
 const ALSO_WORDS: &str = "also ";
@@ -61,7 +60,7 @@ pub fn numeral(word: &str) -> Option<&'static str> {
     static WORDS: OnceLock<HashMap<&str, &str>> = OnceLock::new();
     let words =
         WORDS.get_or_init(|| lines(NUMBER_WORDS).filter_map(|line| line.split_once(' ')).collect());
-    // Most tokens are none, and are asked often.
+    // Most tokens are no numerals, and this function is called often.
     if !(3..=NUMBER_WORD_BYTES_MAX).contains(&word.len()) {
         return None;
     }
@@ -89,8 +88,7 @@ fn may_name_a_day(word: &str) -> bool {
     (3..=NUMBER_WORD_BYTES_MAX).contains(&word.len()) && !word.starts_with(is_han)
 }
 
-/// Whether two English words that are numbers, one behind the other, are one: `twenty-one`, `five
-/// million`.
+/// Whether two English number words in a row are one number: `twenty-one`, `five million`.
 pub fn make_one_number(left: &str, right: &str) -> bool {
     let is_magnitude = |numeral: &str| numeral.ends_with(['百', '千', '万', '亿']);
     let is_ten = |numeral: &str| numeral.ends_with('十') && numeral.chars().count() == 2;
@@ -105,7 +103,7 @@ pub fn make_one_number(left: &str, right: &str) -> bool {
     }
 }
 
-/// Whether the tokens at `i` and `j` are two words of one class, Chinese characters perhaps with
+/// Whether the tokens at `i` and `j` are two opposites, where Chinese characters may need their
 /// neighbours: `男` and `女`, `美元` and `日元`, `import` and `export`.
 pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
     let left = words_of_classes(a, i);
@@ -120,7 +118,7 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
 /// A word of a class of opposites: the number of the class, and of the word in it.
 type ClassWord = (usize, usize);
 
-/// Of each class that the token at `at` has a word of, the first one.
+/// The words of opposites that the token at `at` is part of: for each class the first one.
 fn words_of_classes(tokens: &Tokens<'_>, at: usize) -> Vec<ClassWord> {
     static WORDS: OnceLock<HashMap<&str, Vec<ClassWord>>> = OnceLock::new();
     let words = WORDS.get_or_init(|| {
@@ -171,8 +169,8 @@ pub fn is_surname(word: &str) -> bool {
     word.chars().nth(1).is_none() && begins_with_surname(word)
 }
 
-/// Whether two tokens of one or two Latin letters name two things, as `c` and `d` behind `vitamin`
-/// and the halves of a day. One letter in place of another is no article.
+/// Whether two tokens of one or two Latin letters name two things, such as `c` and `d` behind
+/// `vitamin`, or the halves of a day. If both are single letters, neither is taken for an article.
 pub fn are_short_names(a: &str, b: &str) -> bool {
     let is_short =
         |token: &str| token.len() <= 2 && token.bytes().all(|byte| byte.is_ascii_alphabetic());

@@ -1,7 +1,7 @@
 //! Finds the pairs of texts that a signature would propose, from their fingerprints or keys.
 //!
 //! The pivot rule is that of epochs ([`crate::candidates::pivots`]). The near rule
-//! ([`crate::candidates::near`]) is not applied, because each k has another one. These are pure
+//! ([`crate::candidates::near`]) is not applied, because it differs for each k. These are pure
 //! functions, tested against all pairs one by one.
 
 use crate::candidates::hamming::{Scratch, within};
@@ -23,7 +23,7 @@ pub struct Numbered {
 }
 
 /// The pairs of texts within `k` bits that the pivot rule examines, the lesser number first, with
-/// their distances, in no order. None if there are more than [`CANDIDATES_MAX`].
+/// their distances, in no order. `None` if there are more than [`CANDIDATES_MAX`].
 pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
     let mut groups: BTreeMap<u64, Vec<Numbered>> = BTreeMap::new();
     texts
@@ -59,7 +59,7 @@ fn inside(group: &[Numbered], mut emit: impl FnMut(u32, u32)) {
 }
 
 /// The pairs of texts that share a key and that the pivot rule examines, the lesser number first,
-/// ascending, each once. None if there are more than [`CANDIDATES_MAX`], counting a pair for each
+/// ascending, each once. `None` if there are more than [`CANDIDATES_MAX`], counting a pair for each
 /// common key.
 pub fn keyed(mut keys: Vec<(u64, Numbered)>) -> Option<Vec<(u32, u32)>> {
     keys.sort_unstable();
@@ -97,8 +97,8 @@ mod tests {
     }
 
     proptest! {
-        /// The pairs found are those of all pairs one by one, also in groups with more texts than
-        /// pivots.
+        /// The pairs found are the same as by a test of all pairs one by one, also in groups with
+        /// more texts than pivots.
         #[test]
         fn found_are_those_of_all_pairs(
             few in prop::collection::vec(any::<u64>(), 1..5),

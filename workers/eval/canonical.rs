@@ -1,13 +1,13 @@
-//! Makes labels from what a crawl has of addresses that are the same: canonical addresses,
+//! Makes labels from hints in a crawl that two addresses are the same: canonical addresses,
 //! redirects and revisits.
 //!
 //! A link `rel=canonical` (RFC 6596), in the head of an HTML page or in HTTP's `Link`, names the
 //! address under which the same content should be known. A redirect leads from one address to
 //! another. A revisit of another URL says that both had the same bytes. The inputs are read again
-//! for these, so that no store has to hold what only an evaluation needs. All are hints: some sites
-//! name their front page, or lead to a page of logins, everywhere; and what was true at one date
-//! need not be so of the pages that the store has. So an address that many name is left out, and
-//! what is left is to be looked at, not to be believed.
+//! for these, so that no store has to keep data that only an evaluation needs. All are hints: some
+//! sites name their front page, or lead to a login page, everywhere; and a hint that was true at
+//! one date may be wrong for the pages that the store has. So an address that many name is left
+//! out, and a person should look at the other hints before they are believed.
 
 use crate::document::{Id, PageUrl, canonical_url, page_url};
 use crate::error::Result;
@@ -28,47 +28,49 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The addresses that name one other address, with that one, which are taken for the same.
+/// The most addresses that are taken for the same: those that name one other address, and that
+/// address.
 pub const GROUP_PAGES_MAX: usize = 20;
 
 /// Why two pages are taken for the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// A page names the other address as its canonical one, or both name the same.
+    /// A page names the other address as its canonical address, or both name the same.
     Canonical,
-    /// HTTP led from the one to the other.
+    /// HTTP led from one to the other.
     Redirect,
     /// Both had the same bytes.
     Revisit,
 }
 
 impl By {
-    /// All, in the order in which one of them names a pair.
+    /// All kinds; a pair has the first that applies.
     pub const ALL: [By; 3] = [By::Canonical, By::Redirect, By::Revisit];
 }
 
-/// What the inputs of a job say of addresses that are the same.
+/// The hints in a job's inputs about addresses that are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hints {
     /// HTML pages with an address, each counted once.
     pub html_pages: u64,
-    /// What each kind of hints says, in the order of [`By::ALL`].
+    /// The counts of each kind of hints, in the order of [`By::ALL`].
     #[serde(flatten, serialize_with = "by_name")]
     pub counts: [Counts; 3],
-    /// Two pages of the store that are the same by these hints, in the order of their URLs.
+    /// The pairs of pages of the store that are the same by these hints, in the order of their
+    /// URLs.
     #[serde(skip)]
     pub pairs: Vec<Pair>,
 }
 
-/// What one kind of hints says.
+/// The counts of one kind of hints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// The addresses that name another one.
+    /// The addresses that name another address.
     pub named: u64,
-    /// The addresses that are left out, as more than [`GROUP_PAGES_MAX`] share them.
+    /// The addresses that are left out, because more than [`GROUP_PAGES_MAX`] share them.
     pub left_out: u64,
-    /// The pairs that have no earlier kind.
+    /// The pairs of this kind that no earlier kind has.
     pub pairs: u64,
 }
 
@@ -77,7 +79,7 @@ pub struct Counts {
 pub struct Pair {
     /// The page at the address that is named, or the first that names it.
     pub a: String,
-    /// Another one of the group.
+    /// Another page of the group.
     pub b: String,
     /// Why.
     pub by: By,
@@ -86,7 +88,7 @@ pub struct Pair {
 /// What the last record of an address names.
 struct Named {
     date: Option<i64>,
-    /// None if it names no other address than its own.
+    /// `None` if it names no other address than its own.
     target: Option<Id>,
 }
 
@@ -141,8 +143,7 @@ fn urls(snapshot: &Snapshot<'_>, docs: &[Id]) -> Result<BTreeMap<Id, String>> {
         .collect())
 }
 
-/// Remembers that the first URL names the second. A record that stays at the same page says
-/// nothing.
+/// Remembers that the first URL names the second. A record that leads to its own page is no hint.
 fn refer(named: &mut AllNamed, by: By, urls: [&str; 2], date: Option<i64>) {
     let [doc, target] = urls.map(|url| canonical_url(url).doc);
     if doc != target {
@@ -156,7 +157,7 @@ fn is_of_page(head: &Heading) -> bool {
     http::status(head.http()).is_none_or(|status| (200..300).contains(&status))
 }
 
-/// What an HTML page names; none if the record is no HTML page.
+/// What an HTML page names; `None` if the record is no HTML page.
 fn of_record(record: &Record, heading: Option<&Heading>, page: &PageUrl) -> Option<Named> {
     let Body::Html { bytes, charset } = &record.body else { return None };
     let in_page = canonical(bytes, charset.as_deref(), &record.url);
@@ -166,7 +167,7 @@ fn of_record(record: &Record, heading: Option<&Heading>, page: &PageUrl) -> Opti
         .and_then(|target| Some(url::Url::parse(&record.url).ok()?.join(target).ok()?.to_string()));
     let [in_page, in_http] =
         [in_page, in_http].map(|target| target.map(|target| canonical_url(&target).doc));
-    // A page that contradicts itself says nothing.
+    // A page that contradicts itself gives no hint.
     let target = if in_page.is_some() && in_http.is_some() && in_page != in_http {
         None
     } else {
@@ -175,7 +176,7 @@ fn of_record(record: &Record, heading: Option<&Heading>, page: &PageUrl) -> Opti
     Some(Named { date: record.date, target: target.filter(|target| *target != page.doc) })
 }
 
-/// Of the records of one address the latest counts, and of those the last that is read.
+/// Of the records of one address the latest counts, and of several latest the last that is read.
 fn remember(named: &mut BTreeMap<Id, Named>, doc: Id, found: Named) {
     match named.entry(doc) {
         Entry::Vacant(entry) => _ = entry.insert(found),
@@ -197,8 +198,8 @@ fn paired(named: &AllNamed, urls: &BTreeMap<Id, String>) -> Hints {
             if others.is_empty() {
                 continue;
             }
-            // Addresses that the store does not have count, too: a site may lead all that is gone
-            // to its front page.
+            // Addresses that the store does not have count, too: a site may lead all pages that are
+            // gone to its front page.
             if docs.len() + usize::from(urls.contains_key(&target)) > GROUP_PAGES_MAX {
                 counts.left_out += 1;
                 continue;
@@ -229,7 +230,7 @@ fn groups(named: &BTreeMap<Id, Named>) -> BTreeMap<Id, Vec<Id>> {
 fn of_store<'a>(by: By, target: Id, docs: &[Id], urls: &'a BTreeMap<Id, String>) -> Vec<&'a str> {
     let there = urls.get(&target).map(String::as_str);
     // Two addresses that lead to a third one need not be the same; if they call it their canonical
-    // one, their site says that they are.
+    // address, their site says that they are.
     if there.is_none() && by != By::Canonical {
         return Vec::new();
     }
@@ -259,7 +260,7 @@ mod tests {
         urls.iter().map(|url| (doc(url), (*url).to_owned())).collect()
     }
 
-    /// What addresses name: the kind, the address, the other one and the date.
+    /// What addresses name: the kind, the address, the other address and the date.
     fn named(records: &[(By, &str, &str, i64)]) -> AllNamed {
         let mut named = AllNamed::default();
         for &(by, url, target, date) in records {
@@ -283,7 +284,8 @@ mod tests {
     const C: &str = "http://c.example/";
     const D: &str = "http://d.example/";
 
-    /// A pair is told once, whichever way round and however often it is said, by the first kind.
+    /// A pair is in the result once, by the first kind, whatever its order and however often hints
+    /// name it.
     #[test]
     fn a_pair_has_one_kind() {
         let found = named(&[
@@ -311,8 +313,8 @@ mod tests {
         );
     }
 
-    /// Only pages that the store has with a text are told, and those that lead to a page that it
-    /// does not have are not taken for the same, unless they name it as their canonical address.
+    /// Only pages that the store has with a text are in the result. Pages that lead to a page that
+    /// it does not have are not taken for the same, unless they name it as their canonical address.
     #[test]
     fn both_pages_live() {
         for by in By::ALL {
@@ -324,7 +326,8 @@ mod tests {
         }
     }
 
-    /// A revisit of a redirect or an error says nothing of a page; one without HTTP's header does.
+    /// A revisit of a redirect or an error is no hint about a page; a revisit without HTTP's header
+    /// is.
     #[test]
     fn revisits_of_pages() {
         for (http, want) in [
@@ -341,8 +344,8 @@ mod tests {
         }
     }
 
-    /// The latest record of an address counts, and one that stays at its page says nothing: it does
-    /// not take back what another one says.
+    /// The latest record of an address counts. A record that leads to its own page is no hint, and
+    /// does not replace the hint of another record.
     #[test]
     fn the_latest_counts() {
         let found = named(&[
@@ -356,8 +359,8 @@ mod tests {
         assert_eq!((told(&hints), hints.html_pages, hints.counts[0].named), (vec![], 1, 0));
     }
 
-    /// An address that too many name is left out, though the store has few of them: a site leads
-    /// all that is gone to its front page.
+    /// An address that too many name is left out, even if the store has few of them: a site may
+    /// lead all pages that are gone to its front page.
     #[test]
     fn crowded_addresses() {
         for by in By::ALL {

@@ -1,9 +1,9 @@
-//! Counts decided pairs by what differs between their texts: which facts refused a pair, and what
-//! was forgiven in an accepted one.
+//! Counts decided pairs by what differs between their texts: which facts refused a pair, and which
+//! differences an accepted pair has.
 //!
-//! Pairs that were refused because they are not alike say nothing of facts and are left out. The
-//! texts are aligned again as the verdict aligned them, so the cost is that of a run's verdicts; of
-//! many pairs only some are read.
+//! Pairs that were refused because they are not alike say nothing about facts and are left out. The
+//! texts are aligned again as the verdict aligned them, so the cost is that of a run's verdicts; if
+//! there are many pairs, only some are read.
 
 use crate::confirm::details::{Detail, details};
 use crate::confirm::kinds::PartKind;
@@ -19,7 +19,8 @@ use crate::tables::evidence::Content;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The pairs of texts that are read. Of more each second, third and so on is.
+/// The most pairs of texts that are read. If there are more, only every second, third and so on is
+/// read.
 const PAIRS_MAX: usize = 20_000;
 
 /// The decided pairs by what differs.
@@ -27,9 +28,9 @@ const PAIRS_MAX: usize = 20_000;
 pub struct Differences {
     /// The pairs of texts that are accepted, or refused for a fact, and that the labels judge.
     pub text_pairs: u64,
-    /// Those that were read.
+    /// The pairs that were read.
     pub read: u64,
-    /// Those of them that were not aligned: a text is not kept or too long, or they are too
+    /// The read pairs that were not aligned: a text is not kept or too long, or the two are too
     /// different.
     pub not_aligned: u64,
     /// The kinds of differences; a pair is in the row of each kind that it has.
@@ -41,7 +42,7 @@ pub struct Differences {
 pub struct OfDifference {
     /// What differs.
     pub difference: &'static str,
-    /// Whether the pairs were accepted, so that it was forgiven.
+    /// Whether the pairs were accepted in spite of it.
     pub accepted: bool,
     /// The number of pairs of texts.
     pub text_pairs: u64,
@@ -61,7 +62,7 @@ fn refused_for(pair: &TextPair) -> Option<PartKind> {
     }
 }
 
-/// Counts the pairs of a world. None if the job does not decide by texts, or keeps no evidence.
+/// Counts the pairs of a world. `None` if the job does not decide by texts, or keeps no evidence.
 ///
 /// # Errors
 ///
@@ -95,7 +96,7 @@ pub fn differences(
     Ok(Some(count))
 }
 
-/// What differs between the texts of `pair`; of a refused one, what refused it.
+/// What differs between the texts of `pair`; if it is refused, only what refused it.
 fn differing(
     x: &str,
     y: &str,
@@ -178,8 +179,8 @@ mod tests {
     }
 
     /// The counts are those made by hand: a pair is in the row of each of its kinds, weighs as many
-    /// pages as it stands for, and is right if the labels say so. Pairs that are not alike are in
-    /// no row.
+    /// page pairs as it stands for, and is right if the labels say so. Pairs that are not alike are
+    /// in no row.
     #[test]
     fn counted_by_hand() {
         let scene = scene();
@@ -210,7 +211,8 @@ mod tests {
         assert_eq!(found, Differences { text_pairs: 4, read: 4, not_aligned: 1, rows });
     }
 
-    /// Of more pairs than are read some are, evenly spread, and the count of all is told.
+    /// If there are more pairs than are read, some are read, evenly spread, and the count of all is
+    /// reported.
     #[test]
     fn many_pairs_are_sampled() {
         let scene = scene();

@@ -17,14 +17,14 @@ pub struct PairOfKind {
     pub y: u32,
 }
 
-/// What became of the pairs of a kind.
+/// The results for the pairs of a kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfKind {
     /// The kind.
     pub kind: String,
     /// The pairs that are not the same.
     pub differ: u64,
-    /// The measures of its pairs alone.
+    /// The measures over only its pairs.
     #[serde(flatten)]
     pub levels: Levels,
     /// The wrong pairs by the rule that decided: `identical`, `not_proposed` or a rule.
@@ -41,7 +41,7 @@ struct Sums {
 }
 
 /// The measures of `pairs` by kind; `names` are those of the kinds. A kind that no pair of live
-/// pages has is in no row.
+/// pages has gets no row.
 pub fn of_kinds(scale: &Scale<'_>, names: &[String], pairs: &[PairOfKind]) -> Vec<OfKind> {
     let mut sums = vec![Sums::default(); names.len()];
     for pair in pairs {
@@ -86,8 +86,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// If one kind has every labelled pair, its measures are those of the whole; of two kinds
-        /// the counts add up to the same.
+        /// If one kind has every labelled pair, its measures are those of the whole; with two kinds
+        /// the counts add up to those of the whole.
         #[test]
         fn kinds_add_up(scene in scenes(), cut in 0usize..30) {
             let Truth::Judged(judged) = &scene.truth else { return Ok(()) };

@@ -22,11 +22,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The bytes of a line: two URLs and some more fields.
+/// The most bytes of a line: two URLs and some more fields.
 const LINE_BYTES_MAX: usize = 1 << 20;
-/// The rows of a file. Each is held in memory with its URLs.
+/// The most rows of a file. Each is held in memory with its URLs.
 const ROWS_MAX: usize = 1 << 24;
-/// The kinds of pairs of a file; each is a row of a table.
+/// The most kinds of pairs of a file; each is a row of a table.
 const KINDS_MAX: usize = 1000;
 /// The bytes by which the window grows while a line's end is searched for.
 const STEP_BYTES: usize = 64 << 10;
@@ -36,7 +36,7 @@ const STEP_BYTES: usize = 64 << 10;
 pub struct Labels {
     /// The canonical URLs and their DocIds, in the order of their first occurrence.
     pub urls: Vec<(String, Id)>,
-    /// What the labels say; a page is an index into [`Labels::urls`].
+    /// The truth by the labels; a page is an index into [`Labels::urls`].
     pub truth: Truth,
     /// The number of lines that are not blank.
     pub rows: u64,
@@ -93,7 +93,7 @@ struct Reading {
     are_keys: bool,
 }
 
-/// A value as a text. A corpus has ids that are numbers, and a run reads them as well.
+/// A value as a text. A corpus may have ids that are numbers, and a run also reads these.
 fn named(what: &str, value: Value) -> std::result::Result<String, String> {
     match value {
         Value::String(text) => Ok(text),
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Ids that are numbers, with which a run is content, were no labels.
+    /// Ids that are numbers were refused in labels, although a run accepts them.
     #[test]
     fn ids_that_are_numbers() {
         let rows =
@@ -326,7 +326,8 @@ mod tests {
         assert_eq!(labels.of_kind, [(0, 1, 0), (0, 2, 0), (1, 2, 1)]);
     }
 
-    /// A line of no form, or one that contradicts another, is an error of data that names the line.
+    /// A line of no form, or a line that contradicts another, is an error of data that names the
+    /// line.
     #[test]
     fn wrong_lines_are_named() {
         let good = "{\"a\":\"p\",\"b\":\"q\",\"same\":true,\"kind\":\"k\"}\n";

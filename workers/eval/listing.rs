@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 /// Two texts with wrong page pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// The first page of the lesser text that has a wrong pair.
+    /// The first page of the lesser text that is in a wrong pair.
     pub x: u32,
-    /// The first page of the other text that is wrong with that page.
+    /// The first page of the other text that makes a wrong pair with `x`.
     pub y: u32,
     /// The number of wrong page pairs of these texts.
     pub page_pairs: u64,
@@ -124,7 +124,7 @@ fn example(scale: &Scale<'_>, a: u32, b: u32, same: bool) -> Option<(u32, u32)> 
     }
     let mut tried: Option<u32> = None;
     for x in scale.pages_of(a) {
-        // A page with the same label as the last one finds nothing either.
+        // A page with the same label as the last page finds nothing either.
         if let Truth::Labels(labels) = &scale.scene.truth
             && tried.replace(labels[x as usize]) == Some(labels[x as usize])
         {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     proptest! {
-        /// The list is that of all pairs one by one, cut to the requested length.
+        /// The list is the same as by a test of all pairs one by one, cut to the requested length.
         #[test]
         fn listed_are_those_of_all_pairs(scene in scenes(), most in 0usize..5) {
             let scale = Scale::new(&scene);

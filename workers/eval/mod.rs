@@ -3,8 +3,8 @@
 //!
 //! It reads the head's mapped tables, runs no epoch and writes nothing. The logic (`score`,
 //! `kinds`, `listing`, `sweep`) consists of pure functions of a [`scene::Scene`]; `differences`
-//! reads the texts of pairs; `plot` draws the result. Without labels, `survey` estimates it from
-//! answers about a sample of pairs.
+//! reads the texts of pairs; `plot` draws the result. Without labels, `survey` estimates the
+//! measures from answers about a sample of pairs.
 
 mod candidates;
 pub mod canonical;
@@ -40,7 +40,7 @@ use serde::Serialize;
 use sweep::Sweep;
 use world::{Unknown, World};
 
-/// What is wanted in addition to the score.
+/// What to compute in addition to the score.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     /// The greatest number of wrong pairs to list, of each kind.
@@ -58,7 +58,7 @@ pub struct Facts {
     pub rows: u64,
     /// The number of URLs that they name.
     pub urls: u64,
-    /// What the store does not have.
+    /// The labelled URLs that the store does not have.
     pub unknown: Unknown,
 }
 
@@ -87,7 +87,7 @@ pub struct Report {
     /// The measures.
     #[serde(flatten)]
     pub score: Score,
-    /// The decided pairs by what differs; none if the store has no texts to read.
+    /// The decided pairs by what differs; `None` if the store has no texts to read.
     pub differences: Option<Differences>,
     /// By the kind that the labels name, in their order.
     pub kinds: Vec<OfKind>,
@@ -103,7 +103,7 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// `Data` if the store has no page, or none of the labelled ones, `Config` if the job's decision
+/// `Data` if the store has no page, or no labelled page, `Config` if the job's decision
 /// configuration is not the head's, `Io` if a table is damaged.
 pub fn evaluate(
     store: &Store,

@@ -2,8 +2,8 @@
 //! that are verified for each true one (logarithmic).
 //!
 //! Each key of the job has a colour, each setting a point, and the stored answers have a ring. It
-//! is written by hand, because a drawing library would bring fonts and back ends for what is only
-//! circles, lines and words.
+//! is written by hand, because a drawing library would bring fonts and back ends, and a plot has
+//! only circles, lines and words.
 
 use crate::eval::sweep::{SettingScore, Sweep};
 use std::fmt::Write;
@@ -33,7 +33,8 @@ impl Axis {
     fn shares(values: impl Iterator<Item = f64> + Clone) -> Axis {
         let (least, most) = (values.clone().fold(1.0, f64::min), values.fold(0.0, f64::max));
         let (least, most) = if least <= most { (least, most) } else { (0.0, 1.0) };
-        // Not narrower, so that a difference of one pair in thousands does not fill the panel.
+        // The axis is not narrower, so that a difference of one pair in thousands does not fill the
+        // panel.
         let span = (most - least).max(0.02);
         let power = 10f64.powf((span / TICKS).log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
@@ -84,7 +85,7 @@ fn cost_recall(row: &SettingScore) -> Option<(f64, f64)> {
     row.verified_per_true.filter(|cost| *cost > 0.0).zip(row.confirmed.recall)
 }
 
-/// What each plot has in its head, so that a later one may replace it.
+/// A mark in the head of each plot, by which a later plot knows that it may replace the file.
 pub const MARK: &str = "<!-- drawn by pagefold eval -->";
 
 /// The plot of `sweep`, titled `title`.
@@ -171,7 +172,8 @@ fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], l
     for (knob, colour) in knobs() {
         let rows: Vec<(&SettingScore, (f64, f64))> =
             knob.rows.iter().filter_map(|row| of(row).map(|point| (row, at(point)))).collect();
-        // Bins and bins of a key have no order, so no line connects them.
+        // Settings of two numbers (bins, and bins of a key) have no order, so no line connects
+        // them.
         if !knob.key.starts_with("minhash") {
             let line: Vec<String> =
                 rows.iter().map(|(_, (px, py))| format!("{px:.1},{py:.1}")).collect();

@@ -1,9 +1,9 @@
 //! The labelled pages with their texts, pairs and clusters, as plain numbers; and the number of
 //! page pairs that two texts stand for.
 //!
-//! All measures are computed from a scene; it knows no store. Pages are numbered in the order of
-//! their URLs, texts in that of their first pages. A page without text has a text of its own with
-//! no characters, which is identical to no other.
+//! All measures are computed from a scene, without a store. Pages are numbered in the order of
+//! their URLs, texts in the order of their first pages. A page without text has a text of its own
+//! with no characters, which is identical to no other.
 
 use crate::eval::tally::{CLASSES, Cells, HOSTS, Index, OTHER_HOST, SAME_HOST, class};
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub struct TextPair {
     pub proposals: u64,
 }
 
-/// What labels say about pairs of pages. A page is a number, its index in the labels or the scene.
+/// The truth about pairs of pages by the labels. A page is its index in the labels or the scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Truth {
     /// The label of each page. Pages with the same label are the same.
@@ -66,7 +66,7 @@ pub struct Scene {
 pub struct LabelledPair {
     /// The lesser text.
     pub a: u32,
-    /// The other text; the same one if the texts are identical.
+    /// The other text; equal to `a` if the texts are identical.
     pub b: u32,
     /// The page of `a`; the lesser page if the texts are identical.
     pub x: u32,
@@ -76,7 +76,7 @@ pub struct LabelledPair {
     pub same: bool,
 }
 
-/// The number of page pairs, and of those that are the same by the labels.
+/// The number of page pairs, and of page pairs that are the same by the labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight {
     /// All that the labels judge, by host.
@@ -174,12 +174,12 @@ impl<'a> Scale<'a> {
         self.labels.of(text).iter().map(|(label, _)| *label)
     }
 
-    /// The pairs of pages that the labels name, by texts.
+    /// The pairs of pages that the labels name, in the order of their texts.
     pub fn labelled_pairs(&self) -> &[LabelledPair] {
         &self.labelled_pairs
     }
 
-    /// Those of texts `a` <= `b`.
+    /// The pairs that the labels name of texts `a` <= `b`.
     pub fn labelled_pairs_of(&self, a: u32, b: u32) -> &[LabelledPair] {
         let range: Range<usize> =
             self.labelled_pairs.partition_point(|pair| (pair.a, pair.b) < (a, b))
@@ -192,7 +192,7 @@ impl<'a> Scale<'a> {
         !matches!(self.scene.truth, Truth::Judged(_)) || !self.labelled_pairs_of(a, b).is_empty()
     }
 
-    /// Whether two pages are the same by the labels. None if the labels do not say.
+    /// Whether two pages are the same by the labels. `None` if the labels do not say.
     pub fn is_same(&self, x: u32, y: u32) -> Option<bool> {
         let pair = (x.min(y), x.max(y));
         match &self.scene.truth {

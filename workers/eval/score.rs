@@ -49,7 +49,7 @@ impl Measure {
     }
 }
 
-/// `n / of`; none if `of` is 0.
+/// `n / of`; `None` if `of` is 0.
 pub fn share(n: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| n as f64 / of as f64)
 }
@@ -63,7 +63,7 @@ pub struct Levels {
     pub cluster: Measure,
 }
 
-/// The pairs whose shorter text has a length in a range.
+/// The measures of pairs whose shorter text has a length in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OfLength {
     /// The least length in characters.
@@ -86,7 +86,8 @@ pub struct OfSignature {
     pub verified_per_true: Option<f64>,
     /// The measure if all proposed pairs were joined, identical texts included.
     pub proposed: Measure,
-    /// The measure if the accepted of the proposed pairs were joined, identical texts included.
+    /// The measure if only the accepted ones of the proposed pairs were joined, identical texts
+    /// included.
     pub confirmed: Measure,
 }
 
@@ -110,9 +111,9 @@ pub struct OfReason {
 pub struct Score {
     /// The number of pages.
     pub pages: u64,
-    /// The number of distinct texts. Empty ones count each.
+    /// The number of distinct texts. Each empty text counts.
     pub texts: u64,
-    /// The number of empty ones.
+    /// The number of empty texts.
     pub empty: u64,
     /// The number of pairs of distinct texts that have a pair of pages that is the same. With
     /// labels by page, once for each common label.

@@ -1,8 +1,8 @@
 //! Counts the pairs within groups without enumerating them.
 //!
-//! Among n pages that share a key there are n (n - 1) / 2 pairs. The pairs whose shorter text is of
-//! a length class are the pairs among that class's pages and those of its pages with pages of
-//! longer texts. All numbers count page pairs.
+//! Among n pages that share a key there are n (n - 1) / 2 pairs. The pairs whose shorter text is in
+//! a length class are the pairs among the pages of that class, and the pairs of these pages with
+//! pages of longer texts. All numbers count page pairs.
 
 /// The lengths in characters at which the classes of the shorter text end. The last class has no
 /// end.

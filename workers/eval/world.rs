@@ -1,6 +1,6 @@
 //! Builds the scene of some labels from a store's head.
 //!
-//! Reads the mapped tables, writes nothing and decides nothing again. If the labels judge pages or
+//! Reads the mapped tables, writes nothing and decides no pair again. If the labels judge pages or
 //! pairs, only labelled pages are in the scene; if they list all true pairs, every page of the
 //! store is. A page takes about 200 bytes with its URL.
 
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 /// The keys that are looked up at once.
 const PORTION_ROWS: usize = 1 << 16;
-/// The number of unknown URLs that are named.
+/// The most unknown URLs that are named.
 const UNKNOWN_URLS_MAX: usize = 10;
 
 /// A text of the scene.
@@ -31,11 +31,11 @@ pub struct Text {
     pub content: Id,
     /// Its fingerprint.
     pub fingerprint: u64,
-    /// Whether it has evidence, and may fold with others.
+    /// Whether it has evidence and may fold with others.
     pub is_known: bool,
 }
 
-/// What the labels name and the store does not have.
+/// The labelled URLs and pairs that the store does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Unknown {
     /// The number of URLs that the store does not have.
@@ -46,7 +46,7 @@ pub struct Unknown {
     pub first: Vec<String>,
 }
 
-/// A scene and what its numbers stand for.
+/// A scene, and the pages and texts of its numbers.
 pub struct World {
     /// The scene.
     pub scene: Scene,
@@ -54,7 +54,7 @@ pub struct World {
     pub urls: Vec<String>,
     /// The texts.
     pub texts: Vec<Text>,
-    /// What was left out.
+    /// The labelled URLs and pairs that were left out.
     pub unknown: Unknown,
     /// The labelled pairs that have a kind, by kind.
     pub of_kind: Vec<PairOfKind>,
@@ -77,7 +77,7 @@ pub(super) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
 }
 
 /// The scene of `labels` over the head of `store`, whose clusters were made with `options`. A page
-/// whose text says too little has a text of its own, as it folds with no other.
+/// whose text says too little has a text of its own, because it folds with no other page.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Prints what became of every record of some files, as a Markdown table.
+//! Prints the result for every record of some files (accepted, skipped or rejected), as a Markdown
+//! table.
 //!
 //! `cargo run --release --example account -- FILES`. Each file is read alone and to its end; a file
 //! of no known format is listed with the reason.

@@ -1,5 +1,6 @@
-//! Writes texts whose SimHashes are near each other although the texts are not: 200 words that make
-//! 48 of the 64 bits firm and leave 16 near zero, and eight others that decide these, shuffled.
+//! Writes texts whose SimHashes are near each other although the texts are not. They have 200
+//! words, shuffled, that make the sums of 48 of the 64 bits large and leave 16 near zero, and eight
+//! other words that decide these 16.
 //!
 //! Such texts fill one bucket with tens of thousands of near fingerprints. With `--apart` it writes
 //! as many texts of as many words that have nothing in common.
@@ -16,13 +17,13 @@ use clap::Parser;
 use std::io::{self, BufWriter, Write};
 use workers::text::features::word_hash;
 
-/// Bits that the common words make firm.
+/// The number of bits whose sums the common words make large.
 const FIRM_BITS: u32 = 48;
-/// Words that all texts share.
+/// The number of words that all texts share.
 const SHARED: usize = 200;
-/// Words of each text alone.
+/// The number of words that only one text has.
 const OWN: usize = 8;
-/// Words from which the next shared one is chosen.
+/// The number of words from which the next shared word is chosen.
 const TRIED: usize = 400;
 
 /// Write texts made to collide in SimHash.
@@ -56,14 +57,15 @@ fn add(sums: &mut [i64; 64], word: &str) {
         .for_each(|(bit, sum)| *sum += if hash >> bit & 1 == 1 { 1 } else { -1 });
 }
 
-/// How far the sums are from firm ones, which the own words of a text cannot turn, and free ones.
+/// How far the sums are from the goal: large first sums, whose sign the own words of a text cannot
+/// change, and other sums near zero.
 fn cost(sums: &[i64; 64]) -> i64 {
     let (firm, free) = sums.split_at(FIRM_BITS as usize);
     let lacking = |sum: &i64| (3 * OWN as i64 - sum).max(0).pow(2);
     firm.iter().map(lacking).sum::<i64>() + free.iter().map(|sum| 4 * sum.pow(2)).sum::<i64>()
 }
 
-/// Words that together make the first bits firm, each the best of some.
+/// Words that together make the first sums large, each the best of some tried ones.
 fn shared(random: &mut Random) -> Vec<String> {
     let (mut words, mut sums) = (Vec::new(), [0; 64]);
     while words.len() < SHARED {

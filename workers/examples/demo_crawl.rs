@@ -86,8 +86,8 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
 
-    /// The recorded demo is what this program writes: it depends on its source alone, not on a
-    /// clock or a hash map's order.
+    /// This program writes the recorded demo: the bytes depend only on its source, not on a clock
+    /// or the order of a hash map.
     #[test]
     fn the_recorded_bytes() {
         let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");

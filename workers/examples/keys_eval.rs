@@ -2,11 +2,11 @@
 //!
 //! `cargo run --release --example keys_eval -- [--history] FILES`. The files are JSON lines,
 //! gzipped if they end in `.gz`, with `text` and either `label` (equal ones are the same article)
-//! or `url` with `op` (`remove` removes a page, a later line replaces it; with `--history` every
-//! state stays). Prints for each signature the share of true pairs that it proposes, its candidates
-//! for each true pair, the keys of a text, the largest bucket, and its speed on one core once words
-//! and shingles are made. True pairs are those of one label, or all pairs of distinct texts whose
-//! character 5-shingles have J >= 0.8, found exactly.
+//! or `url` with `op` (`remove` removes a page, and a later line replaces an earlier one; with
+//! `--history` every state stays). Prints for each signature the share of true pairs that it
+//! proposes, its candidates for each true pair, the keys of a text, the largest bucket, and its
+//! speed on one core, without the time to make words and shingles. True pairs are those of one
+//! label, or all pairs of distinct texts whose character 5-shingles have J >= 0.8, found exactly.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;

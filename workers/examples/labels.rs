@@ -1,7 +1,8 @@
-//! Labels of documents, for `pagefold eval`: `cargo run --release --example labels -- --out
-//! LABELS.jsonl [OPTIONS] INPUTS`. An input is a file of JSON lines, gzipped where it ends in
-//! `.gz`, or a folder, of which every file is a page `url` with its `html`; `BASE=INPUT` puts BASE
-//! in place of all that stands before a URL's last `/`.
+//! Labels of documents, for `pagefold eval`:
+//! `cargo run --release --example labels -- --out LABELS.jsonl [OPTIONS]
+//! INPUTS`. An input is a file of JSON lines, gzipped if it ends in `.gz`, or a folder, of which
+//! every file is a page `url` with its `html`; `BASE=INPUT` replaces everything before a URL's last
+//! `/` by BASE.
 //!
 //! ```text
 //! --by jaccard|coverage|indel   all pairs of texts that are that alike, found exactly, as rows
@@ -18,10 +19,11 @@
 //!                               text or html
 //! ```
 //!
-//! Texts are normalised as pagefold does. `jaccard` is of the sets of 5-grams of letters and
-//! digits, whatever the length: what `[confirm] similarity_min` and `keys_eval` mean. `coverage` is
-//! LCS / longer, `indel` 2 LCS / sum of lengths, both of characters without white space. A text of
-//! none is like no other; identical texts are all pairs.
+//! Texts are normalised as pagefold does. `jaccard` is computed from the sets of 5-grams of letters
+//! and digits, for texts of any length, as for `[confirm] similarity_min` and in `keys_eval`.
+//! `coverage` is LCS / longer, `indel` 2 LCS / sum of lengths, both of characters without white
+//! space. A text without 5-grams or characters is like no other; all pairs of identical texts are
+//! pairs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -43,12 +45,13 @@ enum By {
     Indel,
 }
 
-/// A text as its measure sees it.
+/// A text in the form that its measure needs.
 #[derive(Clone, Debug, Default)]
 struct Measured {
-    /// Its characters, where their order counts.
+    /// Its characters, if their order counts.
     characters: Vec<char>,
-    /// Its tokens, distinct and ascending: 5-grams, or characters told apart by their occurrence.
+    /// Its tokens, distinct and ascending: 5-grams, or characters, each with the number of its
+    /// occurrence.
     tokens: Vec<u64>,
 }
 
@@ -72,8 +75,8 @@ impl By {
     }
 
     /// The fewest tokens that texts of `x` and of `y` tokens share if they are as alike as `min`,
-    /// in 1/10,000; exact, as the LCS of two texts is no more than the characters that they share,
-    /// each as often as both have it:
+    /// in 1/10,000; exact, because the LCS of two texts is at most the number of characters that
+    /// they share, each as often as both have it:
     ///
     /// ```text
     /// jaccard   o / (x + y - o) >= m    <=>  o >= m (x + y) / (1 + m)
@@ -88,8 +91,9 @@ impl By {
         }
     }
 
-    /// The fewest tokens that a text of `x` tokens shares with any that is as alike: `least` grows
-    /// with `y`, and o <= y, so that the shortest y decides. With y = o the bounds above become
+    /// The fewest tokens that a text of `x` tokens shares with any text that is as alike as `min`.
+    /// `least` grows with `y`, and o <= y, so the shortest y decides. With y = o the bounds above
+    /// become
     ///
     /// ```text
     /// jaccard   o >= m x       coverage  o >= m x       indel  o >= m x / (2 - m)
@@ -112,12 +116,13 @@ impl By {
 /// above 0.
 ///
 /// Two texts that share o tokens, o >= p of the one and o >= q of the other, share one of the first
-/// x - p + 1 tokens of the one and of the first y - q + 1 of the other, in whatever order all texts
-/// have theirs (Chaudhuri, Ganti, Kaushik 2006: prefix filtering): let t be the first token in that
-/// order that they share. The o - 1 >= p - 1 others that they share stand behind it in both, so t
-/// is among the first x - (p - 1) of the one, and likewise of the other. Rare tokens come first, so
-/// that the lists of texts by token, which hold these alone, are short. What meets in a list is
-/// counted and, where order matters, aligned. A text of no token meets none.
+/// x - p + 1 tokens of the one and of the first y - q + 1 of the other, for any order of tokens
+/// that is the same in all texts (Chaudhuri, Ganti, Kaushik 2006: prefix filtering). Proof: let t
+/// be the first token in this order that they share. The other o - 1 >= p - 1 shared tokens follow
+/// t in both texts, so t is among the first x - (p - 1) tokens of the one, and likewise of the
+/// other. Rare tokens come first, so that the lists of texts by token, which have only these first
+/// tokens, are short. The shared tokens of texts in one list are counted, and if order matters, the
+/// texts are aligned. A text without tokens is in no list.
 fn alike(by: By, texts: &[Measured], min: usize) -> Vec<(u32, u32)> {
     let mut seen_in: HashMap<u64, u32> = HashMap::new();
     texts
@@ -156,7 +161,7 @@ fn alike(by: By, texts: &[Measured], min: usize) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Default)]
 struct Asked {
     by: Option<By>,
@@ -212,7 +217,7 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> Outcome<Asked> {
     Ok(asked)
 }
 
-/// A document: its row as it stands, and its text and HTML.
+/// A document: its row, its text and its HTML.
 struct Document {
     row: serde_json::Value,
     text: Option<String>,
@@ -350,7 +355,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a pair of texts is by definition, in whole numbers.
+    /// Whether a pair of texts is alike by definition, in whole numbers.
     fn plain(by: By, a: &Measured, b: &Measured, min: usize) -> bool {
         let o = shared(&a.tokens, &b.tokens);
         let (x, y) = (a.tokens.len(), b.tokens.len());

@@ -1,15 +1,16 @@
-//! What a job folds wrongly of families that provoke it.
+//! Counts the pages that a job folds wrongly, among families of pages that are easily folded
+//! wrongly.
 //!
 //! ```text
 //! cargo run --release --example over_merge -- write --pages 1200 --out crawl/families.jsonl
 //! cargo run --release --example over_merge -- count out/members.jsonl
 //! ```
 //!
-//! `write` writes JSON lines {"url", "text"}: so many pages of each family, on a host of its own;
-//! every tenth has a copy with a line of furniture. The path of a URL is the truth: `/17` and
-//! `/17?copy` are the same, all others differ. `count` reads the members that a run exported and
-//! prints a row of a table for each family. Other hosts, such as those of `synth`, which make the
-//! crawl large, are left out.
+//! `write` writes JSON lines {"url", "text"}: for each family a number of pages on a host of its
+//! own; every tenth page has a copy with a line of furniture. The path of a URL is the truth: `/17`
+//! and `/17?copy` are the same, all others differ. `count` reads the members that a run exported
+//! and prints a row of a table for each family. Other hosts, such as those of `synth`, which make
+//! the crawl large, are left out.
 
 #[path = "support/families.rs"]
 mod families;
@@ -81,7 +82,7 @@ fn truth(url: &str) -> Option<(&str, &str)> {
     Some((family, path.split('?').next().unwrap_or(path)))
 }
 
-/// What became of a family.
+/// The results for a family.
 #[derive(Default)]
 struct Row {
     pages: u64,
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
 
     /// The same seed writes the same pages, no two pages of a family are the same text, and they
-    /// share most of their words: otherwise they would provoke nothing.
+    /// share most of their words: otherwise they would test nothing.
     #[test]
     fn pages_of_a_family_share_most_and_are_not_the_same() {
         for family in &families::ALL {

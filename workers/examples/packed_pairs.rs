@@ -4,23 +4,23 @@
 //! cargo run --release --example packed_pairs -- DICT.TXT workers/text/packed_pairs.txt
 //! ```
 //!
-//! DICT.TXT is `src/data/dict.txt` of the crate `jieba-rs`, as cargo unpacked it. Another list is
-//! another form of kept text: see `workers/text/packed.rs`.
+//! DICT.TXT is `src/data/dict.txt` of the crate `jieba-rs`, as cargo unpacked it. With another list
+//! the form of kept texts changes: see `workers/text/packed.rs`.
 //!
 //! The list has the marks of Chinese text, the most frequent characters, and the most frequent
-//! pairs of these: words of two characters, and parts of longer ones. What is used most comes
-//! first. The dictionary is that of simplified characters, and so are normalised texts by default.
+//! pairs of these: words of two characters, and parts of longer ones. The most used come first. The
+//! dictionary has simplified characters, as normalised texts have by default.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use workers::text::packed::{CODES, ONE_BYTE};
 
-/// Marks that normalised texts have between words. The dictionary has none.
+/// Marks that normalised texts have between words. They are not in the dictionary.
 const MARKS: &str = "。、“”《》—·‘’【】「」〇";
 /// Characters of the list.
 const CHARACTERS: usize = 7000;
-/// One of so many uses of a character is in no pair of the list.
+/// One in so many uses of a character is in no pair of the list.
 const USED_ALONE: u64 = 8;
 
 /// Whether a character is a Chinese one, or a mark or letter that has as many bytes in UTF-8.

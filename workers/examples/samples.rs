@@ -1,7 +1,8 @@
-//! Writes the small samples that stand in the tests for real data, which may not be redistributed.
+//! Writes the small samples that replace real data in the tests, because real data may not be
+//! redistributed.
 //!
-//! - `news.jsonl.gz`: the same articles as three sites have them, each with its own small changes.
-//!   Lines {"site", "label", "text"}; equal labels belong together.
+//! - `news.jsonl.gz`: the same articles on three sites, each with its own small changes. Lines
+//!   {"site", "label", "text"}; equal labels belong together.
 //! - `epochs/e00.jsonl.gz` to `e11.jsonl.gz`: twelve epochs of a site whose pages appear, change,
 //!   move, are mirrored, and disappear. Lines {"op", "url", "date", "text"}, where "op" is "add",
 //!   "change" or "remove".
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
     use std::io::Read;
 
-    /// The recorded samples are what this program writes, so that anyone can make them again.
+    /// This program writes the recorded samples, so that anyone can make them again.
     #[test]
     fn the_recorded_samples() {
         let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");

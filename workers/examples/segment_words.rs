@@ -5,8 +5,8 @@
 //! ```
 //!
 //! DICT.TXT is `src/data/dict.txt` of the crate `jieba-rs`, HMM.MODEL is `src/hmm.model` of the
-//! crate `jieba-macros`, both as cargo unpacked them. Another version of theirs is another version
-//! of the features: see `VERSION` in `workers/text/features.rs`.
+//! crate `jieba-macros`, both as cargo unpacked them. With another version of these files the
+//! version of the features must change: see `VERSION` in `workers/text/features.rs`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -14,17 +14,17 @@ use std::error::Error;
 use std::path::Path;
 use workers::text::segment::layout::*;
 
-/// What follows a character or several: by code, a node.
+/// The continuations of one or several characters: a node for each code.
 #[derive(Default)]
 struct Node {
-    /// The number of the score of the word that ends here; 0 if none does.
+    /// The number of the score of the word that ends here; 0 if no word ends here.
     score: usize,
     /// The number of its tag.
     tag: u8,
     next: BTreeMap<Code, Node>,
 }
 
-/// The model: its first nine lines that are no comments.
+/// The model: the first nine lines of its file that are no comments.
 struct Model {
     initial: Vec<f64>,
     transitions: Vec<f64>,
@@ -58,8 +58,8 @@ fn model(text: &str) -> Result<Model, Box<dyn Error>> {
     Ok(Model { initial: numbers(lines[0])?, transitions: transitions?.concat(), emissions })
 }
 
-/// Appends the list of what follows `node`, and then the lists after it, with the tag of each.
-/// Returns its place.
+/// Appends the list of the continuations of `node`, and then the lists of these, with the tag of
+/// each. Returns the place of the first list.
 fn lay_items(node: &Node, items: &mut Vec<(u32, u8)>) -> usize {
     if node.next.is_empty() {
         return 0;
@@ -140,7 +140,8 @@ fn files(dictionary: &str, model: &Model) -> Result<[Vec<u8>; 2], Box<dyn Error>
             return Err(format!("{word} is there twice").into());
         }
     }
-    // Codes: first what the model emits, then what else is in its range, each by frequency.
+    // Codes: first the characters that the model emits, then the other characters in its range,
+    // each group by frequency.
     let mut uses: BTreeMap<char, u64> = model.emissions.keys().map(|c| (*c, 0)).collect();
     words
         .iter()
@@ -183,7 +184,7 @@ fn files(dictionary: &str, model: &Model) -> Result<[Vec<u8>; 2], Box<dyn Error>
     let singles: Vec<f64> = (0..END + 1)
         .map(|code| root.next.get(&code).map_or(f64::NEG_INFINITY, |node| scores[node.score]))
         .collect();
-    // Pairs and what follows them, the frequent ones first.
+    // Pairs and their continuations, the frequent ones first.
     let mut pairs: Vec<((Code, Code), u64)> = pair_uses.into_iter().collect();
     pairs.sort_by_key(|(pair, uses)| (Reverse(*uses), *pair));
     let mut items = vec![(0, 0)];

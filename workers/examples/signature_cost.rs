@@ -24,7 +24,8 @@ use workers::tables::snapshot::Snapshot;
 use workers::tables::{EvidenceRow, GroupRow, KeyRow, PairRow};
 use workers::text::signatures::SignatureKind;
 
-/// Rows of a segment that are held at once, and rows of evidence, which are large.
+/// The most rows of a segment that are held at once, and the most rows of `evidence`, which are
+/// large.
 const PORTION_ROWS: usize = 1 << 16;
 const EVIDENCE_ROWS: usize = 1 << 12;
 

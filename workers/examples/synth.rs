@@ -93,7 +93,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What a document is.
+/// The kind of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Original,
@@ -139,7 +139,7 @@ impl Groups {
         }
     }
 
-    /// The label of the next copy; none if nothing may be copied.
+    /// The label of the next copy; `None` if nothing may be copied.
     fn add_copy(&mut self, random: &mut Random) -> Option<u64> {
         let tries = if self.single.is_empty() { 8 } else { u32::from(random.chance(0.6)) };
         for _ in 0..tries.min(self.recent.len() as u32) {
@@ -262,7 +262,7 @@ fn choose(
     (Kind::Original, doc)
 }
 
-/// An output file, compressed where its name says so.
+/// An output file, compressed if its name says so.
 enum Output {
     Plain(BufWriter<File>),
     Gzip(Box<GzEncoder<BufWriter<File>>>),
@@ -374,7 +374,8 @@ mod tests {
         (crawl, truth, counts)
     }
 
-    /// A crawl is a function of its arguments, and the number of files only cuts it.
+    /// A crawl is a function of its arguments, and the number of files only decides where it is
+    /// cut.
     #[test]
     fn the_same_arguments_write_the_same_bytes() {
         let one = small(&["--near", "0.3", "--exact", "0.1"]);

@@ -1,17 +1,17 @@
-//! What folds and what does not: `cargo run --release --example verdicts -- FILES`.
+//! Measures which changed copies fold: `cargo run --release --example verdicts -- FILES`.
 //!
 //! FILES are JSON lines with a `text`, plain or gzipped; each is a kind of text in the first table.
 //!
 //! The first table has the share of texts that fold with a copy that is changed in one way: a
-//! signature of the default job proposes the pair, and the verdict accepts it. Nothing else is
-//! near. The second has, for pages of one template with other facts, the share of pairs that the
+//! signature of the default job proposes the pair, and the verdict accepts it. No other text is
+//! similar. The second has, for pages of one template with other facts, the share of pairs that the
 //! verdict accepts, which should be none. `--verdict` leaves the signatures out of the first table.
 //! `--seed N` draws other places, words and figures. `--show NAME` prints the texts of a row that
 //! went wrong.
 //!
 //! `--out FOLDER` writes the pairs instead of deciding them: `documents.jsonl` for a job, and
 //! `labels.jsonl`, whose rows name the perturbation or the template of each pair. `pagefold run`
-//! and `pagefold eval --labels` then make the table, with all that a job does
+//! and `pagefold eval --labels` then make the table, with all stages of a job
 //! (`workers/confirm/README.md`).
 
 use flate2::read::MultiGzDecoder;
@@ -41,12 +41,12 @@ mod traditional;
 use labelled::Labelled;
 use random::Random;
 
-/// Texts of a kind that are tried.
+/// The most texts of a kind that are tried.
 const TEXTS: usize = 200;
-/// Pages of a template.
+/// The number of pages of a template.
 const PAGES: usize = 60;
 
-/// Makes documents as the default job does.
+/// Makes documents with the options of the default job.
 struct Maker {
     featurizer: Featurizer,
     signer: Signer,
@@ -100,7 +100,7 @@ impl Document {
             .then(|| decide(&self.known(), &other.known(), 0, &Options::default()))
     }
 
-    /// Whether a signature makes the two meet.
+    /// Whether a signature proposes the two as a pair.
     fn meets(&self, other: &Document) -> bool {
         (self.fingerprint ^ other.fingerprint).count_ones() <= simhash::Options::default().k
             || self.keys.iter().any(|key| other.keys.contains(key))

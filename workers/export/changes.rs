@@ -1,15 +1,15 @@
 //! Writes `changes`: what happened to clusters and pages between two states of a store.
 //!
-//! The cost follows the difference. Segments that both states share are not read; a cluster is
-//! looked at if its row differs or if a page left it for another cluster. Pages are streamed, those
-//! of one content together. Memory holds 48 bytes for each row about a cluster, the clusters that
-//! exchanged pages, and 16 bytes for each page that moved.
+//! The cost is in proportion to the difference. Segments that both states share are not read. A
+//! cluster is read if its row differs or if a page left it for another cluster. Pages are streamed,
+//! with the pages of one content together. Memory holds 48 bytes for each row about a cluster, the
+//! clusters that exchanged pages, and 16 bytes for each page that moved.
 //!
 //! `transitions` decides what happened to clusters from the number of pages that they share. This
 //! module counts those pages without reading what stayed. A cluster keeps its key (component,
-//! leader) until the component's least content changes or another content leads it. So if a key is
-//! there in both states, every page of the later cluster was in the earlier one, except those that
-//! arrived.
+//! leader) until the component's least content changes or another content leads it. So if both
+//! states have a key, every page of the later cluster was in the earlier cluster, except the pages
+//! that arrived.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -73,7 +73,8 @@ struct Transitions {
 }
 
 impl Transitions {
-    /// Whether a page whose content stayed moved when its cluster changed from `from` to `to`.
+    /// Whether a page with an unchanged content counts as moved when its cluster changed from
+    /// `from` to `to`.
     fn moved(&self, from: PageCluster<'_>, to: PageCluster<'_>) -> bool {
         match (from, to) {
             (None, None) => false,
@@ -110,7 +111,8 @@ impl Difference {
     fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
         if self.before.clusters.is_empty() {
-            // Without clusters before, no pages are shared. So a first epoch counts nothing.
+            // If there were no clusters before, no pages are shared. So a first epoch counts
+            // nothing.
             return traffic;
         }
         for rows in self.pages.portions(PORTION_ROWS) {
@@ -152,8 +154,8 @@ impl Difference {
     /// All contents whose cluster may have got another key although their pages did not change,
     /// each once.
     ///
-    /// These are the contents whose component changed, those whose leader changed within their
-    /// component, and those that form a cluster alone and began or ceased to do so.
+    /// These are the contents whose component changed, the contents whose leader changed within
+    /// their component, and the contents that began or ceased to be a cluster of a single content.
     fn reassigned(&self) -> impl Iterator<Item = Vec<Id>> {
         let joined = self
             .components
@@ -201,7 +203,7 @@ impl Difference {
 
     fn transitions(&self, traffic: &Traffic) -> Transitions {
         let mut events = Vec::new();
-        // Clusters that exchanged no page are decided as they are read.
+        // Clusters that exchanged no page are decided while they are read.
         for rows in self.clusters.portions(PORTION_ROWS) {
             let (mut before, mut after, mut shared) = (Vec::new(), Vec::new(), Vec::new());
             let quiet = |rows: &&[ClusterRow]| !traffic.busy.contains(&rows[0].component);
@@ -297,8 +299,8 @@ impl Shown {
         tables.urls(docs.flat_map(|doc| [doc, self.cluster(doc).map_or(doc, |(_, shown)| shown)]))
     }
 
-    /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. None
-    /// if it does not live.
+    /// The ClusterId and representative of `doc`; `doc` itself twice if it is in no cluster. `None`
+    /// if it is not live.
     fn cluster(&self, doc: Id) -> Option<(Id, Id)> {
         let page = find(&self.pages, doc)?;
         Some(
@@ -309,8 +311,8 @@ impl Shown {
     }
 }
 
-/// Writes rows in portions. Rows about clusters and pages are filled in alike, because a ClusterId
-/// is the DocId of a page of the cluster.
+/// Writes rows in portions. Rows about clusters and about pages are filled in by the same code,
+/// because a ClusterId is the DocId of a page of the cluster.
 struct Writer<'a> {
     difference: &'a Difference,
     sink: Sink<Change>,
@@ -386,9 +388,9 @@ impl Writer<'_> {
     }
 }
 
-/// Writes to `sink` what happened between two states of `store`, those at the ends of `span`;
-/// returns how many rows that is. A page that disappeared is "expired" if `is_expired` is true of
-/// its last row, else "removed".
+/// Writes to `sink` what happened between the two states of `store` at the ends of `span`. Returns
+/// the number of rows. A page that disappeared is "expired" if `is_expired` is true for its last
+/// row, otherwise "removed".
 pub(super) fn write(
     store: &Store,
     (before, after): (&States, &States),

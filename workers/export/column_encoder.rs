@@ -1,8 +1,8 @@
 //! Writes rows as Parquet, several columns at a time.
 //!
-//! The columns of a row group depend on each other in nothing but their place in the file, so each
-//! is encoded by whichever thread is free. The bytes are those that parquet's `ArrowWriter` writes.
-//! `encoder.rs` says how large a row group is.
+//! Only the positions in the file depend on other columns of a row group. So any free thread can
+//! encode a column. The bytes are those that parquet's `ArrowWriter` writes. `encoder.rs` says how
+//! large a row group is.
 
 use crate::export::exported::Exported;
 use crate::locks::lock;
@@ -18,7 +18,7 @@ use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::thread;
 
-/// Fewer rows are encoded by one thread, as the others would take longer to start.
+/// Fewer rows are encoded by one thread, because it would take longer to start the others.
 const ROWS_MIN: usize = 1 << 10;
 
 /// A Parquet file of rows of one type.
@@ -104,7 +104,7 @@ impl<W: Write + Send> Columns<W> {
         Ok(())
     }
 
-    /// Ends the file; returns what it was written to.
+    /// Ends the file, and returns the sink.
     pub(crate) fn finish(mut self) -> Result<W> {
         self.end_group()?;
         self.file.into_inner()
@@ -131,8 +131,8 @@ mod tests {
         WriterProperties::builder().set_max_row_group_row_count(Some(4000)).build()
     }
 
-    /// However rows come, and whichever thread encodes a column, the file is that of the ordinary
-    /// writer.
+    /// The file is that of the ordinary writer, however rows are divided and whichever thread
+    /// encodes a column.
     #[test]
     fn bytes_are_those_of_the_ordinary_writer() {
         let line = |n: u32| Line {

@@ -1,9 +1,9 @@
-//! Whether the output folder has the results of the head.
+//! Tells whether the output folder has the results of the head.
 //!
-//! The store notes what it exported into which folder, because results must not say from which
-//! store they are: two stores of the same pages give the same bytes. So the results of another
-//! store, of a store that a rebuild replaced, or with other settings are never taken for those of
-//! the head.
+//! The store notes what it exported into which folder. The results cannot say from which store they
+//! are, because two stores of the same pages must give the same bytes. By the note, results of
+//! another store, of a store that a rebuild replaced, or with other settings are never taken for
+//! those of the head.
 
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 /// What was exported into one folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
-    /// The folder, as seen from the store: both may be moved together.
+    /// The folder, relative to the store, so that both may be moved together.
     dir: PathBuf,
     /// The epoch. A merge after the export changes no result.
     epoch: u64,
@@ -29,7 +29,7 @@ struct Note {
     files: BTreeMap<String, u64>,
 }
 
-/// The path of the note about the folder `dir`, and that folder as seen from the store.
+/// The path of the note about the folder `dir`, and the path of that folder relative to the store.
 fn place(store: &Store, dir: &Path) -> Result<(PathBuf, PathBuf)> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
     let dir = seen_from(&absolute(store.root())?, &absolute(dir)?);
@@ -109,7 +109,8 @@ pub fn is_current(job: &Job, store: &Store, head: &Head) -> bool {
 mod tests {
     use super::*;
 
-    /// A folder of results is named by its way from the store, so that a project may be moved.
+    /// A folder of results is named by its path relative to the store, so that a project may be
+    /// moved.
     #[test]
     fn seen_from_the_store() {
         let seen = |from, to| seen_from(Path::new(from), Path::new(to));

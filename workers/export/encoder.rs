@@ -32,7 +32,7 @@ pub type Files = Vec<(String, String)>;
 /// Rows that are encoded at once.
 pub(crate) struct Batch<R> {
     pub(crate) rows: Vec<R>,
-    /// The bytes of their texts.
+    /// The bytes of the texts of these rows.
     pub(crate) bytes: usize,
 }
 
@@ -70,7 +70,7 @@ impl Encoder {
         Ok(Encoder { dir: dir.to_owned(), name, group_bytes: 0, jsonl, parquet })
     }
 
-    /// Appends the rows of `batch` in all forms, side by side.
+    /// Appends the rows of `batch` in all forms, at the same time.
     pub(crate) fn write<R: Exported>(&mut self, batch: &Batch<R>) -> Result<()> {
         let Encoder { dir, name, group_bytes, jsonl, parquet } = self;
         let lines = |file: &mut HashingFile| {
@@ -106,7 +106,7 @@ impl Encoder {
         })
     }
 
-    /// Renames the files to their final names. Returns these and the blake3 digests.
+    /// Renames the files to their final names. Returns the names and the blake3 digests.
     pub(crate) fn finish(self) -> Result<Files> {
         let parquet = self.parquet.map(Columns::finish).transpose();
         let parquet = parquet.map_err(|e| parquet_error(&self.dir, self.name, e))?;
@@ -121,7 +121,7 @@ impl Encoder {
     }
 }
 
-/// The properties of a Parquet file of ours.
+/// The properties of our Parquet files.
 pub(crate) fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

@@ -23,14 +23,14 @@ pub trait Exported: Serialize + Send + Sync + 'static {
     {
         Self::columns().iter().map(|column| column(rows)).collect()
     }
-    /// What makes each column of rows, in the order of the schema.
+    /// Functions that make the columns of rows, in the order of the schema.
     fn columns() -> Vec<fn(&[Self]) -> ArrayRef>
     where
         Self: Sized;
     /// The bytes of its texts.
     fn bytes(&self) -> usize;
-    /// The bytes of the distinct values of a column in a row group, up to which Parquet lists them.
-    /// Values beyond are written in each row.
+    /// The most bytes of the distinct values of a column that Parquet lists in a dictionary, for
+    /// each row group. Further values are written in each row.
     const DICTIONARY_BYTES_MAX: usize = 1 << 20;
 }
 
@@ -52,7 +52,7 @@ impl Serialize for SharedText {
 
 /// A number that is shown in hex, with all its digits.
 pub trait Number: Copy {
-    /// How many digits it has.
+    /// The number of its digits.
     const DIGITS: usize;
     /// Calls `show` with its digits.
     fn shown<T>(self, show: impl FnOnce(&str) -> T) -> T;
@@ -74,8 +74,8 @@ impl Number for u64 {
     }
 }
 
-/// An id or a fingerprint, which becomes text where it is written: the thread that makes the rows
-/// of an export has the most to do, and would allocate each text.
+/// An id or a fingerprint. It becomes text only when it is written, because the thread that makes
+/// the rows of an export has the most work, and would have to allocate each text.
 #[derive(Clone, Copy, Debug)]
 pub struct Hex<N>(pub N);
 
@@ -107,14 +107,14 @@ const UTC: &str = "UTC";
 pub struct Moment(i64);
 
 impl Moment {
-    /// The moment so many seconds after 1970; none for [`NO_DATE`].
+    /// The moment so many seconds after 1970; `None` for [`NO_DATE`].
     pub fn of(seconds: i64) -> Option<Moment> {
         (seconds != NO_DATE).then_some(Moment(seconds))
     }
 }
 
 impl Serialize for Moment {
-    /// In ISO 8601; a second that no year of four digits has is a number.
+    /// In ISO 8601. A moment outside of the years with four digits is a number.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match jiff::Timestamp::from_second(self.0) {
             Ok(timestamp) => serializer.collect_str(&timestamp),

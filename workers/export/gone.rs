@@ -1,9 +1,10 @@
-//! Writes where pages that are gone live on: the rows `gone` of `redirects`.
+//! Writes the rows `gone` of `redirects`: for pages that are gone, the live page that they lead to.
 //!
-//! A page that is gone leads to the page that represents the cluster of its last text; if no page
-//! has that any more, of the text in which it lives on. Cluster and representative are those of
-//! today, so that a link to it never leads to another page that is gone. A page has no row if
-//! nothing of its cluster is left, and none if the text says too little to tell pages by.
+//! A page that is gone leads to the page that represents the cluster of its last text or, if no
+//! page has this text any more, the cluster of the successor of the text. Cluster and
+//! representative are those of today, so a link never leads to another page that is gone. A page
+//! has no row if nothing of its cluster is left, or if the text says too little to compare pages
+//! by.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -16,7 +17,7 @@ use crate::tables::successors;
 /// The rows of `gone` that are held in memory at once, for each of its segments, with their URLs.
 const PORTION_ROWS: usize = 1 << 13;
 
-/// Adds a row for each page that is gone and lives on, and returns their number.
+/// Adds a row for each page that is gone and leads to a live page, and returns the number of rows.
 pub(super) fn write(
     tables: &Tables,
     options: &Options,
@@ -30,7 +31,7 @@ pub(super) fn write(
         let live: Vec<Id> =
             live.iter().filter(|row| !row.says_little(options)).map(|row| row.content).collect();
         let clusters = tables.clusters_of(&live);
-        // A text that is in no cluster has one page.
+        // A live text that is in no cluster has one page.
         let alone = live.iter().copied().filter(|content| clusters.of(*content).is_none());
         let pages = tables.content_pages.matching(&sorted(alone));
         let target = |content: &Id| {

@@ -17,15 +17,15 @@ use std::collections::BTreeMap;
 
 /// The greatest number of clusters that are described.
 const LISTED_MAX: usize = 20;
-/// The greatest number of reasons and of signatures that are named for each.
+/// The greatest number of reasons and of signatures that are named for each cluster.
 const REASONS_MAX: usize = 3;
 /// The contents whose pairs are held in memory at once. A content has at most 128 pairs in a
 /// bucket.
 const PORTION_CONTENTS: usize = 1 << 12;
 /// The diameter from which a cluster is called a chain.
 ///
-/// One minus the similarity is a metric (it is for Jaccard's). At the default least similarity of
-/// 0.8, two texts that are five pairs apart may have nothing in common.
+/// For the Jaccard similarity, one minus the similarity is a metric. At the default least
+/// similarity of 0.8, two texts that are five pairs apart may have nothing in common.
 const DIAMETER_CHAIN: u32 = 5;
 
 /// The large clusters of a state.
@@ -61,7 +61,7 @@ pub struct LargeCluster {
     pub chars: Spread,
     /// The number of accepted pairs.
     pub pairs: u64,
-    /// The similarities of the pairs in 1/10,000, as measured by the rule that decided. None
+    /// The similarities of the pairs in 1/10,000, as measured by the rule that decided. `None`
     /// without pairs.
     pub similarity: Option<Spread>,
     /// The rules that accepted most pairs.
@@ -92,7 +92,7 @@ pub struct PairCount {
     pub pairs: u64,
 }
 
-/// Keeps the largest of the large clusters that it is shown.
+/// Keeps the largest of the large clusters that are added.
 pub(super) struct LargestClusters {
     pages_warn: u32,
     found: u64,
@@ -186,7 +186,7 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     }
 }
 
-/// The range and the median of numbers, each with its frequency. None without numbers.
+/// The range and the median of numbers, each with its frequency. `None` without numbers.
 fn spread(numbers: &BTreeMap<u32, u64>) -> Option<Spread> {
     let half = numbers.values().sum::<u64>().div_ceil(2);
     let mut seen = 0;
@@ -201,7 +201,7 @@ fn spread(numbers: &BTreeMap<u32, u64>) -> Option<Spread> {
     })
 }
 
-/// The entries with most pairs; equal ones in the order of their names.
+/// The entries with most pairs; among equals in the order of their names.
 fn commonest(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<PairCount> {
     let counts = counts.filter(|(_, pairs)| *pairs > 0);
     let mut counts: Vec<PairCount> =

@@ -1,4 +1,5 @@
-//! Describes the texts of several pages that say too little to tell pages by, and fold none.
+//! Describes the texts of several pages that say too little to compare pages by, so that their
+//! pages do not fold.
 //!
 //! Such a text is a headline alone, an error page, a login or consent wall
 //! ([`crate::text::little`]). The description shows a person what a site serves in place of its
@@ -24,7 +25,7 @@ pub struct LittleTexts {
     pub texts: u64,
     /// The number of their pages, none of which folds.
     pub pages: u64,
-    /// The 20 of most pages.
+    /// The 20 texts with most pages.
     pub largest: Vec<LittleText>,
 }
 
@@ -33,7 +34,7 @@ pub struct LittleTexts {
 pub struct LittleText {
     /// The content.
     pub content: String,
-    /// The URL of its page of least DocId.
+    /// The URL of its page with the least DocId.
     pub url: String,
     /// The number of its pages.
     pub pages: u64,
@@ -51,7 +52,7 @@ pub(super) struct Largest {
 }
 
 impl Largest {
-    /// Finds them. Memory holds a portion of the contents.
+    /// Finds the texts. Memory holds a portion of the contents.
     pub(super) fn find(tables: &Tables, options: &Options) -> Largest {
         let found = LittleTexts { letters_min: options.letters_min, ..LittleTexts::default() };
         let mut largest = Largest { rows: Vec::new(), docs: Vec::new(), found };
@@ -118,7 +119,7 @@ impl Largest {
 mod tests {
     use super::*;
 
-    /// All such texts are counted and the ones of most pages are kept, in any order of contents.
+    /// All such texts are counted, and those with most pages are kept, in any order of contents.
     #[test]
     fn the_largest_are_kept() {
         let row = |n: u64| ContentRow {

@@ -15,7 +15,7 @@ use crate::store::manifest::Source;
 use crate::tables::{ClusterRow, PageRow, PairRow};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many pages there are and how they fold.
+/// The number of pages, and how they fold.
 #[derive(Default)]
 pub(super) struct Folds {
     pub(super) pages: u64,
@@ -25,11 +25,12 @@ pub(super) struct Folds {
     pub(super) gone: u64,
 }
 
-/// The verdicts that join contents to those that represent them.
+/// The verdicts on contents and the contents of their representatives.
 struct Verdicts(BTreeMap<(Id, Id), PairRow>);
 
 impl Verdicts {
-    /// The verdicts of `wanted`, ascending. Few contents have many pairs, so these are read alone.
+    /// The verdicts on the pairs `wanted`, which ascend. Few contents have many pairs; such
+    /// contents are read one at a time.
     fn of(tables: &Tables, wanted: &BTreeSet<(Id, Id)>) -> Verdicts {
         let contents = sorted(wanted.iter().map(|(content, _)| *content));
         let mut found = BTreeMap::new();
@@ -56,7 +57,7 @@ impl Verdicts {
 struct Folded<'a> {
     page: &'a PageRow,
     cluster: Option<&'a ClusterRow>,
-    /// The page that represents it: itself, if it is in no cluster.
+    /// The page that represents it, which is the page itself if it is in no cluster.
     representative: Id,
     /// The content of that page.
     shown_content: Id,
@@ -65,7 +66,7 @@ struct Folded<'a> {
 }
 
 impl<'a> Folded<'a> {
-    /// `shown` has the pages that represent clusters, ascending.
+    /// The page with its representative. `shown` has the pages that represent clusters, ascending.
     fn of(page: &'a PageRow, cluster: Option<&'a ClusterRow>, shown: &[PageRow]) -> Folded<'a> {
         let representative = cluster.map_or(page.doc, |row| row.representative);
         let shown = cluster.and_then(|_| find(shown, representative));
@@ -76,8 +77,8 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// Writes all pages with their clusters, and where those lead to that fold or are gone. Pages name
-/// their source by its place in `sources`. Returns also the texts that fold no pages.
+/// Writes all pages with their clusters, and the targets of pages that fold or are gone. Pages name
+/// their source by its place in `sources`. Also returns the texts whose pages do not fold.
 pub(super) fn write(
     tables: &Tables,
     options: &Options,

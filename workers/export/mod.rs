@@ -129,8 +129,9 @@ fn remove_others(place: &Place<'_>) -> Result<()> {
     sink::remove_others::<Change>(place)
 }
 
-/// Fails if the export of `job` would replace a file that somebody else wrote. To be asked before
-/// the work, since a commit that cannot be exported helps nobody; `head` is that of the store then.
+/// Fails if the export of `job` would replace a file that somebody else wrote. Call it before the
+/// work, because a commit that cannot be exported is of no use. `head` is the head of the store at
+/// that time.
 pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     ours::check_beside(&job.output.dir)?;
     let place = place(job, head);
@@ -141,10 +142,10 @@ pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     sink::check_place::<Change>(&place)
 }
 
-/// Bytes that are written to try a folder: a block of most disks.
+/// The bytes that are written to try a folder: a block on most disks.
 const TRIED_BYTES: usize = 4 << 10;
 
-/// Fails if no file can be written in the folder of results. To be asked before the work, like
+/// Fails if no file can be written in the folder of results. Call it before the work, like
 /// [`check_place`].
 pub fn check_writable(job: &Job) -> Result<()> {
     let dir = &job.output.dir;
@@ -158,7 +159,7 @@ pub fn check_writable(job: &Job) -> Result<()> {
         written.map_err(|e| Error::io("write", &path, e))
     };
     let tried = tried();
-    // A run that commits nothing leaves no folder of results.
+    // A run that commits nothing must not leave a folder of results.
     missing.into_iter().for_each(|folder| _ = std::fs::remove_dir(folder));
     tried.map_err(|error| output(error).and("; nothing was done yet, name another [output] dir"))
 }
@@ -185,8 +186,9 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     Ok(rows)
 }
 
-/// The tables after `epoch`. Epoch 0 is before the first. An epoch of which there is no commit, as
-/// a rebuild skips what changed no page, is as the one before it, unless a rollback undid it.
+/// The tables after `epoch`. Epoch 0 is before the first one. If there is no commit of an epoch,
+/// because a rebuild skipped an epoch that changed no page, the tables are those of the epoch
+/// before it, unless a rollback undid it.
 fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     let usage = |line: String| Error::new(Kind::Usage, format!("--since {epoch}: {line}"));
     if epoch > epoch_of(head) {
@@ -198,7 +200,7 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     let mut first = None;
     for version in manifest::versions(store.root())?.into_iter().rev() {
         let manifest = manifest::read(store.root(), version)?.manifest;
-        // Of several commits of an epoch the last is found first. In it runs are merged.
+        // If an epoch has several commits, the last one is found first. Its runs are merged.
         if manifest.epoch == u64::from(epoch) {
             return Ok(manifest.tables);
         }
@@ -243,9 +245,9 @@ fn before(store: &Store, head: &Head) -> Result<(u32, States)> {
             Err(Error::new(Kind::Io, "its manifest was deleted"))
         };
         match undone {
-            // In a rebuilt store the epochs that were undone are not there.
+            // A rebuilt store does not have the epochs that were undone.
             Ok(before) => return Ok((epoch_of(&before), before.manifest.tables)),
-            // Damage is a reason to roll back, so it must not end every export after it.
+            // Damage is a reason to roll back, so it must not end every export after the rollback.
             Err(error) => tracing::warn!(
                 %error,
                 "`changes` is empty, as the epoch before the rollback cannot be read: take all of \
@@ -260,7 +262,7 @@ fn before(store: &Store, head: &Head) -> Result<(u32, States)> {
     Ok((since, head.manifest.tables.iter().map(before).collect::<Result<_>>()?))
 }
 
-/// The head that a rollback undid, if every byte that it alone has is sound.
+/// The head that a rollback undid, if every byte that only this head has is sound.
 fn undone(store: &Store, head: &Head, version: u64) -> Result<Head> {
     let undone = manifest::read(store.root(), version)?;
     let paths = |manifest: &Manifest| {
@@ -280,8 +282,8 @@ fn undone(store: &Store, head: &Head, version: u64) -> Result<Head> {
     Ok(undone)
 }
 
-/// Marks an error as one of writing results. Damage of the store keeps its own kind: it ends the
-/// thread that reads.
+/// Marks an error as an error of writing results. Damage of the store keeps its own kind, because
+/// it ends the reading thread.
 fn output(error: Error) -> Error {
     error.with_kind(Kind::Output)
 }
@@ -293,7 +295,7 @@ fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
     }
 }
 
-/// Bytes of bad records that are copied at once.
+/// The bytes of bad records that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
 /// Copies the list of bad records, which may be larger than memory.

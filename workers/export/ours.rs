@@ -1,4 +1,4 @@
-//! Tells the files that pagefold wrote from those of others, which no output may replace.
+//! Tells files that pagefold wrote from other files, which no output may replace.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Where the mark of a file stands, in bytes from its start.
+/// The number of first bytes of a file that are searched for its mark.
 const HEAD_BYTES: u64 = 1024;
 
-/// What the files beside the tables begin with.
+/// The marks of the files beside the tables.
 const BESIDE: [(&str, &str); 4] = [
     ("summary.json", "\"folded_identical\""),
     ("run.json", "\"attempts\""),
@@ -17,19 +17,20 @@ const BESIDE: [(&str, &str); 4] = [
     ("rejects.jsonl", "{\"file\":"),
 ];
 
-/// Fails if a file at `path` was written by somebody else: if its first bytes lack `mark`. An empty
+/// Fails if pagefold did not write the file at `path`: if its first bytes lack `mark`. An empty
 /// file may be replaced. `remedy` names the option to change.
 ///
 /// # Errors
 ///
-/// `Output` if it was, or if it is no file that can be replaced; `Io` if it cannot be read.
+/// `Output` if pagefold did not write it, or if it is no file that can be replaced; `Io` if it
+/// cannot be read.
 pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
     let refused = |why: &str| {
         let shown = path.display();
         Err(Error::new(Kind::Output, format!("{shown}: {why}; {remedy}")))
     };
     let file = match File::open(path) {
-        // What else is wrong with such a place is said when it is written.
+        // Other problems with such a place are reported when it is written.
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(());
         }
@@ -68,8 +69,8 @@ pub fn check_beside(dir: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Options that name a file to write replaced whatever was there: an input, the job, the file
-    /// `FORMAT` of the store.
+    /// Options that name a file to write replaced any file: an input, the job, the file `FORMAT` of
+    /// the store.
     #[test]
     fn files_of_others_stay() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,6 @@
-//! Writes `pairs`: the decided pairs of contents with an example page of each content. Refused ones
-//! that are not at all alike are left out: they may be most pairs, and say nothing.
-//! Its columns are `rows.rs` (`Pair`).
+//! Writes `pairs`: the decided pairs of contents with an example page of each content. Refused
+//! pairs of low similarity are left out: they may be most of the pairs, and are of no interest.
+//! `rows.rs` (`Pair`) has the columns.
 
 use crate::confirm::Reason;
 use crate::document::Id;
@@ -15,15 +15,16 @@ use crate::text::hash::BuildSeeded;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The bytes of a URL that a row shows. A page has many pairs, so a crawl of URLs of 64 KiB would
-/// have an export of a hundred times its size.
+/// The most bytes of a URL that a row shows. A page has many pairs, so the export of a crawl with
+/// URLs of 64 KiB would be a hundred times as large as the crawl.
 const URL_BYTES_SHOWN: usize = 2048;
 
-/// The bytes of URLs of contents that are kept for later portions. With all contents of 200,000
-/// pages, each is looked up once; of a large crawl few are needed again.
+/// The most bytes of URLs of contents that are kept for later portions. They have room for all
+/// contents of 200,000 pages, so that each is looked up once. In a large crawl few contents are
+/// needed again.
 const KEPT_BYTES_MAX: usize = 1 << 25;
 
-/// Writes the pairs; returns how many there are.
+/// Writes the pairs; returns their number.
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
     let mut sink = Sink::<Pair>::create(place)?;
     let refused_min = place.output.refused_similarity_min;
@@ -69,7 +70,8 @@ pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Resu
     Ok((pairs, sink.finish()?))
 }
 
-/// Who proposes a pair. There are few combinations, and millions of rows that show them.
+/// The signatures that propose a pair, as text. There are few combinations, but millions of rows
+/// that show them.
 fn signatures(proposals: u64) -> &'static str {
     static NAMES: [OnceLock<String>; 256] = [const { OnceLock::new() }; 256];
     let bits = (0..8)
@@ -79,16 +81,16 @@ fn signatures(proposals: u64) -> &'static str {
 }
 
 /// The URLs by which contents are shown. A text made to collide has hundreds of pairs, in all
-/// portions, so its rows share the text.
+/// portions, so its rows share the URL.
 #[derive(Default)]
 struct Contents {
     urls: HashMap<Id, SharedText, BuildSeeded>,
-    /// The bytes that they take.
+    /// The bytes that the URLs take.
     bytes: usize,
 }
 
 impl Contents {
-    /// The URLs of `contents`, ascending, by the pages that are `best`.
+    /// The URLs of `contents`, which ascend, by their `best` pages.
     fn look_up(tables: &Tables, best: &BestPages, contents: &[Id]) -> Contents {
         let urls = tables
             .urls(contents.iter().filter_map(|content| best.get(content)).map(|(_, doc, _)| *doc));
@@ -127,8 +129,7 @@ fn cut(mut url: String) -> String {
     url
 }
 
-/// The rank of the page with the best one by the keep rule, that page, and the bytes of its URL, by
-/// content.
+/// By content: the rank of its best page by the keep rule, that page, and the bytes of its URL.
 type BestPages = HashMap<Id, (Rank, Id, u32), BuildSeeded>;
 
 /// The best pages of `contents`, ascending.
@@ -175,7 +176,8 @@ mod tests {
         }
     }
 
-    /// What earlier portions looked up is not missing, and neither content of a pair is forgotten.
+    /// Contents that earlier portions looked up are not missing, and neither content of a pair is
+    /// forgotten.
     #[test]
     fn contents_are_missing_until_they_are_kept() {
         let id = |low| Id { high: 7, low };

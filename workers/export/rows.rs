@@ -23,7 +23,7 @@ exported! {
 }
 
 exported! {
-    /// A page that folds into another, or that is gone and lives on in another.
+    /// A page that folds into another, or that is gone and leads to another.
     pub struct Redirect in "redirects" {
         url: SharedText,
         representative: SharedText,
@@ -35,7 +35,7 @@ exported! {
 
 exported! {
     /// Two contents and the verdict on them. A content may have hundreds of pairs, so a row group
-    /// lists more texts than those of other tables do, and rows name their places in the list.
+    /// has a larger dictionary of texts than in other tables, and rows refer to it.
     pub struct Pair in "pairs", dictionary 8_388_608 {
         a: Hex<Id>,
         b: Hex<Id>,

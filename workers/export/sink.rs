@@ -1,7 +1,8 @@
 //! Cuts exported rows into batches, which `encoder.rs` writes as JSON lines and Parquet.
 //!
-//! Row groups and pages end at row numbers of the whole table, and earlier where its rows have very
-//! long texts. So the bytes do not depend on the process that exports or on the size of portions.
+//! Row groups and pages end at fixed row numbers of the whole table, or earlier if the rows have
+//! very long texts. So the bytes do not depend on the process that exports or on the size of
+//! portions.
 
 use crate::error::{Error, Kind, Result};
 pub use crate::export::encoder::Files;
@@ -23,7 +24,7 @@ const BATCH_ROWS: usize = 1 << 16;
 /// The bytes of text of rows that are encoded at once. Rows of ordinary URLs have fewer.
 const BATCH_BYTES: usize = 1 << 26;
 
-/// The folder of an export, and which forms its tables have there.
+/// The folder of an export, and the forms of its tables there.
 pub struct Place<'a> {
     pub dir: &'a Path,
     pub output: &'a Output,
@@ -41,12 +42,12 @@ impl Place<'_> {
 
 /// Writes the rows of one table, in order, in all requested formats.
 ///
-/// A thread of its own encodes them, while the rows after them are looked up.
+/// A separate thread encodes them, while the next rows are looked up.
 pub struct Sink<R: Exported> {
     rows: Vec<R>,
     /// The bytes of texts of `rows`.
     bytes: usize,
-    /// None after the encoder has failed.
+    /// `None` after the encoder has failed.
     batches: Option<SyncSender<Batch<R>>>,
     encoder: Option<JoinHandle<Result<Encoder>>>,
 }
@@ -101,7 +102,7 @@ impl<R: Exported> Sink<R> {
         encoder.join().unwrap_or_else(|payload| Err(damage::of_thread(payload, "an export")))
     }
 
-    /// Renames the files to their final names. Returns these and the blake3 digests.
+    /// Renames the files to their final names. Returns the names and the blake3 digests.
     pub fn finish(mut self) -> Result<Files> {
         self.flush()?;
         self.encoder()?.finish()
@@ -109,13 +110,13 @@ impl<R: Exported> Sink<R> {
 }
 
 impl<R: Exported> Drop for Sink<R> {
-    /// No thread outlives an export that fails.
+    /// Ends the thread, also if the export failed.
     fn drop(&mut self) {
         let _ = self.encoder.is_some().then(|| self.encoder());
     }
 }
 
-/// Fails if a file in the place of the table of `R` was written by somebody else.
+/// Fails if there is a file in the place of the table of `R` that pagefold did not write.
 pub fn check_place<R: Exported>(place: &Place<'_>) -> Result<()> {
     check_place_as::<R>(R::NAME, place)
 }
@@ -133,11 +134,11 @@ pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> 
     Ok(())
 }
 
-/// Whether the file at `path`, in the place of the table of `R`, was written by pagefold; none if
-/// there is none.
+/// Whether pagefold wrote the file at `path`, which is the place of the table of `R`; `None` if
+/// there is no file.
 fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
     Ok(Some(match (form, File::open(path)) {
-        // What else is wrong with such a place is said when it is written.
+        // Other problems with such a place are reported when it is written.
         (_, Err(e)) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -148,13 +149,13 @@ fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
     }))
 }
 
-/// Removes what an earlier export wrote of the table of `R` in a form that it does not have now: it
-/// would be taken for a result of this one.
+/// Removes files of the table of `R` that an earlier export wrote in a form that is not written
+/// now. They would be taken for results of this export.
 pub fn remove_others<R: Exported>(place: &Place<'_>) -> Result<()> {
     remove_others_as::<R>(R::NAME, place)
 }
 
-/// [`remove_others`] of the table that is written as `table`.
+/// As [`remove_others`], for the table that is written as `table`.
 pub fn remove_others_as<R: Exported>(table: &str, place: &Place<'_>) -> Result<()> {
     let forms = place.forms::<R>();
     for form in [Form::Jsonl, Form::Parquet].into_iter().filter(|form| !forms.contains(form)) {
@@ -166,11 +167,11 @@ pub fn remove_others_as<R: Exported>(table: &str, place: &Place<'_>) -> Result<(
     Ok(())
 }
 
-/// The longest first line that is looked at.
+/// The longest first line that is examined.
 const FIRST_LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Whether the first line of `file` has the columns of `schema`, or those of another version, which
-/// has more or fewer. An empty file has no other rows.
+/// Whether the first line of `file` has the columns of `schema`, perhaps those of another version
+/// with more or fewer columns. An empty file counts as ours.
 fn has_columns(file: File, schema: &SchemaRef) -> bool {
     let mut line = Vec::new();
     if BufReader::new(file.take(FIRST_LINE_BYTES_MAX)).read_until(b'\n', &mut line).is_err() {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Summary {
     /// The epoch.
     pub epoch: u64,
-    /// The epoch from which `changes` leads to it.
+    /// The epoch from which `changes` leads to this one.
     #[serde(default)]
     pub since: u32,
     /// The digest of the view configuration that was used.
@@ -38,7 +38,7 @@ pub struct Summary {
     pub unexamined: pivots::BySignature,
     /// The clusters with more pages than the job's `[clusters] pages_warn`.
     pub large: LargeClusters,
-    /// The texts of several pages that say too little to fold them.
+    /// The texts of several pages that say too little, so that their pages do not fold.
     pub little: LittleTexts,
     /// What happened to the last epoch's records, and what its stages counted.
     pub counters: BTreeMap<String, u64>,

@@ -78,7 +78,7 @@ impl Tables {
         ContentClusters { of, clusters }
     }
 
-    /// Calls `visit` with the pages of `contents` (ascending), some at a time.
+    /// Calls `visit` with the pages of `contents` (ascending), in portions.
     pub(crate) fn each_pages(&self, contents: &[Id], mut visit: impl FnMut(&[PageRow])) {
         for contents in by_rows(&self.content_pages, contents) {
             let docs = sorted(self.content_pages.matching(contents).into_iter().map(|row| row.doc));
@@ -92,11 +92,11 @@ impl Tables {
     }
 }
 
-/// The bytes of URLs that are looked up at once. A page of a trap for crawlers has a URL of
+/// The most bytes of URLs that are looked up at once. Pages of a crawler trap have URLs of
 /// kilobytes, and a portion of rows would have gigabytes of them.
 const URL_BYTES_MAX: u64 = 1 << 25;
 
-/// Cuts `rows` where the URLs that they need, of `bytes` each, are too many for memory.
+/// Cuts `rows` into parts whose URLs, of `bytes` for each row, fit in memory.
 pub(crate) fn by_url_bytes<T>(
     mut rows: &[T],
     bytes: impl Fn(&T) -> u64,
@@ -114,8 +114,8 @@ pub(crate) fn by_url_bytes<T>(
     })
 }
 
-/// Cuts `keys`, which ascend, where they have many rows in `table`. A key of very many rows stands
-/// alone: those of one key are held in memory.
+/// Cuts `keys`, which ascend, into parts with a limited number of rows in `table`. A key with very
+/// many rows is a part of its own, because the rows of one key are held in memory together.
 pub(crate) fn by_rows<'k, R: Row<Key = Id>>(table: &Table<R>, keys: &'k [Id]) -> Vec<&'k [Id]> {
     let counts = table.counts(keys);
     let (mut portions, mut start, mut rows) = (Vec::new(), 0, 0);
@@ -137,7 +137,7 @@ impl Urls {
         find(&self.0, doc).map(|row| row.text().into_owned()).unwrap_or_default()
     }
 
-    /// The same for pages that ascend from call to call, see [`find_after`].
+    /// The URL of `doc`, for pages that ascend from call to call; see [`find_after`].
     pub(crate) fn after(&self, at: &mut usize, doc: Id) -> String {
         find_after(&self.0, at, doc).map(|row| row.text().into_owned()).unwrap_or_default()
     }
@@ -145,15 +145,15 @@ impl Urls {
 
 /// The clusters of some contents.
 pub(crate) struct ContentClusters {
-    /// The place in `clusters` of the cluster of each content that is in one. Each page asks for
-    /// its own several times.
+    /// For each content in a cluster, the place of the cluster in `clusters`. It is looked up
+    /// several times for each page.
     of: HashMap<Id, usize, BuildSeeded>,
     /// All clusters of the contents' components.
     pub(crate) clusters: Vec<ClusterRow>,
 }
 
 impl ContentClusters {
-    /// The cluster that contains the pages of `content`. None for a page without text, and for a
+    /// The cluster that contains the pages of `content`. `None` for a page without text, and for a
     /// content with one page and no accepted pair.
     pub(crate) fn of(&self, content: Id) -> Option<&ClusterRow> {
         self.of.get(&content).map(|at| &self.clusters[*at])
@@ -170,7 +170,8 @@ pub(crate) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
     rows.binary_search_by(|row| row.key().cmp(&key)).ok().map(|at| &rows[at])
 }
 
-/// The same for keys that ascend from call to call: the search begins `at` the place of the last.
+/// As [`find`], for keys that ascend from call to call: the search begins `at` the place of the
+/// last key.
 pub(crate) fn find_after<'r, R: Row>(rows: &'r [R], at: &mut usize, key: R::Key) -> Option<&'r R> {
     *at = gallop(rows.len(), *at, |at| rows[at].key() < key);
     rows.get(*at).filter(|row| row.key() == key)
@@ -188,8 +189,8 @@ pub(crate) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
 mod tests {
     use super::*;
 
-    /// A portion of rows with long URLs filled the memory. Rows are cut where their URLs have a
-    /// fixed number of bytes; none is lost, and one that is larger stands alone.
+    /// A portion of rows with long URLs filled the memory. Rows are cut where their URLs reach a
+    /// fixed number of bytes. None is lost, and a row with more bytes is a part of its own.
     #[test]
     fn rows_are_cut_by_the_bytes_of_urls() {
         let cut =

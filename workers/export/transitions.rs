@@ -33,8 +33,8 @@ pub(super) struct Event {
 /// The cluster of a page, if it is in one.
 pub(super) type PageCluster<'a> = Option<&'a ClusterRow>;
 
-/// The pairs of clusters that share most pages with each other. Of equal shares the least ClusterId
-/// wins.
+/// The pairs of clusters that share most pages with each other. Among equal shares the least
+/// ClusterId wins.
 pub(super) fn heirs(shared: &[Shared]) -> BTreeSet<(Id, Id)> {
     let mut of_before: BTreeMap<Id, (u64, Reverse<Id>)> = BTreeMap::new();
     let mut of_after = of_before.clone();

@@ -6,11 +6,11 @@ use super::{charset, entities};
 use std::collections::BTreeSet;
 use url::Url;
 
-/// The bytes of a page that are searched. The head stands in front.
+/// The most bytes of a page that are searched. The head is at the front.
 const HEAD_BYTES_MAX: usize = 256 << 10;
 
-/// The canonical address that the head of the HTML page at `address` names; none if it names none,
-/// or several.
+/// The canonical address that the head of the HTML page at `address` names; `None` if it names
+/// none, or several.
 ///
 /// ```
 /// use workers::extract::canonical_link::canonical;
@@ -48,7 +48,7 @@ fn is_canonical(attributes: &[u8]) -> bool {
     })
 }
 
-/// The value of an attribute, with its entities decoded; none if it is empty.
+/// The value of an attribute, with its entities decoded; `None` if it is empty.
 fn attribute(attributes: &[u8], name: &[u8]) -> Option<String> {
     let (_, written) =
         Attributes::of(attributes).find(|(found, _)| found.eq_ignore_ascii_case(name))?;
@@ -91,8 +91,8 @@ mod tests {
         }
     }
 
-    /// What contradicts itself, stands in the body, in a comment or in a script, or is no address
-    /// of the web, is no hint.
+    /// A link that contradicts another, is in the body, in a comment or in a script, or is no web
+    /// address, is no hint.
     #[test]
     fn no_links() {
         for page in [

@@ -1,4 +1,4 @@
-//! Decodes the bytes of a page to UTF-8. What cannot be decoded becomes U+FFFD.
+//! Decodes the bytes of a page to UTF-8. Bytes that cannot be decoded become U+FFFD.
 //!
 //! The charset is the first that applies: a byte order mark; UTF-16 by its zero bytes; UTF-8, if
 //! the bytes are nothing else; HTTP's charset, if it decodes all bytes; the page's own `<meta>` or
@@ -19,7 +19,7 @@ use memchr::{memchr, memmem};
 const DECLARATION_BYTES_MAX: usize = 4096;
 /// Detection reads this many bytes that are not ASCII, and the ASCII byte after each run of them.
 const DETECTION_BYTES_MAX: usize = 1024;
-/// The first bytes of a page are markup, at least this many.
+/// At least so many first bytes of a page are markup.
 const MARKUP_BYTES: usize = 64;
 /// A declared charset may damage one character in this many bytes that are not ASCII: a wrong
 /// charset damages most.
@@ -130,8 +130,9 @@ fn utf_16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// The page's own declaration, in ASCII: `<meta charset=x>`, `<meta http-equiv=... content="...;
-/// charset=x">`, `<?xml ... encoding="x"?>`. One in a comment counts for nothing.
+/// The page's own declaration, in ASCII: `<meta charset=x>`,
+/// `<meta http-equiv=... content="...; charset=x">`, `<?xml ... encoding="x"?>`. A declaration in a
+/// comment does not count.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes[..bytes.len().min(DECLARATION_BYTES_MAX)].to_ascii_lowercase();
     let start = without_comments(&start);
@@ -147,7 +148,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 
-/// `markup` without its comments. As in browsers, `<!-->` is a whole one.
+/// `markup` without its comments. As in browsers, `<!-->` is a whole comment.
 fn without_comments(mut markup: &[u8]) -> Vec<u8> {
     let mut rest = Vec::with_capacity(markup.len());
     while let Some(at) = memmem::find(markup, b"<!--") {
@@ -283,8 +284,8 @@ mod tests {
         assert_eq!(decode(&GB18030.encode(&page).0, None), page);
     }
 
-    /// A page cut within its last character keeps its charset, and so does one with a few damaged
-    /// characters.
+    /// A page that is cut within its last character, or has a few damaged characters, keeps its
+    /// charset.
     #[test]
     fn cut_and_damaged_pages_keep_their_charset() {
         let text = SIMPLIFIED.repeat(9);
@@ -318,7 +319,7 @@ mod tests {
         }
     }
 
-    /// A declaration in a comment is none, as in browsers.
+    /// A declaration in a comment does not count, as in browsers.
     #[test]
     fn declarations_in_comments() {
         let meta = |label: &str| format!("<meta charset={label}>");

@@ -1,8 +1,8 @@
-//! Turns characters as written into text: decodes character references and collapses white space.
+//! Turns markup characters into text: decodes character references and collapses white space.
 //!
 //! Follows the HTML Living Standard from section 13.2.5.72 on; its names are those of section 13.5.
-//! We differ in that a number of no character stays as written. There are never two spaces in a
-//! row, and a character reference is at most one byte longer than it was written.
+//! We differ in that a number that stands for no character stays as written. There are never two
+//! spaces in a row, and a character reference is at most one byte longer than it was written.
 
 use htmlize::{BARE_ENTITY_MAX_LENGTH, ENTITIES, ENTITY_MAX_LENGTH};
 

@@ -7,7 +7,8 @@
 
 use memchr::memmem;
 
-/// A longer line is a sentence of the article, with any beginning.
+/// The most bytes of such a line. A longer line is a sentence of the article, whatever its
+/// beginning.
 const LINE_BYTES_MAX: usize = 96;
 
 /// The beginnings of such lines, in lower case; brackets and blanks before them do not count.

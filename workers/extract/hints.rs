@@ -31,11 +31,11 @@ impl Hints {
     pub const HIDDEN: Hints = Hints(16);
     /// A name that editors use for the article's own body and for nothing else.
     pub const BODY: Hints = Hints(32);
-    /// In a table's cell: line numbers beside code.
+    /// Line numbers beside code, in a cell of a table.
     pub const NOISE: Hints = Hints(64);
-    /// A name of text of others alone: comments, replies, teasers of other articles.
+    /// A name that is used only for text of others: comments, replies, teasers of other articles.
     pub const OTHERS: Hints = Hints(128);
-    /// A name of what buyers wrote, several of them.
+    /// A name for the reviews of several buyers.
     pub const REVIEWS: Hints = Hints(256);
     /// A name of one review, which may be the article itself: of a film, of a book.
     pub const REVIEW: Hints = Hints(512);
@@ -235,10 +235,11 @@ fn words(value: &[u8]) -> Hints {
     hints
 }
 
-/// A kind of name that says what all inside is.
+/// A kind of name that says what everything inside the element is.
 struct Name {
     hint: Hints,
-    /// The hint of values that may have such a name, as most have none and splitting takes long.
+    /// The hint of values that may have such a name. It saves time, because most values have none
+    /// and splitting takes long.
     sign: Hints,
     /// A name has one of these words ...
     words: &'static str,
@@ -283,8 +284,9 @@ const BESIDE_OTHERS: &str = "post posts article articles content contents news s
     hot latest user users all row inner outer group panel form count title header";
 
 impl Name {
-    /// Whether a name such as `related-posts`, `comment_12` or `articleComments` says what all
-    /// inside is. `comments-open` and `main-comments` do not: they have a word that may say more.
+    /// Whether a name such as `related-posts`, `comment_12` or `articleComments` says what
+    /// everything inside is. `comments-open` and `main-comments` do not, because they have one more
+    /// word.
     fn names(&self, written: &[u8]) -> bool {
         let is_one_of = |list: &str, part: &[u8]| {
             list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
@@ -324,8 +326,8 @@ fn is_edge(value: &[u8], at: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A name says that all inside is of others only as a whole: one more word may say something
-    /// else.
+    /// Only a whole name says that everything inside is text of others: one more word may say
+    /// something else.
     #[test]
     fn names_of_others() {
         let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;
@@ -346,8 +348,8 @@ mod tests {
         }
     }
 
-    /// Reviews, descriptions and terms had no names. Each counts as a whole name alone, as those of
-    /// others do.
+    /// Reviews, descriptions and terms had no names. Each counts only as a whole name, like names
+    /// of text of others.
     #[test]
     fn names_of_reviews_descriptions_and_terms() {
         let all = [Hints::REVIEWS, Hints::REVIEW, Hints::DESCRIPTION, Hints::TERMS];

@@ -1,7 +1,7 @@
 //! Selects the blocks of a page that are its main text.
 //!
 //! Up to four attempts are made, each of which drops less than the one before, until one finds
-//! enough. Text of others counts only where there is hardly any else.
+//! enough. Text of others counts only if there is hardly any other text.
 
 use memchr::memmem;
 
@@ -15,7 +15,7 @@ use super::tree::{Block, Node, Page};
 
 /// An attempt that finds less is not accepted while another is left.
 const ENOUGH_BYTES: u64 = 200;
-/// The same for an element that is named as the article and has a sentence.
+/// The same limit for an element that is named as the article and has a sentence.
 const ENOUGH_NAMED_BYTES: u64 = 30;
 /// An attempt that finds this much, with a sentence, is accepted in the end unless the whole page
 /// has `HIDDEN_TIMES` as much.
@@ -30,7 +30,7 @@ const TITLE_BYTES_MIN: usize = 6;
 /// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices, 2 for
 /// teasers and 1 for headings.
 const STEPS_PER_TRY: u64 = 15;
-/// How often the search for text of others does.
+/// How often the search for text of others visits a node or a block.
 const STEPS_FOR_OTHERS: u64 = 8;
 
 /// The result.
@@ -57,7 +57,7 @@ pub fn of(page: &Page) -> Found {
     for (strictness, with_others) in
         [(Strictness::Strict, false), (Strictness::Loose, false), (Strictness::Loose, true)]
     {
-        // A short article is no less the article for the long comments on it.
+        // A short article is still the article, even if the comments on it are long.
         if with_others && (little.is_some() || !has_others) {
             break;
         }
@@ -164,7 +164,7 @@ fn join(page: &Page, blocks: &[Block]) -> Vec<u8> {
 }
 
 /// By index, the elements whose own blocks are main text: those inside `chosen` or `description`,
-/// and siblings of `chosen` that are as good, without the clutter inside them.
+/// and siblings of `chosen` that are as good, without clutter.
 fn kept(
     page: &Page,
     sums: &[Sum],
@@ -202,9 +202,10 @@ fn inside(page: &Page, chosen: usize) -> Vec<bool> {
     inside
 }
 
-/// Teasers in the container of an article are at most so many times as long as the article ...
+/// Teasers in the container of an article are dropped if they are at most so many times as long as
+/// the article ...
 const TEASER_TIMES_MAX: u64 = 8;
-/// ... which has so many bytes and sentence marks.
+/// ... and the article has at least so many bytes and sentence marks.
 const TEASED_BYTES_MIN: u64 = 150;
 const TEASED_MARKS_MIN: u64 = 2;
 

@@ -49,8 +49,8 @@ pub struct Options {
     /// Bytes of a page that are read, before decoding; the rest is cut off. At most
     /// [`HTML_BYTES_LIMIT`].
     pub html_bytes_max: u64,
-    /// A frozen file of lines that hosts repeat, which are taken off their pages, those of plain
-    /// text, too. The stage that knows the host of a page takes them off. Default: none.
+    /// A frozen file of lines that hosts repeat. They are removed from the pages of the host, also
+    /// from plain text, by the stage that knows the host of a page. Default: none.
     pub furniture: Option<PathBuf>,
 }
 
@@ -136,7 +136,7 @@ pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
     finished(charset::decode(bytes, http_charset).into_owned(), Flags::default())
 }
 
-/// The characters of a page or text of these bytes.
+/// The decoded characters of a page or text with these bytes.
 pub fn decoded(bytes: &[u8], http_charset: Option<&str>) -> String {
     charset::decode(bytes, http_charset).into_owned()
 }

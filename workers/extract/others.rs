@@ -1,13 +1,13 @@
 //! Recognises text of others in an article's container: replies of a thread, teasers of other
 //! articles, and what follows a heading such as `Comments` or `相关阅读`.
 //!
-//! Each sign is one of form, not of length: replies are often longer than what they reply to. Where
-//! a sign is missing the text stays, because no later stage can bring it back.
+//! Each sign is a sign of form, not of length, because replies are often longer than the text that
+//! they reply to. If a sign is missing, the text stays, because no later stage can bring it back.
 //!
 //! - **A reply** has a time, however brief, and a button to reply or a floor number. Of siblings of
 //!   one shape that have both, the first is the thread's own post, unless its floor says otherwise.
-//!   A log of an event and the front page of a blog have times alone and stay whole; so do answers
-//!   and FAQs.
+//!   A log of an event and the front page of a blog have only times and stay whole. Answers and
+//!   FAQs stay whole, too.
 //! - **A teaser** begins with a linked title and has a time, or is an `article` of its own. Three
 //!   of them make a run. Lists of links and tables of a reference have no times and stay whole.
 //! - **A heading** counts if nothing but links with summaries, or comments with times, follows it
@@ -19,7 +19,7 @@ use super::tags::Tag;
 use super::times::{is_stamp, says_time};
 use super::tree::{Block, Node, Page};
 
-/// A longer block is no line with a time, a floor or a button.
+/// The most bytes of a line with a time, a floor or a button.
 const LINE_BYTES_MAX: u32 = 96;
 /// Teasers of a run.
 const TEASERS_MIN: u16 = 3;
@@ -34,10 +34,10 @@ const SUMMARY_BYTES_MAX: u32 = 600;
 const HEAD_BLOCKS: u32 = 8;
 /// Blocks of one comment.
 const COMMENT_BLOCKS_MAX: u32 = 8;
-/// Text in front of a heading has so many bytes, or it is not the article.
+/// The fewest bytes in front of a heading. A shorter text there is not the article.
 const ARTICLE_BYTES_MIN: u64 = 60;
 
-/// What the lines of an element say.
+/// The signs in the lines of an element.
 #[derive(Clone, Copy, Debug)]
 struct Lines {
     /// The number of its first block.
@@ -101,7 +101,8 @@ impl Lines {
         (self.time || self.stamp) && (self.button || self.has_floor()) && self.blocks >= 2
     }
 
-    /// Whether a floor stands at the head, before any sentence. Further down it is that of another.
+    /// Whether there is a floor at the head, before any sentence. A floor further down belongs to
+    /// another post.
     fn has_floor(&self) -> bool {
         self.floor.1 > 0 && self.floor.0 - self.first < HEAD_BLOCKS && self.floor.0 <= self.prose
     }
@@ -154,8 +155,8 @@ pub fn of(page: &Page) -> Others {
     }
     let items = || nodes.iter().enumerate().skip(1).filter(|(_, node)| is_item(node));
     let mut replies = vec![false; nodes.len()];
-    // By parent: the tag and shape of its first post; its teasers of the tag and shape of the
-    // first.
+    // By parent: the tag and shape of its first post; the number of its teasers with the tag and
+    // shape of the first.
     let mut thread = vec![None; nodes.len()];
     let mut runs = vec![(None, 0u16); nodes.len()];
     for (at, node) in items() {
@@ -198,7 +199,7 @@ fn line<'p>(page: &'p Page, block: &Block) -> Option<&'p str> {
     (!line.ends_with(['。', '！', '？', '.', '!', '?', '；', '…'])).then_some(line)
 }
 
-/// A longer line is no heading of such a list.
+/// The most bytes of a heading of such a list.
 const HEADING_BYTES_MAX: usize = 48;
 
 /// What follows a heading.
@@ -322,7 +323,7 @@ struct Tail {
     since: u32,
     /// Links, or times.
     found: u32,
-    /// Blocks that are neither these nor short lines.
+    /// Blocks that are neither links nor times nor short lines.
     written: u32,
 }
 
@@ -352,8 +353,8 @@ impl Tail {
         }
     }
 
-    /// Whether what followed was of others. Links may stand within an article, before its last
-    /// paragraph; one summary is no list. What a heading alone stood for was told by its name.
+    /// Whether the blocks that followed are text of others. Links may stand within an article,
+    /// before its last paragraph, and one summary is no list.
     fn is_of_others(&self) -> bool {
         match self.heading {
             Heading::Links => self.written != 1,
@@ -362,8 +363,8 @@ impl Tail {
     }
 }
 
-/// The number of `blocks` before a heading after which only links, or only comments, follow; all of
-/// them if there is none.
+/// The number of `blocks` before a heading after which only links, or only comments, follow; the
+/// number of all blocks if there is no such heading.
 pub fn before_others(page: &Page, blocks: &[Block]) -> usize {
     let mut tail: Option<Tail> = None;
     let (mut bytes, mut sentences) = (0, false);

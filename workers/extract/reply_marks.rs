@@ -1,10 +1,11 @@
-//! Recognises what a forum sets beside each post: buttons to reply, and the floor of the post.
+//! Recognises the marks that a forum puts beside each post: buttons to reply, and the floor of the
+//! post.
 
 use super::furniture;
 use super::times::{AGO, says_time};
 
 const BUTTONS: [&str; 7] = ["回复", "回覆", "引用", "举报", "舉報", "回帖", "檢舉"];
-/// What else stands in such a row of buttons.
+/// Other words in such a row of buttons.
 const BESIDE_BUTTONS: [&str; 14] = [
     "点赞", "點讚", "赞", "讚", "顶", "踩", "支持", "反对", "反對", "分享", "收藏", "编辑", "編輯",
     "删除",
@@ -21,11 +22,11 @@ const BUTTONS_LATIN: [&str; 10] = [
     "upvote",
     "downvote",
 ];
-/// A longer line is no row of buttons in English.
+/// The most bytes of a row of buttons in English.
 const LATIN_BYTES_MAX: usize = 48;
-/// A longer line with a time and `#2` is about something.
+/// The most bytes of a line with a time and `#2`. A longer line is a sentence.
 const FLOOR_LINE_BYTES_MAX: usize = 48;
-/// What the second, third and fourth floor are called.
+/// The names of the second, third and fourth floor.
 const FLOORS: [&str; 3] = ["沙发", "板凳", "地板"];
 
 /// Whether a line has a button to reply, and the floor that it names.
@@ -65,7 +66,7 @@ pub fn reply_marks(line: &str) -> (bool, Option<u32>) {
     (button || replies && !has_more, floor)
 }
 
-/// What a word says that is made of buttons, floors and numbers alone. Between the elements of a
+/// The marks in a word that consists only of buttons, floors and numbers. Between the elements of a
 /// row of buttons there is often no blank, so that a word may be `1楼回复` or `LikeReply`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Marks {

@@ -3,13 +3,13 @@
 //! Follows Arc90's Readability (2009): the score of a paragraph goes to the elements around it,
 //! lowered by link text and raised or lowered by class words. We differ in four ways. Blocks are
 //! scored, not `p` elements, so that text set with `div` and `br` counts. A score reaches five
-//! levels up. From the best element we then climb while most of what is gained is text. And the
-//! entry of a list or the section of an outline is never the whole page, which reference pages
-//! need.
+//! levels up. From the best element we then climb as long as most of the gain is text. And the
+//! entry of a list or the section of an outline is never the whole page; reference pages need this
+//! rule.
 //!
-//! A climb must gain much: for a few lines it would include lines of the site, which differ between
-//! copies. All arithmetic is on integers, and each node and block is visited a fixed number of
-//! times.
+//! A climb must gain much, because for a few lines it would include lines of the site, which differ
+//! between copies. All arithmetic is on integers, and each node and block is visited a fixed number
+//! of times.
 
 use super::hints::Hints;
 use super::tags::Tag;
@@ -77,8 +77,8 @@ fn names_others(node: &Node) -> bool {
     node.hints.any(Hints::OTHERS) && may_be_of_others(node)
 }
 
-/// Whether an element's name can say so. In a table it may be the name of a column, and that of the
-/// whole page only says what else is there.
+/// Whether the name of this element can say this. In a table it may be the name of a column, and a
+/// name of the whole page only says that such text is on the page, too.
 pub fn may_be_of_others(node: &Node) -> bool {
     !node.hints.any(Hints::BODY) && (!holds_text(node.tag) || node.tag == Tag::Article)
 }
@@ -184,7 +184,7 @@ fn is_leaf(tag: Tag) -> bool {
 }
 
 /// Weighs the score of each element by its name, its words and its links, and returns the best;
-/// none if no element scores.
+/// `None` if no element scores.
 pub fn best(page: &Page, sums: &mut [Sum], strictness: Strictness) -> Option<usize> {
     let mut best = None;
     let mut best_score = 0;
@@ -290,8 +290,8 @@ fn gains(inner: Choice<'_>, outer: Choice<'_>, levels: u32, best_score: i64) -> 
     if added == 0 {
         return true;
     }
-    // Most of what is added is text, and there is much of it. From far away it may be another
-    // article's.
+    // Most of the addition is text, and there is much of it. If it comes from far away, it may
+    // belong to another article.
     let is_near = levels <= 2 || added_links * 10 <= added;
     if is_near
         && !(levels > 1 && is_whole(inner.node))

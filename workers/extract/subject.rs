@@ -1,12 +1,13 @@
-//! Finds what a page says about its subject alone, and what its site says beside it on every page.
+//! Finds the text of a page about its own subject, and the text that its site repeats on every
+//! page.
 //!
 //! A shop has a description of each product, often of one sentence, and under it blocks that are
 //! the same for all products: reviews of the shop, delivery and returns. These are longer, and so
 //! score higher. With them alone as text, all products of a shop would be copies of each other.
 //!
-//! - **The description** has that name and follows the heading that the page's title repeats. Where
-//!   none has the name, it is the first sentence behind that heading. It is added to what scores
-//!   higher further down, if that has a heading of its own.
+//! - **The description** has that name and follows the heading that the page's title repeats. If no
+//!   element has the name, it is the first sentence behind that heading. It is added to the element
+//!   that scores higher further down, if that has a heading of its own.
 //! - **Reviews** have that name, as comments do. One review may be the article itself, so an
 //!   element named as one counts from two of one form on, and never with the page's heading in it.
 //! - **Terms** (delivery, returns) have such a name, and count only beside a description: on a page
@@ -22,11 +23,13 @@ use super::score;
 use super::tags::Tag;
 use super::tree::{Block, Page};
 
-/// Of this many headings the longest that the title repeats is the page's.
+/// The most headings among which the page's heading is looked for: the longest that the title
+/// repeats.
 const HEADINGS_MAX: usize = 16;
 /// A heading that is shorter, in bytes, must be the beginning of the title.
 const HEADING_BYTES_MIN: usize = 6;
-/// Descriptions of one page: a short one and a long one. More are those of a list.
+/// The most descriptions of one page: a short one and a long one. More descriptions belong to a
+/// list.
 const DESCRIPTIONS_MAX: usize = 2;
 /// Reviews of one form that are not the article.
 const REVIEWS_MIN: u32 = 2;
@@ -104,7 +107,7 @@ impl Subject {
         self.description.filter(|found| found.is_named).map(|found| found.node)
     }
 
-    /// Whether `at` is named as the description, and is.
+    /// Whether `at` is named as the description, and is the description.
     pub fn is_description(&self, at: usize) -> bool {
         self.named() == Some(at)
     }

@@ -88,7 +88,7 @@ fn begins_with_day(line: &[u8]) -> bool {
         && (line[year..].starts_with(b"19") || line[year..].starts_with(b"20"))
 }
 
-/// A longer line with a brief time is about something.
+/// The most bytes of a line with a brief time. A longer line is a sentence.
 const STAMP_BYTES_MAX: usize = 48;
 /// Days that a line may be all of.
 const STAMPS: [&str; 8] = ["刚刚", "今天", "昨天", "前天", "just now", "now", "today", "yesterday"];

@@ -1,10 +1,10 @@
 //! Splits a page into text runs, breaks and the tags that form blocks, in one pass.
 //!
 //! Follows the tokenizer of the HTML Living Standard (section 13.2.5), reduced to what text needs:
-//! comments, doctypes, inline tags and skipped elements are left out. So are readings, which
-//! Japanese and Chinese pages set beside characters (ruby): they repeat the text, and most copies
-//! lack them. We differ in an unclosed comment, which ends here at the next `>`, and in an unclosed
-//! reading, which ends with the line: the text after them is worth more than the rule.
+//! comments, doctypes, inline tags and skipped elements are left out. Readings, which Japanese and
+//! Chinese pages put beside characters (ruby), are left out, too: they repeat the text, and most
+//! copies lack them. We differ in an unclosed comment, which ends here at the next `>`, and in an
+//! unclosed reading, which ends with the line: the text after them is worth more than the rule.
 //!
 //! Nothing is allocated and nothing fails. Every byte visited is counted ([`Tokens::steps`]), and a
 //! failed search is remembered, so the work is linear even in a hostile page.

@@ -5,8 +5,8 @@
 //! that depth, as in browsers.
 //!
 //! Implied end tags follow the HTML Living Standard, section 13.2.6, where they move text from one
-//! block to another. Its adoption agency, foster parenting and formatting elements move no text
-//! that matters here and are left out.
+//! block to another. The standard's adoption agency, foster parenting and formatting elements move
+//! no text that matters here, so they are left out.
 
 use super::entities;
 use super::hints::Hints;
@@ -98,7 +98,8 @@ impl Page {
 struct OpenElement {
     node: u32,
     tag: Tag,
-    /// The place on the stack of the last element of the same tag before this one; 0 is none.
+    /// The place on the stack of the last element of the same tag before this one; 0 if there is
+    /// none.
     shadowed: u16,
 }
 
@@ -116,8 +117,8 @@ struct OpenLink {
 struct Builder {
     page: Page,
     stack: Vec<OpenElement>,
-    /// By tag, the place on the stack of its last open element; 0 is none. Every question about
-    /// scope becomes one comparison.
+    /// By tag, the place on the stack of its last open element; 0 if there is none. So every
+    /// question about scope is one comparison.
     last: [u16; Tag::COUNT],
     /// Open elements below `DEPTH_MAX`, which are only counted.
     beyond: u64,

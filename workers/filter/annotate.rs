@@ -1,8 +1,8 @@
-//! Copies rows with their cluster beside their own fields.
+//! Copies rows and adds their cluster to their own fields.
 //!
-//! Everything is written; a row whose record holds gets its cluster, the size of it and the URL
-//! that represents it. In Parquet these are three more columns, and the other columns are copied
-//! without decoding them. In JSON lines they are three more fields behind the others.
+//! All rows are written. A row whose record holds gets its cluster, the size of the cluster and the
+//! URL of its representative. In Parquet these are three more columns, and the other columns are
+//! copied without decoding them. In JSON lines they are three more fields behind the others.
 
 use crate::error::{Error, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};
@@ -35,7 +35,7 @@ pub struct Labelled {
 }
 
 impl Labelled {
-    /// For the file at `path`.
+    /// A copier of the file at `path`.
     pub fn open(path: &Path, names: Names, mut parts: Parts) -> Result<Labelled> {
         let table = Table::open(path)?;
         if let Some(name) = names
@@ -150,8 +150,8 @@ fn schema(table: &Table, names: Names) -> Outcome<TypePtr> {
     Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
 }
 
-/// The properties of a file like `table` with three more columns: readers that go by its Arrow
-/// schema must find them there.
+/// The properties of a file like `table` with three more columns: readers that use the stored Arrow
+/// schema must find the columns there.
 fn properties(table: &Table, names: Names) -> Outcome<WriterPropertiesPtr> {
     let file = table.metadata().file_metadata();
     let mut pairs = file.key_value_metadata().cloned().unwrap_or_default();

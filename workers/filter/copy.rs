@@ -1,8 +1,9 @@
-//! Copies the bytes of an input to what is kept and what is removed, record by record.
+//! Copies the bytes of an input to the file of what is kept and the file of what is removed, record
+//! by record.
 //!
-//! A record reaches from its first byte to that of the next, so that every byte goes somewhere and
-//! the original can be made again. Bytes are copied as they lie in the file wherever records and
-//! members agree; only where one member holds records of both kinds are they compressed anew.
+//! A record reaches from its first byte to the first byte of the next record, so that every byte
+//! goes somewhere and the original can be made again. Bytes are copied as they are in the file
+//! wherever possible. Only a member that has both kept and removed records is compressed anew.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::labels::{Labels, Names, labelled};
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// The level of zstd, its own default.
 const ZSTD_LEVEL: i32 = 3;
 
-/// The bytes before the first record that are written to both files, at most: a dictionary.
+/// The most bytes before the first record that are written to both files, such as a dictionary.
 const HEAD_BYTES_MAX: u64 = 9 << 20;
 
 /// What becomes of a record.
@@ -32,23 +33,24 @@ pub struct Spot {
     pub member: Option<u64>,
     /// Where it goes.
     pub fate: Fate,
-    /// A record that is kept in its place, if it is removed from an archive.
+    /// A record that is written in its place, if it is removed from an archive.
     pub instead: Option<Vec<u8>>,
     /// Its cluster, where rows get labels.
     pub labels: Option<Labels>,
     /// Whether it may be a row that can get labels.
     pub is_row: bool,
-    /// Whether the reader gave its member up, as it grows beyond the limits.
+    /// Whether the reader gave its member up because it decompresses to more than the limits.
     pub is_bomb: bool,
 }
 
-/// The limits of a file that is copied. Its reader has judged how it grows, by what its records
-/// are; a copier that judged again could decide otherwise.
+/// The limits of decompression for a file that is copied. Its reader has applied the limits
+/// already, by the kind of its records; if the copier applied them again, it could decide
+/// otherwise.
 pub fn limits() -> Limits {
     Limits { ratio_max: u64::MAX, ..Limits::default() }
 }
 
-/// The error of a file whose records do not lie where they were read. It is copied whole.
+/// The error for a file whose records are not where they were read. Such a file is copied whole.
 fn elsewhere(path: &Path) -> Error {
     let why = "its records do not lie where they were; it is damaged, or was changed";
     Error::new(Kind::Data, format!("{}: {why}", path.display()))
@@ -66,16 +68,16 @@ pub trait Copier {
 pub struct Copied {
     /// What is kept.
     pub kept: Part,
-    /// What was removed, if it is written and there is something.
+    /// What was removed, if it is written and not empty.
     pub removed: Option<Part>,
-    /// How both lay in the original.
+    /// The order of both in the original.
     pub order: Option<Part>,
-    /// The bytes with which the removed file begins and which are of what is kept.
+    /// The number of bytes at the begin of the removed file that also belong to what is kept.
     pub removed_head: u64,
     /// Whether something was compressed anew, so that the original cannot be made again byte for
     /// byte.
     pub is_recoded: bool,
-    /// The blake3 of the decoded bytes, where they were all decoded.
+    /// The blake3 of the decoded bytes, if all were decoded.
     pub decoded: Option<String>,
     /// The rows of each row group of the original.
     pub groups: Vec<u64>,
@@ -88,12 +90,12 @@ pub struct Parts {
     removed: Option<Part>,
     order: Option<Order>,
     is_hashed: bool,
-    /// With what the removed file begins.
+    /// The bytes with which the removed file begins.
     head: Vec<u8>,
 }
 
 impl Parts {
-    /// The files `kept` and, if they are wanted, of what is removed and the order of both.
+    /// The file `kept` and, if wanted, the files of what is removed and of the order of both.
     pub fn create(kept: &Path, removed: Option<(&Path, &Path)>) -> Result<Parts> {
         Ok(Parts {
             kept: Some(Part::create(kept)?),
@@ -105,7 +107,8 @@ impl Parts {
         })
     }
 
-    /// The same files, hashed while they are written: by what is made of them no change is found.
+    /// The same files, hashed while they are written, because the result of an undo would not show
+    /// a change in them.
     pub fn hashed(mut self) -> Parts {
         self.kept = self.kept.map(Part::hashed);
         self.is_hashed = true;
@@ -117,7 +120,7 @@ impl Parts {
         fate == Fate::Kept || self.removed_path.is_some()
     }
 
-    /// The file for records of `fate`; none if they are not written.
+    /// The file for records of `fate`; `None` if they are not written.
     fn of(&mut self, fate: Fate) -> Result<Option<&mut Part>> {
         match (fate, &self.removed_path) {
             (Fate::Kept | Fate::Added, _) => Ok(self.kept.as_mut()),
@@ -141,7 +144,7 @@ impl Parts {
         part.ok_or_else(|| Error::internal("a file of a filter is not there"))
     }
 
-    /// Writes a record that the original does not have to what is kept, as a member of its own.
+    /// Adds a record that the original does not have to the kept file, as a member of its own.
     fn add(&mut self, codec: Codec, record: &[u8]) -> Result<()> {
         let Some(part) = &mut self.kept else { return Ok(()) };
         let before = part.bytes();
@@ -159,7 +162,7 @@ impl Parts {
         self.order.as_mut().map_or(Ok(()), |order| order.push(fate, length))
     }
 
-    /// The files, whole. Those that were taken out are handed back.
+    /// Finishes the files. Files that were taken out are handed back in.
     pub fn finish(
         mut self,
         kept: Option<Part>,
@@ -195,7 +198,7 @@ impl Raw {
         Ok(Raw { file, path: path.to_owned(), size })
     }
 
-    /// The bytes before `to`; none if there are many.
+    /// The bytes before `to`; empty if there are too many.
     fn head(&mut self, to: u64) -> Result<Vec<u8>> {
         let mut head = vec![0; if to > HEAD_BYTES_MAX { 0 } else { to as usize }];
         let read = self.file.rewind().and_then(|()| self.file.read_exact(&mut head));
@@ -203,7 +206,7 @@ impl Raw {
         Ok(head)
     }
 
-    /// Copies `[from, to)` to where `fate` says.
+    /// Copies `[from, to)` to the file for `fate`.
     fn copy(&mut self, from: u64, to: u64, fate: Fate, parts: &mut Parts) -> Result<()> {
         parts.note(fate, to - from)?;
         let Some(part) = parts.of(fate)? else { return Ok(()) };
@@ -217,7 +220,7 @@ impl Raw {
 pub struct Plain {
     raw: Raw,
     parts: Parts,
-    /// The run that is open: its first byte and where it goes.
+    /// The open run: its first byte and where it goes.
     run: (u64, Fate),
 }
 
@@ -249,7 +252,7 @@ impl Copier for Plain {
 }
 
 /// An lz4 encoder with a fixed block size. By default it takes the size from the first write, so
-/// the bytes would depend on how it is fed.
+/// the bytes would depend on the sizes of writes.
 fn lz4<W: Write>(part: W) -> FrameEncoder<W> {
     let info = FrameInfo::new().block_size(BlockSize::Max64KB).content_checksum(true);
     FrameEncoder::with_frame_info(info, part)
@@ -305,8 +308,8 @@ impl<W: Write> Write for Encoder<W> {
     }
 }
 
-/// Reads the decoded bytes of `source` up to `to`, a place in them, or to the end, and hands them
-/// on. Returns how many there were. It is an error if there are fewer.
+/// Reads the decoded bytes of `source` up to the position `to`, or to the end, and passes them on.
+/// Returns their number. It is an error if there are fewer.
 pub fn decode(
     source: &mut Source,
     to: Option<u64>,
@@ -340,7 +343,7 @@ pub fn decode(
     }
 }
 
-/// Whether `source` stands at bytes that are no member, and none with lines follows.
+/// Whether `source` is at bytes that are no member, and no member with lines follows.
 fn only_junk_follows(source: &mut Source) -> Result<bool> {
     if !source.window().is_empty()
         || !matches!(source.end(), Some(End::Damage { reason: JUNK, .. }))
@@ -353,14 +356,14 @@ fn only_junk_follows(source: &mut Source) -> Result<bool> {
 
 /// The member, or members, that one or more records fill.
 enum Unit {
-    /// What is read so far goes to one place.
+    /// All records so far go to one place.
     Whole { start: u64, position: u64, fate: Fate },
-    /// It has records of both kinds and is decoded. The last record goes to `fate`.
+    /// It has kept and removed records, and is decoded. The last record goes to `fate`.
     Decoded { source: Box<Source>, base: u64, fate: Fate },
 }
 
-/// Copies a compressed archive. A member whose records all go to one place is copied as it is; of
-/// another each record becomes a member of its own.
+/// Copies a compressed archive. A member whose records all go to one place is copied as it is. Each
+/// record of other members becomes a member of its own.
 pub struct Members {
     raw: Raw,
     codec: Codec,
@@ -407,8 +410,8 @@ impl Members {
         }
     }
 
-    /// Fails if there is more in the decoded unit, which ends at `end` of the file, than its
-    /// records: what is behind damage belongs to none.
+    /// Fails if the decoded unit, which ends at `end` of the file, has more than its records: bytes
+    /// behind damage belong to no record.
     fn check_end(&mut self, end: u64) -> Result<()> {
         let Unit::Decoded { source, .. } = &mut self.unit else { return Ok(()) };
         while source.member() < end {
@@ -426,7 +429,7 @@ impl Copier for Members {
     fn push(&mut self, spot: Spot) -> Result<()> {
         if let Some(start) = spot.member {
             if !std::mem::replace(&mut self.has_record, true) {
-                // Members that were compressed by a dictionary cannot be read without it.
+                // Members that were compressed with a dictionary cannot be read without it.
                 self.parts.head = self.raw.head(start)?;
             }
             self.end_unit(start, Some(spot.position))?;
@@ -438,7 +441,7 @@ impl Copier for Members {
                     let (start, position, fate) = (*start, *position, *fate);
                     let (path, size) = (&self.raw.path, self.raw.size);
                     let mut source = Source::open_member(path, start, size, self.codec, &limits())?;
-                    // The first record of a member may stand behind blanks.
+                    // The first record of a member may come after blanks.
                     let blanks = crate::read::blanks(source.fill(1)?) as u64;
                     let base = position.saturating_sub(blanks);
                     self.unit = Unit::Decoded { source: Box::new(source), base, fate };
@@ -464,8 +467,8 @@ impl Copier for Members {
     }
 }
 
-/// Copies compressed lines, as one stream for what is kept and one for what is removed; or lines
-/// whose objects get more fields.
+/// Copies compressed lines, as one stream for kept lines and one for removed lines, or lines whose
+/// objects get more fields.
 pub struct Lines {
     source: Source,
     codec: Codec,
@@ -475,7 +478,7 @@ pub struct Lines {
     digest: blake3::Hasher,
     /// The names of labels, if lines get some.
     names: Option<Names>,
-    /// The record that is open: where it goes, and its labels if it gets some.
+    /// The open record: where it goes, and its labels if it gets any.
     open: (Fate, Option<Option<Labels>>),
 }
 
@@ -521,8 +524,8 @@ impl Lines {
         let Lines { source, kept, removed, parts, digest, names, open, .. } = self;
         let (fate, labels) = std::mem::replace(open, (Fate::Kept, None));
         let mut held = labels.is_some().then(Vec::new);
-        // What is left of a torn line has no end, so the next one would be joined to it: damage is
-        // an error, and the file is copied whole.
+        // The rest of a torn line has no line end, so the next line would be joined to it. So
+        // damage is an error, and the file is copied whole.
         let each = |bytes: &[u8]| {
             digest.update(bytes);
             parts.note(fate, bytes.len() as u64)?;
@@ -568,7 +571,7 @@ impl Copier for Lines {
     }
 }
 
-/// Copies a file as it is, whatever is said of its records.
+/// Copies a file as it is, without regard to its records.
 pub struct Whole(Plain);
 
 impl Whole {

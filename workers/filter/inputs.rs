@@ -1,5 +1,5 @@
-//! Finds the inputs that are filtered: the files that the job names, each with the bytes that the
-//! store has read.
+//! Finds the inputs that are filtered: the files that the job names, if the store has read their
+//! bytes.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
@@ -18,21 +18,21 @@ pub struct Original {
     pub input: Input,
     /// Its path below the folder that all inputs lie in.
     pub name: PathBuf,
-    /// Whether an earlier file has the same bytes. Of equal files the first by path has the records
-    /// that hold.
+    /// Whether an earlier file has the same bytes. If files are equal, the records of the first one
+    /// by path hold.
     pub is_copy: bool,
     /// The source that it was read for.
     pub source: String,
-    /// The records of it that were rejected then.
+    /// The number of its records that were rejected then.
     pub rejected: u64,
 }
 
-/// The files that `job` names now. What else lies in its folders is passed by.
+/// The files that `job` names now. Other files in its folders are passed by.
 ///
 /// # Errors
 ///
-/// `NoInput` for a file whose bytes the store has not read, has read in an epoch that a rollback
-/// undid, or reads otherwise now.
+/// `NoInput` for a file whose bytes the store has not read, has read only in an epoch that a
+/// rollback undid, or would read with other options now.
 pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>> {
     let history = History::read(job, store, Some(head))?;
     let root = job.inputs_root();
@@ -89,7 +89,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
     Ok(originals)
 }
 
-/// `path` as seen from the folder `root`. A path that a link leads elsewhere keeps all its folders.
+/// `path` relative to the folder `root`. A path outside of it, by a link, keeps all its folders.
 fn below(root: &Path, path: &Path) -> PathBuf {
     let rest = path.strip_prefix(root).unwrap_or(path);
     rest.components().filter(|part| matches!(part, Component::Normal(_))).collect()

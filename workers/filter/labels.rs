@@ -1,4 +1,4 @@
-//! Names the cluster of a record in fields beside its own, and adds them to a line of JSON.
+//! Adds fields that name the cluster of a record to a line of JSON.
 
 use crate::error::{Error, Kind, Result};
 use crate::read::json;
@@ -17,10 +17,10 @@ pub struct Names {
 }
 
 impl Names {
-    /// As in `members`.
+    /// The names in `members`.
     pub const PAGEFOLD: Names =
         Names { cluster: "cluster", size: "cluster_size", representative: "representative" };
-    /// As datatrove's MinHash writes them.
+    /// The names that datatrove's MinHash writes.
     pub const MINHASH: Names = Names {
         cluster: "minhash_cluster_id",
         size: "minhash_cluster_size",
@@ -39,7 +39,7 @@ impl Names {
     }
 }
 
-/// What is written beside a row.
+/// The values that are added to a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
     /// The cluster's id.
@@ -50,7 +50,8 @@ pub struct Labels {
     pub representative: String,
 }
 
-/// `line`, an object in JSON, with `labels` behind its own fields. What is no object stays.
+/// `line`, an object in JSON, with `labels` behind its own fields. A line that is no object is not
+/// changed.
 pub fn labelled(
     path: &Path,
     mut line: Vec<u8>,
@@ -60,8 +61,8 @@ pub fn labelled(
     let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else {
         return Ok(line);
     };
-    // A name that is nowhere in the line is no field of it, and few lines have it anywhere. Only
-    // what is an object has a cluster.
+    // If a name is nowhere in the line, it is no field of it. Few lines have it anywhere. Only an
+    // object has a cluster.
     let has = |name: &str| memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some();
     if labels.is_none() || names.all().into_iter().any(has) {
         match json::fields_among(&line, &names.all()) {

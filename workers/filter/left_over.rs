@@ -1,7 +1,7 @@
-//! Finds, and deletes if that is wanted, what earlier filters wrote of inputs that are gone.
+//! Finds, and on request deletes, the files that earlier filters wrote for inputs that are gone.
 //!
-//! They stay by default, as they may be all there is of such an input. But who reads the whole
-//! folder reads the rows of an input that was renamed or compressed anew twice.
+//! They stay by default, because they may be all that is left of such an input. But a reader of the
+//! whole folder reads the rows of an input that was renamed or compressed anew twice.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::inputs::Original;
@@ -38,8 +38,8 @@ pub fn check_inputs(job: &Job) -> Result<()> {
     }
 }
 
-/// Deletes the files of the inputs `names` that filters of this store wrote. Returns the inputs of
-/// which it did; files of others, and those at which another process is at work, stay.
+/// Deletes the files of the inputs `names` that filters of this store wrote. Returns the inputs
+/// whose files were deleted. Other files, and files on which another process is working, stay.
 pub fn prune(options: &Options, manner: &Manner, names: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut pruned = Vec::new();
     for name in names {
@@ -56,7 +56,7 @@ pub fn prune(options: &Options, manner: &Manner, names: &[PathBuf]) -> Result<Ve
             part::sweep(place)?;
             part::remove(place)?;
         }
-        // A folder that is not named now may have another file of it.
+        // A folder that is not named now may have another file of this input.
         if note.names_no_other(options) {
             part::remove(&path)?;
         }

@@ -1,11 +1,11 @@
-//! Writes the inputs again without what folds: same tree, same formats, every byte of a record as
-//! it was. And says of each record what became of it.
+//! Writes the inputs again without the records that fold, with the same tree, the same formats and
+//! every byte of a record unchanged. Also says of each record what became of it.
 //!
 //! An input is read once more by its reader, which finds its records and what they say; a judge
 //! looks their pages up in the store; a copier copies the bytes. Memory holds a portion of records,
 //! however large a file is. A file gets its name only when it is complete, and a note then records
-//! that. A run that follows an interrupted one handles the files without a note. Several processes
-//! may work on one folder: each takes files that no other one has locked.
+//! this. A run after an interrupted one filters the files without a note. Several processes may
+//! work on one folder: each takes files that no other process has locked.
 
 mod annotate;
 mod copy;
@@ -48,19 +48,19 @@ use std::path::PathBuf;
 /// What a filter did.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// The epoch whose answer it is.
+    /// The epoch by which the inputs were filtered.
     pub epoch: u64,
-    /// The files.
+    /// The number of files.
     pub files: usize,
-    /// Those of them that were finished before.
+    /// The number of files that were finished before.
     pub files_before: usize,
     /// Files that were copied whole, each with the reason.
     pub whole: Vec<(String, String)>,
     /// Files of earlier filters whose inputs are not there any more.
     pub left_over: Vec<PathBuf>,
-    /// Those of them that are deleted.
+    /// The files of `left_over` that were deleted.
     pub pruned: Vec<PathBuf>,
-    /// Files of which something was compressed anew.
+    /// The number of files of which a part was compressed anew.
     pub recoded: usize,
     /// The sums.
     pub totals: Totals,
@@ -69,7 +69,7 @@ pub struct Outcome {
 }
 
 /// Filters all inputs of `job` by what `head` says. Calls `begin` with their bytes before they are
-/// read, and keeps what it returns until they are.
+/// read, and keeps its result until all are read.
 pub fn filter<T>(
     job: &Job,
     store: &Store,
@@ -104,7 +104,7 @@ pub fn filter<T>(
     let _shown = begin(originals.iter().map(|original| original.input.bytes).sum());
     let judge = Judge::new(job, store, head, &originals, options.threads)?;
     let pages_elsewhere = judge.promotions().pages_elsewhere;
-    // The largest first, so that no thread begins a large one when the others are done.
+    // The largest first, so that no thread begins a large file when the others are done.
     originals.sort_by_key(|original| std::cmp::Reverse(original.input.bytes));
     let manner = Manner::of(job, store, head, options, judge.promotions());
     let mut work = Work { job, judge, options, manner, targets: HashMap::new() };
@@ -117,7 +117,7 @@ pub fn filter<T>(
     let (epoch, files) = (head.manifest.epoch, originals.len());
     let mut outcome = Outcome { epoch, files, pages_elsewhere, ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {
-        // What another process has locked is waited for.
+        // Waits for files that another process has locked.
         let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;
         let Some(Finished { note, was_there }) = file else {
             return Err(Error::internal("a lock was not waited for"));
@@ -138,7 +138,7 @@ pub fn filter<T>(
     Ok(outcome)
 }
 
-/// Fails if a file has indexes of its records: those of a filtered one would have to be new.
+/// Fails if a file has indexes of its records, because a filtered file would need new ones.
 fn can_be_written(original: &Original) -> Result<()> {
     match read::shape(&original.input.file(), original.input.bytes)? {
         Some((Format::Wacz, _)) => {

@@ -1,4 +1,4 @@
-//! The note that a file is finished, and how its original is made again.
+//! The note that a file is finished, and how its original can be made again.
 
 use crate::error::{Error, Kind, Result};
 use crate::export::current::seen_from;
@@ -16,7 +16,8 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// By what and how files are filtered. What was filtered in another manner is not finished.
+/// By which epoch and with which options files are filtered. A file that was filtered in another
+/// manner is not finished.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manner {
     /// The store.
@@ -33,8 +34,8 @@ impl Manner {
         self.store == other.store && self.epoch > other.epoch
     }
 
-    /// Of a filter of `job` by `head`. What is promoted depends on which inputs are there, so that
-    /// a file is made again when another one has come or gone.
+    /// The manner of a filter of `job` by `head`. Promotions depend on which inputs are there, so a
+    /// file may be made again when another file has come or gone.
     pub fn of(
         job: &Job,
         store: &Store,
@@ -65,34 +66,34 @@ pub struct Note {
     pub digest: String,
     /// Whether another file has its bytes and comes before it.
     pub is_copy: bool,
-    /// What its parts are: `bytes`, `lines` or `rows`.
+    /// The unit of its parts: `bytes`, `lines` or `rows`.
     pub kind: String,
     /// The size of the filtered file, if it was written.
     pub kept: Option<u64>,
     /// The size of the file of what was removed, if there is one.
     pub removed: Option<u64>,
-    /// The bytes with which that file begins and which are in the other one, too.
+    /// The number of bytes at the begin of that file that are also in the filtered file.
     #[serde(default)]
     pub removed_head: u64,
-    /// The blake3 of both, where these are not compared when the original is made again: in Parquet
-    /// and of an archive. Notes of older builds have none.
+    /// The blake3 of both files, for Parquet and archives, where an undo cannot compare its result
+    /// with the original. Notes of older builds have none.
     #[serde(default)]
     pub digests: [Option<String>; 2],
     /// The size of the table of records, if one was written.
     pub records: Option<u64>,
-    /// Whether it was copied with all that folds.
+    /// Whether the file was copied whole.
     pub is_whole: bool,
-    /// Why it was, for a person. A note of an older build does not say it.
+    /// Why it was copied whole, for people. Notes of older builds do not say it.
     #[serde(default)]
     pub whole_because: String,
     /// Whether something was compressed anew.
     pub is_recoded: bool,
-    /// The blake3 of the original's decoded bytes, if these are what can be made again.
+    /// The blake3 of the original's decoded bytes, if only these can be made again.
     pub decoded: Option<String>,
     /// The rows of each row group of the original, in Parquet.
     pub groups: Vec<u64>,
-    /// The folders in which the files are ours, seen from that of the notes, while they are not
-    /// whole. A note of an older build does not say it.
+    /// While the files are not whole: the folders in which they are ours, relative to the folder of
+    /// notes. Notes of older builds do not say it.
     #[serde(default)]
     pub folders: Option<BTreeSet<String>>,
     /// What was counted.
@@ -122,19 +123,19 @@ pub fn names(notes: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(names)
 }
 
-/// The folder `dir` as seen from that of the notes, so that it has one name on all hosts that share
-/// both.
+/// The folder `dir` relative to the folder of notes, so that it has one name on all hosts that
+/// share both.
 fn folder_name(options: &Options, dir: &Path) -> String {
     seen_from(&resolved(&options.notes()), &resolved(dir)).to_string_lossy().into_owned()
 }
 
-/// Whether a file of so many bytes is at `path`.
+/// Whether there is a file of so many bytes at `path`.
 pub fn has_size(path: &Path, bytes: u64) -> bool {
     path.metadata().is_ok_and(|there| there.len() == bytes)
 }
 
 impl Note {
-    /// Of `original`, of which nothing is written yet.
+    /// The note of `original`, of which nothing is written yet.
     pub fn new(
         manner: &Manner,
         original: &Original,
@@ -167,7 +168,7 @@ impl Note {
         }
     }
 
-    /// Writes to `path` that the files of `original` are ours and not whole. Those of the note
+    /// Writes to `path` that the files of `original` are ours and not whole. The files of the note
     /// `before` stay ours.
     pub fn begin(
         manner: &Manner,
@@ -193,7 +194,7 @@ impl Note {
         .write(path)
     }
 
-    /// Whether it is of `original` in this manner, and the files are there.
+    /// Whether it is the note of `original` in this manner, and the files are there.
     pub fn is_of(&self, manner: &Manner, original: &Original, options: &Options) -> bool {
         let is_there = |(path, bytes): (&PathBuf, Option<u64>)| {
             bytes.is_none_or(|bytes| has_size(path, bytes))
@@ -204,8 +205,8 @@ impl Note {
             && self.files(&options.places(&original.name)).all(is_there)
     }
 
-    /// Whether one of `places`, which are in the folders of `options`, is there and was not written
-    /// by a filter with this note.
+    /// A file among `places`, which are in the folders of `options`, that is there and was not
+    /// written by a filter with this note, if there is one.
     pub fn foreign<'a>(
         &self,
         options: &Options,
@@ -223,13 +224,13 @@ impl Note {
         foreign.map(|((path, _), _)| path)
     }
 
-    /// Whether it is of no file in a folder that `options` do not name.
+    /// Whether it names no file in a folder that `options` do not name.
     pub fn names_no_other(&self, options: &Options) -> bool {
         let sizes = [self.kept, self.removed, self.records];
         sizes.iter().zip(options.dirs()).all(|(size, dir)| size.is_none() || dir.is_some())
     }
 
-    /// Each file of `places` with the size that it has by this note.
+    /// Each file of `places` with its size by this note.
     fn files<'a>(
         &self,
         places: &'a [Option<PathBuf>; 3],
@@ -238,12 +239,12 @@ impl Note {
         places.iter().zip(sizes).filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
     }
 
-    /// Whether the files are whole; else it says only that they are ours.
+    /// Whether the files are whole. Otherwise the note only says that they are ours.
     pub fn is_finished(&self) -> bool {
         !self.digest.is_empty()
     }
 
-    /// The note at `path`; none if there is none, or it is of another build.
+    /// The note at `path`; `None` if there is none, or if another build wrote it.
     pub fn read(path: &Path) -> Result<Option<Note>> {
         match std::fs::read(path) {
             Ok(text) => Ok(serde_json::from_slice(&text).ok()),

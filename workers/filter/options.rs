@@ -8,30 +8,30 @@ use std::sync::Arc;
 /// The folder of the notes of finished files. A run that reads the folder above leaves it out.
 pub const NOTES_FOLDER: &str = "_pagefold";
 
-/// What a filter writes. At least one of `to` and `records` is there.
+/// What a filter writes. At least one of `to` and `records` is set.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The folder of the inputs without what folds.
+    /// The folder of the inputs without the records that fold.
     pub to: Option<PathBuf>,
     /// The folder of what was removed, by which the inputs can be made again.
     pub removed: Option<PathBuf>,
     /// The folder of the tables of records.
     pub records: Option<PathBuf>,
-    /// The names of the fields that say the cluster of each row, if they are wanted. Nothing is
-    /// left out then.
+    /// The names of the fields with the cluster of each row, if they are wanted. Then nothing is
+    /// left out.
     pub annotate: Option<Names>,
     /// Whether a revisit is written in an archive in place of each record that folds.
     pub revisits: bool,
     /// Whether files of inputs that are gone are deleted.
     pub prune: bool,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// What is read so far.
+    /// The progress of reading.
     pub progress: Arc<Progress>,
 }
 
 impl Options {
-    /// Where the notes of finished files lie.
+    /// The folder of the notes of finished files.
     pub(super) fn notes(&self) -> PathBuf {
         let dir = self.removed.as_ref().or(self.to.as_ref()).or(self.records.as_ref());
         dir.map_or_else(PathBuf::new, |dir| dir.join(NOTES_FOLDER))

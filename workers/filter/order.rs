@@ -1,8 +1,8 @@
-//! Holds the order in which the parts of an original stand, so that it can be made again.
+//! Holds the order of the parts of an original, so that it can be made again.
 //!
-//! A file of numbers (LEB128): for each run of bytes or rows its length times two, plus one if
-//! it was removed. A zero is followed by the length of a run that a filter added to what it kept.
-//! Runs of one kind that follow one another are one run.
+//! The file is a list of numbers (LEB128): for each run of bytes or rows its length times two, plus
+//! one if it was removed. A zero is followed by the length of a run that a filter added to what it
+//! kept. Runs of one kind that follow one another are one run.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::part::Part;
@@ -17,7 +17,7 @@ pub enum Fate {
     Kept = 0,
     /// Out of it: into the file of what was removed, if there is one.
     Removed = 1,
-    /// Nowhere: it was not in the original, and a filter added it to the filtered file.
+    /// Not from the original: a filter added it to the filtered file.
     Added = 2,
 }
 
@@ -63,7 +63,7 @@ impl Order {
         self.part.write_all(&bytes).map_err(|e| self.part.failed(e))
     }
 
-    /// Ends the file; it has its name after [`Part::place`].
+    /// Ends the file. It gets its name by [`Part::place`].
     pub fn finish(mut self) -> Result<Part> {
         self.flush()?;
         Ok(self.part)
@@ -129,8 +129,8 @@ impl Runs {
 mod tests {
     use super::*;
 
-    /// Runs come back as they were written, joined where they are alike; a file that was cut off is
-    /// damaged.
+    /// Runs are read as they were written, joined if neighbours are of one kind. A truncated file
+    /// is damaged.
     #[test]
     fn runs_come_back() {
         let folder = tempfile::tempdir().expect("a folder");

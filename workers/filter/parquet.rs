@@ -1,4 +1,4 @@
-//! Copies the rows of a Parquet file to what is kept and what is removed.
+//! Copies the rows of a Parquet file to the file of what is kept and the file of what is removed.
 //!
 //! Schema, key-value metadata, codecs, encodings and the division into row groups stay. Rows are
 //! copied by their levels and values, a column at a time, so nested columns and every physical type
@@ -27,10 +27,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of one column that are in memory at once.
+/// The rows of one column that are in memory at once.
 const BATCH_ROWS: u64 = 1024;
 
-/// What the decoder gives.
+/// The result of the decoder.
 pub type Outcome<T> = std::result::Result<T, ParquetError>;
 
 /// A Parquet file that is read.
@@ -78,7 +78,7 @@ impl Table {
             .set_key_value_metadata(file.key_value_metadata().cloned())
             .set_created_by(file.created_by().unwrap_or("pagefold").to_owned());
         let mut groups = self.metadata().row_groups().iter();
-        // A row group without rows has no dictionary, whatever the others have.
+        // A row group without rows has no dictionary, even if the others have one.
         if let Some(group) = groups.find(|group| group.num_rows() > 0) {
             properties = properties
                 .set_sorting_columns(group.sorting_columns().cloned())
@@ -97,8 +97,8 @@ impl Table {
     }
 
     /// The version of a file with pages like those of this one. A writer of version 2 writes pages
-    /// of the second form, which not all readers know. Many files say to be of version 2 and have
-    /// pages of the first form.
+    /// of the second form, which not all readers know. Many files claim version 2 and have pages of
+    /// the first form.
     fn version(&self) -> WriterVersion {
         let mut groups = self.metadata().row_groups().iter();
         let with_rows = groups.position(|group| group.num_rows() > 0);
@@ -113,8 +113,9 @@ impl Table {
         if second { WriterVersion::PARQUET_2_0 } else { WriterVersion::PARQUET_1_0 }
     }
 
-    /// The bytes up to which a dictionary of column `column` may grow. A writer leaves a dictionary
-    /// that is too long and writes each value out, so the largest one of this file has room.
+    /// The bytes up to which a dictionary of column `column` may grow. When a dictionary is too
+    /// long, a writer gives it up and writes each value out. So the limit has room for the largest
+    /// dictionary of this file.
     fn dictionary_bytes(&self, column: usize) -> usize {
         let chunks =
             self.metadata.row_groups().iter().filter_map(|group| group.columns().get(column));
@@ -139,7 +140,7 @@ impl Table {
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> Outcome<()> {
         for chunk in self.metadata().row_group(index).columns() {
-            // Some writers name a place where no dictionary can be.
+            // Some writers state a position where no dictionary can be.
             let dictionary = chunk
                 .dictionary_page_offset()
                 .filter(|at| (4..chunk.data_page_offset()).contains(at));
@@ -159,13 +160,13 @@ impl Table {
     }
 }
 
-/// The encoding of the values of `chunk` that are in no dictionary. Sorted ids and times take
-/// hundreds of times as many bytes without theirs.
+/// The encoding of the values of `chunk` that are in no dictionary. Without their encoding, sorted
+/// ids and times take hundreds of times as many bytes.
 fn encoding(chunk: &ColumnChunkMetaData) -> Encoding {
     use Encoding::{BYTE_STREAM_SPLIT, DELTA_BINARY_PACKED, DELTA_BYTE_ARRAY, PLAIN, RLE};
     let has = |encoding: &Encoding| chunk.encodings().any(|found| found == *encoding);
     let known: &[Encoding] = match chunk.column_type() {
-        // Levels are written by RLE, too.
+        // Levels are written with RLE, too.
         Type::BOOLEAN if !has(&PLAIN) => &[RLE],
         Type::INT32 | Type::INT64 => &[DELTA_BINARY_PACKED, BYTE_STREAM_SPLIT],
         Type::FLOAT | Type::DOUBLE => &[BYTE_STREAM_SPLIT],
@@ -176,8 +177,8 @@ fn encoding(chunk: &ColumnChunkMetaData) -> Encoding {
     known.iter().find(|encoding| has(encoding)).copied().unwrap_or(PLAIN)
 }
 
-/// Does `work` on the file at `path`; a damaged file, also where its decoder panics, is an error of
-/// kind `Data`. An error of a write is one of `outputs`.
+/// Does `work` on the file at `path`. A damaged file is an error of kind `Data`, also if its
+/// decoder panics. Errors of writes are in `outputs`.
 pub fn sound<T>(path: &Path, outputs: &[Failure], work: impl FnOnce() -> Outcome<T>) -> Result<T> {
     let failed = |why: String| {
         outputs.iter().find_map(Failure::take).unwrap_or_else(|| {
@@ -209,7 +210,7 @@ impl<T: DataType> Default for Column<T> {
 }
 
 impl<T: DataType> Column<T> {
-    /// Copies the next `rows` rows of `from` to `to`; without it they are passed over.
+    /// Copies the next `rows` rows of `from` to `to`. Without `to` they are passed over.
     fn copy(
         &mut self,
         from: &mut ColumnReaderImpl<T>,
@@ -301,17 +302,17 @@ pub struct Rows {
     parts: Parts,
     /// The errors of writes to what is kept and what is removed.
     failures: Vec<Failure>,
-    /// The row group that is collected, the rows of it that are, and their runs.
+    /// The row group that is being collected, the rows of it so far, and their runs.
     group: usize,
     rows: u64,
     runs: Vec<(Fate, u64)>,
-    /// The record that is open: its row and where it goes.
+    /// The open record: its row and where it goes.
     open: (u64, Fate),
     is_recoded: bool,
 }
 
 impl Rows {
-    /// For the file at `path`.
+    /// A copier of the file at `path`.
     pub fn open(path: &Path, parts: Parts) -> Result<Rows> {
         let (table, mut parts) = (Table::open(path)?, parts.hashed());
         let kept = parts.take(Fate::Kept)?;
@@ -521,7 +522,7 @@ mod tests {
     }
 
     /// The pages of all columns are checked, not only of those that the job names: a dictionary of
-    /// 141 kB that stated 200,000,000 values ended the process.
+    /// 141 kB that claimed 200,000,000 values ended the process.
     #[test]
     fn pages_are_checked() {
         let (_folder, path) = texts((0..20_000).map(|n| n.to_string()), with_dictionary());
@@ -547,8 +548,8 @@ mod tests {
         assert!(error.to_string().contains("that cannot be"), "{error}");
     }
 
-    /// Rows are passed over whatever their bytes are. A page that was looked at first was taken for
-    /// damaged if its values look like a header that states an absurd size: 0x25, then 0x01.
+    /// Rows are passed over whatever their bytes are. A page was taken for damaged if its values
+    /// look like a header with an absurd size: 0x25, then 0x01.
     #[test]
     fn pages_are_passed_over() {
         let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
@@ -567,8 +568,8 @@ mod tests {
         assert_eq!(found[0].data(), "2".repeat(0x125).as_bytes());
     }
 
-    /// A row group that is written anew keeps its dictionary. One over the writer's own limit was
-    /// left, and each value written out.
+    /// A row group that is written anew keeps its dictionary. A dictionary over the writer's own
+    /// limit was given up, and each value written out.
     #[test]
     fn dictionaries_stay() {
         let text = |n: usize| format!("{n} {}", "x".repeat(300_000));
@@ -593,8 +594,8 @@ mod tests {
         assert!(kept < original + 1000, "{kept} {original}");
     }
 
-    /// The first row group tells of dictionaries and codecs only if it has rows: behind one without
-    /// rows each value was written out, uncompressed.
+    /// The first row group shows dictionaries and codecs only if it has rows. If it had none, each
+    /// value was written out, uncompressed.
     #[test]
     fn a_first_row_group_without_rows() {
         let text = |n: usize| format!("{n} {}", "x".repeat(1000));
@@ -633,8 +634,8 @@ mod tests {
         assert!(kept < original + 1000, "{kept} {original}");
     }
 
-    /// A footer that states more groups in its schema than there can be is an error of the file, as
-    /// it is for the reader; its decoder would end the process.
+    /// A footer that claims more groups in its schema than there can be is an error of the file, as
+    /// for the reader. The decoder would end the process.
     #[test]
     fn absurd_schemas() {
         let mut footer = vec![0x15, 2, 0x19, 0xfc, 99];

@@ -1,4 +1,4 @@
-//! Writes a file that gets its name when it is whole.
+//! Writes a file that gets its name only when it is whole.
 
 use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
@@ -24,14 +24,14 @@ pub struct Part {
     failure: Failure,
 }
 
-/// The error of a write to a part. An encoder that writes it tells of it in words of its own, so
-/// that it looks like damage of what is read.
+/// The error of a write to a part. It is kept here because an encoder reports it in its own words,
+/// so that it would look like damage of the input.
 #[derive(Clone, Default)]
 pub struct Failure(Arc<Mutex<Option<Error>>>);
 
 impl Failure {
     fn keep(&self, error: &io::Error, path: &Path) {
-        // What is interrupted is written again.
+        // An interrupted write is repeated.
         if error.kind() != io::ErrorKind::Interrupted {
             let same = error.raw_os_error().map(io::Error::from_raw_os_error);
             let same = same.unwrap_or_else(|| error.kind().into());
@@ -51,7 +51,7 @@ impl Part {
         let folder = path.parent().unwrap_or(Path::new("."));
         durable::create_folder(folder).map_err(|e| e.with_kind(Kind::Output))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // A name with a dot in front is no input, should somebody read this folder.
+        // A name with a dot in front is no input for a job that reads this folder.
         let stem = folder.join(format!(".{name}.{}", durable::tag()));
         let (file, aside) = durable::create_aside(&stem).map_err(|e| e.with_kind(Kind::Output))?;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
@@ -80,7 +80,7 @@ impl Part {
         self.bytes
     }
 
-    /// Copies so many `bytes` of the file at `path`, from where `from` stands in it.
+    /// Copies `bytes` bytes of the file at `path`, from the position of `from`.
     pub fn copy(&mut self, from: &mut impl Read, bytes: u64, path: &Path) -> Result<()> {
         let mut buffer = vec![0; bytes.min(COPY_BYTES) as usize];
         let mut left = bytes;
@@ -116,7 +116,7 @@ fn unwritten(path: &Path, error: io::Error) -> Error {
     Error::io("write", path, error).with_kind(Kind::Output)
 }
 
-/// Removes the parts of `path` that killed processes left. The caller has the claim on it, so no
+/// Removes the parts of `path` that killed processes left. The caller has locked `path`, so no
 /// other process is writing one.
 pub fn sweep(path: &Path) -> Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
@@ -124,7 +124,7 @@ pub fn sweep(path: &Path) -> Result<()> {
     for aside in entries(folder).map_err(|e| e.with_kind(Kind::Output))? {
         let name = aside.file_name().unwrap_or_default().to_string_lossy();
         let tag = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".writing"));
-        // A tag has no dot; with one it is a part of a longer name.
+        // A tag has no dot. With a dot it is a part of a file with a longer name.
         if tag.is_some_and(|tag| !tag.contains('.')) {
             remove(&aside)?;
         }
@@ -163,7 +163,7 @@ impl Write for Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if self.file.take().is_some() || self.aside.exists() {
-            // What cannot be removed takes space, and the next run writes another one.
+            // A part that cannot be removed takes space; the next run writes another one.
             let _ = std::fs::remove_file(&self.aside);
         }
     }
@@ -173,8 +173,8 @@ impl Drop for Part {
 mod tests {
     use super::*;
 
-    /// What killed processes left of a file is removed, and nothing else: ten runs that were killed
-    /// left ten copies.
+    /// The parts of a file that killed processes left are removed, and nothing else. Ten killed
+    /// runs left ten copies.
     #[test]
     fn parts_of_killed_processes() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -8,16 +8,16 @@ use crate::read::{Format, Reader};
 
 /// Records that are judged at once.
 const PORTION_RECORDS: usize = 1 << 13;
-/// Bytes of their URLs and ids.
+/// Bytes of the URLs and ids of records that are judged at once.
 const PORTION_BYTES: usize = 1 << 24;
 
-/// Where a record lies.
+/// The place of a record.
 #[derive(Clone, Copy)]
 pub struct Range {
-    /// Its bytes in the file, if it lies there alone.
+    /// Its bytes in the file, if these belong to it alone.
     pub alone: Option<(u64, u64)>,
-    /// How many there are, in the file or else decoded; 0 where it is not known. A row of Parquet
-    /// has no place of its own, and counts as 1.
+    /// The number of its bytes, in the file or else decoded; 0 if it is not known. A row of Parquet
+    /// has no bytes of its own, and counts as 1.
     pub bytes: u64,
 }
 
@@ -32,7 +32,7 @@ pub struct Portions<'a> {
 }
 
 impl<'a> Portions<'a> {
-    /// Those of a file of `size` bytes, from what `reader` reads on.
+    /// The records of a file of `size` bytes, from the next record of `reader` on.
     pub fn new(reader: &'a mut dyn Reader, shape: Option<(Format, Codec)>, size: u64) -> Self {
         Portions { reader, shape, size, open: None, is_done: false }
     }

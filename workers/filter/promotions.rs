@@ -1,23 +1,24 @@
 //! Finds the records that are kept in place of records that no input has any more.
 //!
-//! The store still has the pages of a file that is gone, or that was changed, and such a page may
-//! represent its cluster, or hold its URL. If all that folds into it were left out, its text would
-//! be in no file at all. So a filter chooses again among the records that are there:
+//! The store still has the pages of a file that is gone or has changed, and such a page may
+//! represent its cluster, or its record may hold its URL. If all records that fold into it were
+//! left out, its text would be in no file. So a filter chooses again among the records that are
+//! there:
 //!
-//! - Where the record that holds a URL is in no input, another record of the URL **stands in**: one
-//!   with the page's text before others, then the one with the later date, then the first by path
-//!   and position. With another text than the page's it is in no cluster, as the store knows
-//!   nothing of that text, and is kept.
-//! - Where the page that represents a cluster has no record here, another page of the cluster that
-//!   has one is **promoted**: one with the text of the leader or of the representative before
-//!   others, since every text of the cluster has an accepted pair with these, then the one that
-//!   the keep rule prefers. So each cluster with a record in the inputs keeps one.
+//! - If the record that holds a URL is in no input, another record of the URL **stands in**: a
+//!   record with the page's text if there is one, then the one with the latest date, then the first
+//!   by path and position. If it has another text than the page, it is in no cluster, because the
+//!   store knows nothing of that text, and it is kept.
+//! - If the page that represents a cluster has no record here, another page of the cluster that has
+//!   one is **promoted**: a page with the text of the leader or of the representative if there is
+//!   one, because every text of the cluster has an accepted pair with these, then the page that the
+//!   keep rule prefers. So each cluster with a record in the inputs keeps one.
 //!
 //! The choice depends on the store and on which inputs are there, not on threads or on the order in
-//! which files are read. Nothing is read twice where all records of the store's pages are there,
-//! which the mapped column of their inputs tells. Otherwise all inputs are read once more for the
-//! first step, and the touched clusters alone for the second, in portions. Memory holds 56 bytes
-//! for each record that stands in, and 32 for each cluster whose representative has no record here.
+//! which files are read. If all records of the store's pages are there, which the column of their
+//! inputs shows, nothing is read twice. Otherwise all inputs are read once more for the first step,
+//! and only the touched clusters for the second step, in portions. Memory holds 56 bytes for each
+//! record that stands in, and 32 for each cluster whose representative has no record here.
 
 use crate::document::{Id, NO_DATE, PageUrl, page_url};
 use crate::error::{Kind, Result};
@@ -36,8 +37,8 @@ use crate::tables::{ClusterRow, PageRow};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A record that stands in for the one that holds its URL and is in no input. The derived order is
-/// that of preference.
+/// A record that stands in for a record that holds its URL but is in no input. The derived order is
+/// the order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct StandIn {
     doc: Id,
@@ -56,7 +57,7 @@ const _: () = assert!(size_of::<StandIn>() == 56, "the page on memory says so");
 /// The records that are kept in place of those that no input has.
 #[derive(Debug, Default)]
 pub struct Promotions {
-    /// The best of each URL, by DocId.
+    /// The best record of each URL, by DocId.
     stand_ins: Vec<StandIn>,
     /// Pages that represent clusters and have no record here, ascending, each with the page that is
     /// kept in its place.
@@ -103,7 +104,7 @@ impl Promotions {
         ((of.input, of.position) == (input, position)).then_some(!of.differs)
     }
 
-    /// A digest of all choices; none if there are none.
+    /// A digest of all choices; `None` if there are none.
     pub fn digest(&self) -> Option<String> {
         if self.stand_ins.is_empty() && self.promoted.is_empty() {
             return None;
@@ -133,8 +134,8 @@ impl Promotions {
         here.contains(&page.input) || self.of_doc(page.doc).is_some_and(|of| !of.differs)
     }
 
-    /// For each cluster with pages here whose representative has no record here: that page, and the
-    /// one in its place.
+    /// For each cluster with pages here whose representative has no record here: that
+    /// representative, and the page in its place.
     fn promote(
         &self,
         job: &Job,
@@ -165,8 +166,8 @@ impl Promotions {
         promoted
     }
 
-    /// The best page here of each cluster of `contents`, which are those of whole components, if a
-    /// page of `gone` represents it.
+    /// For each cluster that a page of `gone` represents, its best page here. `contents` are the
+    /// contents of whole components.
     fn best(
         &self,
         tables: &Tables,
@@ -200,14 +201,14 @@ impl Promotions {
     }
 }
 
-/// Keeps the best of each URL, in the order of DocIds.
+/// Keeps the best record of each URL, in the order of DocIds.
 fn best_of_each(stand_ins: &mut Vec<StandIn>) {
     stand_ins.sort_unstable();
     stand_ins.dedup_by_key(|of| of.doc);
     stand_ins.shrink_to_fit();
 }
 
-/// The records of `original` that could stand in, the best of each URL.
+/// The records of `original` that could stand in: for each URL the best.
 fn stand_ins_of(
     job: &Job,
     tables: &Tables,

@@ -1,9 +1,8 @@
-//! Makes the record that stands in an archive for one that folds: a revisit (WARC 1.1, ISO
+//! Makes the record that replaces a folded record in an archive: a revisit (WARC 1.1, ISO
 //! 28500:2017, 6.7), which has the header of the response and says where the same content is.
 //!
-//! The record that it refers to is the one of the cluster's representative. What is written of it,
-//! beside its URL, stands in its own header, so all archives are read once before they are
-//! filtered.
+//! It refers to the record of the cluster's representative. Besides the URL, the revisit needs
+//! fields of that record's header, so all archives are read once before they are filtered.
 
 use crate::document::Id;
 use crate::read::headers::Headers;
@@ -11,11 +10,12 @@ use crate::read::record::Heading;
 
 /// The profile of WARC 1.1 for a payload that is the same, byte for byte.
 const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-/// Our own for one that says the same: WARC has none for that, and lets others be added.
+/// Our profile for a payload that only says the same. WARC has no profile for this, and allows new
+/// ones.
 const NEAR: &str = "urn:pagefold:revisit:near-duplicate";
 
-/// The fields that a revisit has from the record that it stands for. Its blocks, and so their
-/// digests and lengths, are others.
+/// The fields that a revisit copies from the record that it replaces. It has another block, and so
+/// other digests and lengths.
 const COPIED: [&str; 5] =
     ["WARC-Target-URI", "WARC-Date", "WARC-IP-Address", "WARC-Warcinfo-ID", "WARC-Concurrent-To"];
 
@@ -31,7 +31,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The record with this head; none if it has no URL.
+    /// The record with this head; `None` if it has no URL.
     pub fn of(head: &Heading) -> Option<Target> {
         let fields = Headers::parse(head.header());
         let get = |name: &str| fields.get(name).filter(|value| is_one_line(value)).map(Box::from);
@@ -49,10 +49,10 @@ fn is_one_line(value: &[u8]) -> bool {
     !value.iter().any(u8::is_ascii_control)
 }
 
-/// The revisit that stands for the record with `head` and refers to `target`.
+/// The revisit that replaces the record with `head` and refers to `target`.
 ///
-/// Its HTTP header must tell how the payload is encoded that it refers to. So it is the header of
-/// that record, unless both payloads are the same, in the same encodings.
+/// Its HTTP header must say how the payload that it refers to is encoded. So it is the header of
+/// `target`, unless both payloads are the same, in the same encodings.
 pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
     let fields = Headers::parse(head.header());
     let mut record = b"WARC/1.1\r\n".to_vec();
@@ -74,13 +74,13 @@ pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
         ("WARC-Refers-To", &target.id),
         ("WARC-Refers-To-Target-URI", &Some(target.url.clone())),
         ("WARC-Refers-To-Date", &target.date),
-        // The digest of the payload that the record refers to, by which it is found.
+        // The digest of the payload of `target`, by which replay tools find it.
         ("WARC-Payload-Digest", &target.digest),
     ] {
         value.iter().for_each(|value| put(name, value));
     }
     let has_own = is_identical && encodings(head.http()) == encodings(&target.http);
-    // What is no response has no HTTP header, whatever it refers to.
+    // A record that is no response has no HTTP header, whatever it refers to.
     let is_bare = head.http().is_empty() || target.http.is_empty();
     let http = if has_own || is_bare { head.http() } else { &target.http };
     if !http.is_empty() {
@@ -90,15 +90,15 @@ pub fn revisit(head: &Heading, target: &Target) -> Vec<u8> {
     [&record[..], b"\r\n", http, b"\r\n\r\n"].concat()
 }
 
-/// What a header says of how its payload is written.
+/// The encodings of the payload by its HTTP header.
 fn encodings(http: &[u8]) -> [Option<Vec<u8>>; 2] {
     let fields = Headers::parse(http);
     ["Content-Encoding", "Transfer-Encoding"]
         .map(|name| fields.get(name).map(<[u8]>::to_ascii_lowercase))
 }
 
-/// An id that each revisit has for itself: a UUID of version 8, made of the header that it stands
-/// for, so that it is the same each time.
+/// The id of a revisit: a UUID of version 8, made from the header of the record that it replaces,
+/// so that it is the same each time.
 fn id_of(header: &[u8]) -> String {
     let mut bytes = Id::of(header).to_bytes();
     bytes[6] = bytes[6] & 0x0f | 0x80;
@@ -127,8 +127,8 @@ mod tests {
         Heading::of(header.as_bytes(), http.as_bytes())
     }
 
-    /// A revisit had the HTTP header of the record that it stands for, so that the payload of the
-    /// other one was replayed without its encoding or in another charset.
+    /// A revisit had the HTTP header of the record that it replaces, so that the payload of the
+    /// other record was replayed without its encoding or in another charset.
     #[test]
     fn headers_tell_the_encoding_of_what_is_replayed() {
         let http = |encoding: &str| {
@@ -146,9 +146,9 @@ mod tests {
         }
     }
 
-    /// A revisit has what the spec asks for: the URL and the date of the record that it stands for,
-    /// an HTTP header, and where the content is. It claims an identical payload only where the
-    /// digests say so.
+    /// A revisit has what the standard asks for: the URL and the date of the record that it
+    /// replaces, an HTTP header, and where the content is. It claims an identical payload only
+    /// where the digests say so.
     #[test]
     fn what_a_revisit_says() {
         let http = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";

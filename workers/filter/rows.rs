@@ -1,6 +1,7 @@
 //! The sidecar of an input: one row a record, in the order of the file.
 //!
-//! It stands beside the promise that results do not depend on names, since it names a file.
+//! Results do not depend on the names of inputs; the sidecar is an exception, because it names a
+//! file.
 
 use crate::error::{Error, Kind, Result};
 use crate::export::encoder;
@@ -12,7 +13,7 @@ use parquet::arrow::ArrowWriter;
 use std::path::Path;
 
 exported! {
-    /// A record and what became of it. Names are those of Common Crawl's index where it has them.
+    /// A record and what became of it. Columns that Common Crawl's index has, too, have its names.
     pub struct RecordRow in "records" {
         warc_filename: String,
         record: u64,
@@ -33,7 +34,7 @@ exported! {
 
 /// Rows in memory before they are encoded.
 const BATCH_ROWS: usize = 1 << 13;
-/// Bytes of their texts.
+/// Bytes of texts in memory before they are encoded.
 const BATCH_BYTES: usize = 1 << 24;
 /// Bytes of texts of a row group, which is held in memory while it is written.
 const GROUP_BYTES: usize = 1 << 27;
@@ -43,7 +44,7 @@ pub struct Rows {
     name: String,
     written: u64,
     rows: Vec<RecordRow>,
-    /// The bytes of their texts, and of those of the row group before them.
+    /// The bytes of texts of these rows, and of the earlier rows of the row group.
     bytes: usize,
     group_bytes: usize,
     writer: ArrowWriter<Part>,
@@ -60,7 +61,7 @@ impl Rows {
         Ok(Rows { name, written: 0, rows: Vec::new(), bytes: 0, group_bytes: 0, writer })
     }
 
-    /// Adds `record`, which lies in the bytes `range` of the file, if it lies there alone.
+    /// Adds `record`. `range` are its bytes in the file, if these belong to it alone.
     pub fn push(&mut self, record: &Record, range: Option<(u64, u64)>) -> Result<()> {
         let membership = record.membership.as_ref();
         self.bytes += record.bytes() + membership.map_or(0, |of| of.representative.len());
@@ -101,7 +102,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Ends the file; it has its name after [`Part::place`].
+    /// Ends the file. It gets its name by [`Part::place`].
     pub fn finish(mut self) -> Result<Part> {
         self.flush()?;
         self.writer.into_inner().map_err(failed)

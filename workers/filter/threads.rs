@@ -1,12 +1,13 @@
-//! Does work on many items in some threads, with outcomes that do not depend on their number.
+//! Does work on many items in several threads, with outcomes that do not depend on the number of
+//! threads.
 
 use crate::error::Result;
 use crate::store::damage;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` on each item in some threads; what came of each, in their order. The error is that
-/// of the first item that failed, however many threads there are.
+/// Does `work` on each item in several threads. Returns the outcomes in the order of the items, or
+/// the error of the first item that failed, however many threads there are.
 pub fn in_threads<I: Sync, T: Send>(
     items: &[I],
     threads: usize,
@@ -30,7 +31,7 @@ pub fn in_threads<I: Sync, T: Send>(
             Ok(finished) => Ok(finished),
             Err(payload) => Err(damage::of_thread(payload, "a filter")),
         });
-        // All threads are joined before the first failure is told.
+        // All threads are joined before the first failure is returned.
         joined.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()
     })?;
     let mut all: Vec<(usize, Result<T>)> = all.into_iter().flatten().collect();
@@ -44,8 +45,8 @@ mod tests {
     use crate::error::Error;
     use std::sync::Barrier;
 
-    /// Of two items that fail at once the error is that of the first, and without an error each
-    /// outcome stands in the place of its item: what threads take which item changes no report.
+    /// If two items fail at once, the error is that of the first. Without an error, each outcome is
+    /// in the place of its item. So no report depends on which thread takes which item.
     #[test]
     fn the_order_of_items() {
         for _ in 0..50 {

@@ -5,7 +5,7 @@ use crate::filter::verdict::{PROMOTED, REVISIT, Record, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Hosts that are named, of a file and in all; the others are counted together.
+/// The most hosts that are named for a file, and in all. Other hosts are counted together.
 pub const TOP_HOSTS: usize = 1000;
 
 /// Records that are left out, and their bytes.
@@ -13,8 +13,8 @@ pub const TOP_HOSTS: usize = 1000;
 pub struct Saved {
     /// Records.
     pub records: u64,
-    /// Their bytes as they lie in the file. Of what is compressed together, and of Parquet, that is
-    /// their share of the file: by the bytes of decoded records, and by the number of rows.
+    /// Their bytes in the file. If records are compressed together, this is their share of the file
+    /// by decoded bytes; in Parquet, by the number of rows.
     pub bytes: u64,
 }
 
@@ -26,10 +26,10 @@ pub struct Totals {
     /// Records that fold and have no page: a crawler's own revisits of other URLs.
     #[serde(default)]
     pub mirrors: u64,
-    /// Records that are kept in place of those that no input has.
+    /// Records that are kept in place of records that no input has.
     #[serde(default)]
     pub promoted: u64,
-    /// Records that would be left out and stay, as their file is copied whole.
+    /// Records that would be left out but stay because their file is copied whole.
     #[serde(default)]
     pub stay: u64,
     /// Removed records, by the reason.
@@ -48,7 +48,7 @@ pub struct Totals {
     pub bytes_removed: u64,
     /// What is left out, by source.
     pub sources: BTreeMap<String, Saved>,
-    /// What is left out, by host: those with most bytes.
+    /// What is left out, by host, for the hosts with most bytes.
     pub hosts: BTreeMap<String, Saved>,
     /// What is left out of other hosts.
     pub other_hosts: Saved,
@@ -58,7 +58,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// For the records of a file that was read for `source`.
+    /// Totals for the records of a file that was read for `source`.
     pub fn new(source: &str) -> Totals {
         Totals { source: source.to_owned(), ..Totals::default() }
     }
@@ -68,8 +68,8 @@ impl Totals {
         self.verdicts.get(Verdict::Rejected.name()).copied().unwrap_or_default()
     }
 
-    /// Counts a record, which has so many bytes. A reject counts as all records that are lost with
-    /// it, as a run counts it.
+    /// Counts a record of `bytes` bytes. A reject counts as all records that are lost with it, as
+    /// in a run.
     pub fn count(&mut self, record: &Record, stays: bool, bytes: u64) {
         *self.verdicts.entry(record.verdict.name().to_owned()).or_default() += record.records;
         let is_mirror = record.verdict == Verdict::Folded && record.reason == Some(REVISIT);
@@ -97,8 +97,8 @@ impl Totals {
         }
     }
 
-    /// Makes the bytes of what is left out a share of the file's `size`: they were counted in
-    /// another measure, in which all records of the file have `whole`.
+    /// Converts the bytes of what is left out to a share of the file's `size`. They were counted in
+    /// another measure, by which all records of the file sum to `whole`.
     pub fn scale(&mut self, size: u64, whole: u64) {
         let saved = self.sources.values_mut().chain(self.hosts.values_mut());
         for saved in saved.chain([&mut self.other_hosts]) {
@@ -168,7 +168,8 @@ impl Saved {
 mod tests {
     use super::*;
 
-    /// However many hosts there are, few are named: those with most bytes. None is lost.
+    /// However many hosts there are, only those with most bytes are named. The others are still
+    /// counted.
     #[test]
     fn hosts_are_few() {
         let mut totals = Totals::default();

@@ -1,4 +1,4 @@
-//! Makes the originals again of what a filter kept and removed.
+//! Makes the originals again from what a filter kept and removed.
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Stream, decode, limits};
@@ -21,11 +21,11 @@ pub struct Undone {
     pub equal: usize,
     /// Files whose lines, records or rows are those of the original, compressed anew.
     pub alike: usize,
-    /// Their bytes.
+    /// The bytes of all these files.
     pub bytes: u64,
 }
 
-/// Makes in `originals` the inputs again that a filter divided into `kept` and `removed`.
+/// Writes to `originals` the inputs that a filter divided into `kept` and `removed`.
 pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
     if [kept, removed].map(resolved).contains(&resolved(originals)) {
         return Err(Error::new(
@@ -54,7 +54,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
             .filter(|note| note.is_finished() && note.kept.is_some())
             .ok_or_else(unfinished)?;
         let target = originals.join(&name);
-        // A table has a footer of our own even where all its row groups are copied as they are.
+        // A table has a new footer even if all its row groups are copied as they are.
         let is_alike = note.is_recoded || note.kind == "rows";
         let own = note::path(&originals.join(NOTES_FOLDER), &name);
         let lock = own.with_extension("lock");
@@ -89,7 +89,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
                     let why = "cannot be made: what was kept or removed of it was changed since it was filtered";
                     return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
                 }
-                // The note comes first: a file with the size that it says is ours.
+                // The note comes first, because a file counts as ours by the size in its note.
                 done(part.bytes())?;
                 part.place()?
             }
@@ -100,7 +100,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
     Ok(undone)
 }
 
-/// Whether both files have the bytes that were written, as far as the note knows them.
+/// Whether both files have the bytes that were written, as far as the note has digests.
 fn is_as_written(note: &Note, kept: &Path, removed: Option<&Path>) -> Result<bool> {
     for (path, written) in [Some(kept), removed].into_iter().zip(&note.digests) {
         if let (Some(path), Some(written)) = (path, written)
@@ -146,7 +146,7 @@ fn lacks(kept: &Path) -> Error {
     Error::new(Kind::Data, format!("{}: what was removed from it is not there", kept.display()))
 }
 
-/// Joins bytes as they lie in both files.
+/// Joins the bytes of both files as they are.
 fn bytes(
     note: &Note,
     kept: &Path,

@@ -65,19 +65,20 @@ impl Verdict {
     }
 }
 
-/// `reason` of a removed record: it says so itself.
+/// `reason` of a removed record: the record itself removes its page.
 pub const REMOVAL: &str = "removal";
-/// `reason` of a folded record: it has no text, and says that its page had the bytes of another.
+/// `reason` of a folded record: it has no text, and says that its page had the bytes of another
+/// page.
 pub const REVISIT: &str = "revisit";
-/// `reason` of a superseded record: its file has the bytes of another.
+/// `reason` of a superseded record: its file has the same bytes as another file.
 pub const COPY: &str = "copy";
-/// `reason` of a kept record: no input has the one by which it would be left out.
+/// `reason` of a kept record: no input has the record because of which it would be left out.
 pub const PROMOTED: &str = "promoted";
 
 /// The cluster of a record that holds, or of the page that it mirrors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// The ClusterId; of a single page its own id.
+    /// The ClusterId; for a page in no cluster its own id.
     pub cluster: Id,
     /// The number of its pages.
     pub size: u32,
@@ -89,7 +90,7 @@ pub struct Membership {
     pub relation: Option<&'static str>,
 }
 
-/// What a record says, as far as its verdict needs it.
+/// What a record says, as far as a verdict needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Says {
     Page,
@@ -105,7 +106,7 @@ enum Says {
 }
 
 impl Says {
-    /// A capture without a date is not known, as a page has another text at other times.
+    /// A capture without a date is not known, because a page may have other texts at other times.
     fn of_mirror(mirror: &Mirror) -> Says {
         let of = canonical_url(&mirror.of).doc;
         match mirror.of_date {
@@ -123,7 +124,7 @@ pub struct Record {
     pub position: u64,
     /// Where its member starts in the file, if it begins one.
     pub member: Option<u64>,
-    /// Where its file ends in an input that is a file of files.
+    /// Where its file ends, if the input contains files (WACZ).
     pub file_end: Option<u64>,
     /// The id that it gives itself.
     pub id: Option<String>,
@@ -133,7 +134,7 @@ pub struct Record {
     pub url: Option<String>,
     /// The DocId of the URL.
     pub doc: Option<Id>,
-    /// The records that it stands for: one, or all that are lost with it.
+    /// The number of records: one, or all that are lost with it.
     pub records: u64,
     says: Says,
     /// What became of it.
@@ -145,8 +146,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of `entry`, not judged yet.
-    /// If it `is_key`, its URL is the page's key as it is.
+    /// The record of `entry`, not judged yet. If `is_key`, its URL is the page's key as it is.
     pub fn of(entry: Entry, id: Option<&str>, is_key: bool) -> Record {
         let records = entry.item.records();
         let (says, url) = match entry.item {
@@ -177,8 +177,8 @@ impl Record {
         }
     }
 
-    /// Whether a line of this record may be an object of JSON. A damaged one is none, and one that
-    /// is too long is not looked at.
+    /// Whether the line of this record may be a JSON object. A damaged line is none, and a line
+    /// that is too long is not examined.
     pub fn may_be_object(&self) -> bool {
         match self.says {
             Says::Reject(reason) => json::OF_OBJECTS.contains(&reason),
@@ -186,7 +186,7 @@ impl Record {
         }
     }
 
-    /// The bytes of its texts and its head.
+    /// The number of bytes of its texts and its head.
     pub fn bytes(&self) -> usize {
         let head = self.head.as_ref().map_or(0, Heading::bytes);
         self.url.as_ref().map_or(0, String::len) + self.id.as_ref().map_or(0, String::len) + head
@@ -201,8 +201,8 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// For the records of `originals`, which `head` has read and which are in the order of their
-    /// paths.
+    /// A judge for the records of `originals`, which `head` has read and which are in the order of
+    /// their paths.
     pub fn new(
         job: &Job,
         store: &Store,
@@ -215,12 +215,12 @@ impl Judge {
         Ok(Judge { tables, gone: Snapshot::of(store, head).table()?, promotions })
     }
 
-    /// The records that are kept in place of those that no input has.
+    /// The records that are kept in place of records that no input has.
     pub fn promotions(&self) -> &Promotions {
         &self.promotions
     }
 
-    /// Sets the verdicts of `records`, which stand in `original`.
+    /// Sets the verdicts of `records`, which are in `original`.
     pub fn judge(&self, original: &Original, records: &mut [Record]) {
         let input = original.input.key();
         let docs = sorted(records.iter().flat_map(|record| {
@@ -234,7 +234,7 @@ impl Judge {
         }));
         let pages = self.tables.pages.matching(&docs);
         let gone = self.gone.matching(&docs);
-        // Whether it stands in for the record that holds, and then, whether it has that text.
+        // Whether it stands in for the record that holds, and if so, whether it has the same text.
         let stand_in = |record: &Record| {
             let doc = record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?;
             self.promotions.stand_in(doc, input, record.position)
@@ -247,7 +247,7 @@ impl Judge {
             let is_own = (page.input, page.position) == (input, record.position);
             (is_own || stand_in(record) == Some(true)).then_some(page)
         };
-        // A page that has a record of its own mirrors none.
+        // A page that has a record of its own mirrors no page.
         let mirrored = |record: &Record| {
             let Says::Mirrors { of, date } = record.says else { return None };
             let page =
@@ -305,7 +305,7 @@ impl Judge {
                     };
                     (verdict, reason, Some(membership))
                 }
-                // Its text is not the page's, so that no cluster of the store has it.
+                // Its text is not the page's, so no cluster of the store has it.
                 (Says::Page, None) if stand_in(record).is_some() => {
                     (Verdict::Kept, Some(PROMOTED), None)
                 }
@@ -324,7 +324,7 @@ impl Judge {
     }
 }
 
-/// Why a page is gone; `gone` if that is forgotten.
+/// Why a page is gone; `gone` if the reason is forgotten.
 fn cause(gone: Option<&GoneRow>) -> &'static str {
     match gone.map(|gone| gone.cause) {
         Some(MISSING) => "missing",

@@ -1,5 +1,5 @@
-//! Filters one file: reads its records, has them judged, and writes what is kept, what is removed
-//! and the table of its records.
+//! Filters one file: reads its records, gets their verdicts, and writes what is kept, what is
+//! removed and the table of its records.
 
 use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
@@ -29,7 +29,7 @@ use std::sync::atomic::Ordering;
 
 /// A file that is finished.
 pub struct Finished {
-    /// What was done.
+    /// The note of what was done.
     pub note: Note,
     /// Whether an earlier run finished it.
     pub was_there: bool,
@@ -71,15 +71,15 @@ impl Work<'_> {
         Ok(targets)
     }
 
-    /// The revisit that stands for `record`, if it folds into a record of an archive.
+    /// The revisit that replaces `record`, if it folds into a record of an archive.
     fn revisit(&self, record: &Record) -> Option<Vec<u8>> {
         let of = record.membership.as_ref().filter(|_| record.verdict == Verdict::Folded)?;
         let target = self.targets.get(&own_key(&of.representative).doc)?;
         Some(revisit(record.head.as_ref()?, target))
     }
 
-    /// Filters one file, unless it is finished. None if another process is at work on it; a patient
-    /// caller waits for that one.
+    /// Filters one file, unless it is finished. Returns `None` if another process is working on it,
+    /// unless `is_patient`, which waits for the other process.
     pub fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
@@ -88,7 +88,7 @@ impl Work<'_> {
         let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
         if before.as_ref().is_some_and(|note| note.manner.is_later_than(&self.manner)) {
-            // Of one epoch each text is kept once; of two it may be kept in none of the files.
+            // With one epoch each text is kept once. With two epochs a text may be in no file.
             let why =
                 "a later epoch is being filtered to this folder; run again, or name another folder";
             return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
@@ -102,13 +102,13 @@ impl Work<'_> {
         let places = self.options.places(&original.name);
         self.check_places(original, &places, has_note, before.as_ref())?;
         if has_note && !before.as_ref().is_some_and(Note::is_finished) {
-            // Only a process that was killed leaves parts.
+            // Only killed processes leave parts.
             let order = path.with_extension("order");
             places.iter().flatten().chain([&order]).try_for_each(|path| part::sweep(path))?;
         }
         Note::begin(&self.manner, original, self.options, before.as_ref(), &path)?;
         let mut note = match self.copy(original, false) {
-            // A damaged file is told as such in the sidecar; none of its bytes is lost.
+            // The sidecar marks a damaged file as such; none of its bytes is lost.
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!(%error, "copied whole, with what folds");
                 let path = format!("{}: ", original.input.shown());
@@ -127,7 +127,7 @@ impl Work<'_> {
         Ok(Some(Finished { note, was_there: false }))
     }
 
-    /// Fails if a file would be replaced that no filter has written.
+    /// Fails if a file that no filter has written would be replaced.
     fn check_places(
         &self,
         original: &Original,
@@ -135,7 +135,7 @@ impl Work<'_> {
         has_note: bool,
         note: Option<&Note>,
     ) -> Result<()> {
-        // A later state of the same input is filtered anew, by a rebuilt store, too.
+        // A later state of the same input is filtered anew. This holds for a rebuilt store, too.
         let is_other = |note: &&Note| {
             note.is_finished()
                 && note.manner.store != self.manner.store
@@ -155,7 +155,7 @@ impl Work<'_> {
         };
         match foreign {
             Some(path) => {
-                // The notes of one that wrote to more folders are in another one of them.
+                // A filter that wrote to more folders has its notes in another one of them.
                 let why = match note {
                     None => {
                         "is there and was not written by this filter, or its notes are in another \
@@ -173,7 +173,7 @@ impl Work<'_> {
         }
     }
 
-    /// What the reader says of `original`, which it refuses.
+    /// The message of the reader about `original`, which it refuses.
     fn complaint(&self, original: &Original) -> String {
         let found = ingest::complaint(self.job, &original.input);
         found.unwrap_or_else(|| "its reader refuses it".into())
@@ -263,8 +263,8 @@ impl Work<'_> {
             return Err(Error::new(Kind::TryAgain, line));
         }
         totals.bytes_in = size;
-        // Decoded records have more bytes than the file. What is copied as it lies there has no
-        // more than that.
+        // Decoded records may have more bytes than the file. Bytes that are copied as they are
+        // cannot.
         if matches!(shape, Some((Format::Parquet, _))) || measured > size {
             totals.scale(size, measured);
         }
@@ -282,7 +282,7 @@ impl Work<'_> {
             note.totals.bytes_removed = removed.unwrap_or(0);
             note.removed = removed;
             if let (None, Some(dir)) = (removed, &self.options.removed) {
-                // What an earlier epoch removed is in the filtered file now.
+                // What a filter of an earlier epoch removed is in the filtered file now.
                 part::remove(&dir.join(name))?;
             }
             copied.order.map(Part::place).transpose()?;

@@ -1,36 +1,38 @@
-//! Says what an epoch changed in accepted pairs, so that the stages after `pairs` touch only that.
+//! Says which accepted pairs an epoch changed, so that the stages after `pairs` touch only their
+//! contents.
 
 use crate::document::Id;
 
-/// A pair of contents under one of them, and what a row adds to whether it is accepted.
+/// A changed row of a pair, under one of its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptedChange {
     /// The content under which the pair is stored.
     pub content: Id,
-    /// The other.
+    /// The other content.
     pub other: Id,
     /// +1 or -1; 0 if the row says that the pair is refused.
     pub diff: i64,
-    /// Their similarity in 1/10,000.
+    /// The similarity of the two in 1/10,000.
     pub similarity: u16,
 }
 
-/// What an epoch changed in the accepted pairs of the contents that a worker owns. Another reason
-/// or other proposals of a pair that stays accepted are no change.
+/// What an epoch changed in the accepted pairs of the contents that a worker owns. A pair that
+/// stays accepted with another reason or other proposals is no change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedChanges {
-    /// The contents with an accepted pair that was added or retracted, ascending. These alone can
-    /// change what is in a component.
+    /// The contents with an accepted pair that was added or retracted, ascending. Only these
+    /// contents can change the members of a component.
     pub contents: Vec<Id>,
-    /// These, and the contents with a pair that stays accepted at another similarity, ascending. A
-    /// content joins the leader to which it is most similar, so they can change clusters.
+    /// The contents in `contents`, and the contents with a pair that stays accepted at another
+    /// similarity, ascending. They can change clusters, because a content joins the leader to which
+    /// it is most similar.
     pub contents_led: Vec<Id>,
     /// Whether an accepted pair was retracted.
     pub retracted: bool,
 }
 
 impl AcceptedChanges {
-    /// What `changes` change. All changes of one pair are in a row, and contents ascend.
+    /// Sums up `changes`, which ascend by content. All changes of one pair follow each other.
     pub fn of(changes: impl Iterator<Item = AcceptedChange>) -> AcceptedChanges {
         let mut accepted = AcceptedChanges::default();
         let mut changes = changes.peekable();
@@ -67,8 +69,8 @@ mod tests {
     use super::*;
 
     /// Contents whose accepted pairs changed are listed once. A pair that stays accepted for
-    /// another reason is no change. One that stays at another similarity changes no component, and
-    /// was thought to change no cluster either.
+    /// another reason is no change. A pair that stays accepted at another similarity changes no
+    /// component, but may change a cluster, which was overlooked.
     #[test]
     fn accepted_pairs_change() {
         let id = |high| Id { high, low: 0 };

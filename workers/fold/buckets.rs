@@ -2,8 +2,8 @@
 //!
 //! Two fingerprints within k bits agree in at least one band, so only fingerprints in the same
 //! bucket are compared (Manku, Jain, Das Sarma 2007, section 3). A pair may agree in several bands;
-//! the lowest of them reports it, so each pair is found once. Where the paper keeps permuted
-//! tables, we split a large bucket once more: see [`crate::candidates::hamming`]. Where very many
+//! the lowest of them reports it, so each pair is found once. The paper keeps permuted tables; we
+//! split a large bucket once more instead: see [`crate::candidates::hamming`]. Where very many
 //! fingerprints are near one, the near rule ([`mod@crate::candidates::near`]) leaves most out.
 
 use crate::candidates::bands::Bands;
@@ -35,17 +35,19 @@ pub struct NearFingerprints {
 /// Takes what [`changed_pairs`] finds.
 pub trait PairSink {
     /// Two keys whose contents must be compared anew, and the greatest product of ranks that the
-    /// near rule allows, before the epoch and after it. That before is of no use if one was not
-    /// live then.
+    /// near rule allows, before the epoch and after it. The product before the epoch has no meaning
+    /// if one of the keys was not live then.
     fn pair(&mut self, a: u64, b: u64, product_max: [usize; 2]);
 
-    /// A key had so many earlier near ones before the epoch, and has so many after it.
+    /// A key had `before` earlier keys by the near rule before the epoch, and has `after` of them
+    /// after it.
     fn earlier(&mut self, before: usize, after: usize);
 }
 
-/// Reports each pair of `band` whose comparison may change: a probing fingerprint and another one
-/// that is live after the epoch, if the near rule ([`crate::candidates::near`]) examines the two,
-/// and two of which it begins or ceases to examine. They are keys of the band.
+/// Reports each pair of `band` whose comparison may change, as keys of the band. These are the
+/// pairs of a probing fingerprint and another live one that the near rule
+/// ([`crate::candidates::near`]) examines after the epoch, and all pairs that it begins or ceases
+/// to examine.
 ///
 /// `touched` ascend, and `before` is the band's table before the epoch. Only buckets with a probing
 /// or deleted fingerprint are read. Memory is 8 bytes for each key of the largest bucket, and what
@@ -73,7 +75,7 @@ pub fn changed_pairs<R: Row<Key = u64>>(
         };
         let probing: Vec<u64> = keys(GroupTouch::is_probing).collect();
         if live.len() + keys(GroupTouch::is_created).count() <= EARLIER_FEW {
-            // No key can have so many earlier ones that the near rule leaves something out.
+            // No key can have so many earlier keys that the near rule leaves a pair out.
             let seeds: Vec<u64> = keys(GroupTouch::concerns_buckets).collect();
             let others = without(&live, &seeds);
             let mut pair = |a, b| found.pair(a, b, [PIVOTS; 2]);
@@ -107,11 +109,11 @@ impl Bucket<'_> {
         }
     }
 
-    /// Finds the earlier ones of every key for which they, or the comparisons with them, may
+    /// Finds the earlier keys of every key whose earlier keys, or whose comparisons with them, may
     /// change.
     ///
     /// A key that is created, deleted or probing changes something for itself and for the keys near
-    /// it that are later. Of both, all earlier ones are needed.
+    /// it that come later. For all of these, all earlier keys are needed.
     fn crowded(
         &self,
         scratch: &mut Scratch,
@@ -277,7 +279,7 @@ mod tests {
     }
 
     /// The pairs that the near rule examines among the `live` keys of a bucket, by its definition,
-    /// each with its greatest product of ranks, and the number of those that it does not.
+    /// each with its greatest product of ranks, and the number of pairs that it does not examine.
     fn examined(
         live: &BTreeSet<u64>,
         is_near: impl Fn(u64, u64) -> bool,
@@ -302,8 +304,9 @@ mod tests {
         (pairs, left)
     }
 
-    /// Keys near each other in great numbers cost squares. What is reported when some of them come
-    /// and go is exactly what changes by the rule's definition, and the pairs of probing keys.
+    /// To compare many keys that are near each other would take quadratic time. When some of them
+    /// come and go, exactly the pairs that change by the rule's definition are reported, and the
+    /// pairs of probing keys.
     #[test]
     fn the_near_rule_is_followed_through_changes() {
         println!("seeds 1 to 12");
@@ -369,7 +372,7 @@ mod tests {
                         expected.push((a, b, is));
                     }
                 }
-                // What a pair was before does not matter if a key of it was not live.
+                // The state of a pair before does not matter if one of its keys was not live.
                 let were = |a, b| before.contains(&a) && before.contains(&b);
                 let known = |&(a, b, [old, new]): &(u64, u64, [usize; 2])| {
                     (a, b, [if were(a, b) { old } else { 0 }, new])

@@ -2,13 +2,13 @@
 //!
 //! A cluster is the set of pages of the contents with one leader ([`crate::fold::leaders`]). A
 //! content with several pages and no accepted pair is a cluster of its own. A cluster is named
-//! after its least DocId. Of the pages whose contents have an accepted pair with each other content
-//! of the cluster, which those of the leader have, the one that the keep rule prefers represents
-//! it: whatever folds is near what it folds into. A cluster of one page has no row. The pages of a
-//! text that says too little ([`ContentRow::says_little`]) are in no cluster; it leads itself and
-//! joins nothing. Touched components are computed again as a whole. Who represented what before
-//! ([`crate::fold::incumbents`]) counts for the choice of representatives alone, and only if the
-//! keep rule reads it.
+//! after its least DocId. Its representative is a page whose content has an accepted pair with
+//! every other content of the cluster, as the leader has. Of these pages the keep rule chooses one.
+//! So every page that folds is near the page that it folds into. A cluster of one page has no row.
+//! The pages of a text that says too little ([`ContentRow::says_little`]) are in no cluster; such a
+//! text leads itself and joins no other. Touched components are computed again as a whole. The
+//! former representatives ([`crate::fold::incumbents`]) only matter for the choice of the new ones,
+//! and only if the keep rule reads them.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
@@ -41,14 +41,14 @@ pub struct RankedPage {
     pub host: u64,
     /// The source that it was last seen in.
     pub source: u64,
-    /// The page's rank by the keep rule, whatever it represented before.
+    /// The page's rank by the keep rule, without regard to what it represented before.
     pub rank: Rank,
     /// The number of pages that it represented before the epoch; 0 if the rule does not read it.
     pub represented: u64,
 }
 
-/// Emits the content of each page whose rank changed and whose text did not, because another page
-/// may represent the cluster now.
+/// Emits the content of each page whose rank changed but not its text, because another page may
+/// represent the cluster now.
 pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<PageRow>()? else { return Ok(()) };
     let rule = epoch.keep_rule();
@@ -74,8 +74,8 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
     touched_by_rows(epoch, redated, emit)
 }
 
-/// Emits every component and every content of several pages, because the view changed: what was no
-/// cluster may be one now.
+/// Emits every component, and every content of several pages, because the view changed. A content
+/// that was no cluster may be one now.
 fn touched_by_view(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     let (from, to) = epoch.id_range();
     epoch.before::<ClusterRow>()?.range(from, to).into_iter().for_each(|row| emit(row.component));
@@ -97,7 +97,7 @@ fn touched_by_view(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 }
 
 /// Emits the components, before and after the epoch, of every content with changed pages, a changed
-/// component, or accepted pairs that changed or have another similarity. A content that is in no
+/// component, or accepted pairs that changed or got another similarity. A content that is in no
 /// component counts as its own component.
 fn touched_by_rows(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
     let mut contents: Vec<Id> =
@@ -152,7 +152,7 @@ pub fn contents(
 }
 
 /// Emits the touched contents of this worker that are still in the component they were touched for.
-/// A content that stood for itself and has joined others since is left out.
+/// A content that was its own component and has joined others since is left out.
 pub fn current(
     epoch: &Epoch,
     touched: &[TouchedContent],
@@ -215,8 +215,8 @@ pub fn accepted_pairs(
     Ok(())
 }
 
-/// Emits the touched pages with their ranks by the keep rule. `incumbents` are those of them that
-/// represented pages before the epoch, ascending like these.
+/// Emits the touched pages with their ranks by the keep rule. `incumbents` are the pages among them
+/// that represented pages before the epoch. Both ascend.
 pub fn rank(
     epoch: &Epoch,
     touched: &[TouchedPage],
@@ -289,7 +289,7 @@ pub(crate) fn clusters_of(
     led.sort_unstable();
     let number = |content: Id| led.binary_search_by_key(&content, |led| led.content).ok();
     let leader = |content: Id| number(led[number(content)?].leader);
-    // In order of leader: its pages, and the pairs of which it leads both contents.
+    // For each leader, in order: its pages, and the pairs whose contents it both leads.
     let mut led_pages: Vec<(usize, &RankedPage)> =
         pages.iter().filter_map(|page| Some((leader(page.content)?, page))).collect();
     let both = |pair: &AcceptedPair| leader(pair.a).filter(|one| leader(pair.b) == Some(*one));
@@ -330,7 +330,8 @@ fn cluster(
     let contents = distinct(pages.iter().map(|page| page.content).collect());
     let hosts = distinct(pages.iter().map(|page| page.host).collect());
     let graph = Graph::new(&contents, pairs.iter().copied());
-    // Pairs are distinct, so that a content with one fewer neighbours than contents has all others.
+    // Pairs are distinct. So a content whose neighbours are one fewer than the contents has a pair
+    // with all others.
     let covers = |content: Id| {
         let neighbours = |at| graph.neighbours(at).count() + 1;
         contents.binary_search(&content).is_ok_and(|at| neighbours(at) == contents.len())
@@ -443,9 +444,9 @@ mod tests {
         assert_eq!(rows(&pages[..2], &[])[0].representative, id(9));
     }
 
-    /// The page that the keep rule prefers was shown for texts that it has no accepted pair with.
-    /// It represents its cluster only if it has one with each, and the leader's page does
-    /// otherwise.
+    /// The page that the keep rule prefers represented texts with which it has no accepted pair. It
+    /// represents its cluster only if it has an accepted pair with each text; otherwise the
+    /// leader's page does.
     #[test]
     fn the_representative_is_near_all_that_fold() {
         let pages = [page(1, 5, 0), page(2, 6, 9), page(3, 7, 8)];
@@ -458,8 +459,8 @@ mod tests {
         assert_eq!(shown(&[pair(1, 2), pair(2, 3)], 0), id(5));
     }
 
-    /// A content that says too little has no pages here. It joins no others, and leads itself, so
-    /// that its pages are found in no cluster.
+    /// A content that says too little has no pages here. It joins no other content and leads
+    /// itself, so its pages are in no cluster.
     #[test]
     fn a_content_without_pages_joins_nothing() {
         let pages = [page(2, 6, 9), page(3, 7, 8), page(3, 8, 8)];
@@ -479,8 +480,8 @@ mod tests {
         }
     }
 
-    /// Who represented a cluster before changes who represents it, and never who leads it or is in
-    /// it. What is chosen is chosen again if it is given as the incumbent.
+    /// Incumbents change who represents a cluster, but never who leads it or which pages are in it.
+    /// A page that was chosen is chosen again if it is the incumbent.
     #[test]
     fn incumbents_only_represent() {
         let rule = KeepRule::new(
@@ -507,7 +508,7 @@ mod tests {
             ([0, 2, 0, 0], 6),
             ([0, 2, 3, 0], 7),
             ([0, 2, 2, 0], 7),
-            // Those that are near a part of the cluster alone do not represent it any more.
+            // A page that is near only a part of the cluster does not represent it any more.
             ([9, 2, 0, 9], 6),
         ] {
             let found = with(represented);

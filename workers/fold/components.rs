@@ -45,7 +45,7 @@ pub struct Touch {
 pub struct ComponentEdge {
     /// One content.
     pub a: Id,
-    /// The other.
+    /// The other content.
     pub b: Id,
 }
 
@@ -105,8 +105,8 @@ pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Res
     Ok(())
 }
 
-/// Emits the accepted pairs of the touched `contents`, which ascend: a spanning forest, or all of
-/// them if a pair was `retracted`. Returns the contents without an accepted pair.
+/// Emits the accepted pairs of the touched `contents`, which ascend: a spanning forest of them, or
+/// all pairs if one was `retracted`. Returns the contents without an accepted pair.
 pub fn edges(
     epoch: &Epoch,
     contents: &[Id],
@@ -144,8 +144,8 @@ pub fn join(_: &Epoch, forests: &[ComponentEdge], emit: &mut dyn FnMut(Label)) -
 
 /// Stores the changed components of contents, and emits their changed memberships.
 ///
-/// The touched contents of this worker are those of `labels` and those `alone`, which are in no
-/// component. Both ascend.
+/// The touched contents of this worker are in `labels`, or in `alone` if they are in no component.
+/// Both ascend.
 pub fn label(
     epoch: &Epoch,
     labels: &[Label],

@@ -1,10 +1,10 @@
 //! Keeps the contents that pages have, and their evidence.
 //!
 //! A content is live while at least one page has it, and comparable unless it is too short or was
-//! gathered from the whole page on each of its pages. A page on which extraction found the same
-//! text as main text makes it comparable; so which contents are compared depends on the live pages
-//! alone. When a content becomes comparable, its evidence is copied from the finished splits to the
-//! store; when it ceases to be, its evidence is deleted.
+//! gathered from the whole page on each of its pages. One page on which extraction found the text
+//! as main text makes the content comparable. So the live pages alone decide which contents are
+//! compared. When a content becomes comparable, its evidence is copied from the finished splits to
+//! the store. When it ceases to be comparable, its evidence is deleted.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -29,7 +29,7 @@ pub struct ContentChange {
     pub diff: i64,
 }
 
-/// The net changes of one content's pages. `changes` ascend by page.
+/// The net changes of the pages of one content. `changes` ascend by page.
 pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_ {
     changes.chunk_by(|a, b| a.doc == b.doc).filter_map(|of_page| {
         let sum: i32 = of_page.iter().map(|change| change.diff).sum();
@@ -38,8 +38,8 @@ pub fn net(changes: &[PageContent]) -> impl Iterator<Item = ContentPageRow> + '_
     })
 }
 
-/// What `changes` of its pages make of a content that was `old`, and has `pages` pages after them.
-/// None if it is not live.
+/// The row of a content after the `changes` of its pages. It was `old` before, and has `pages`
+/// pages now. `None` if it is not live.
 fn after(old: Option<&ContentRow>, changes: &[PageContent], pages: i64) -> Option<ContentRow> {
     let gathered = |change: &&PageContent| change.flags & u32::from(GATHERED) != 0;
     let gathered: i32 = changes.iter().filter(gathered).map(|change| change.diff).sum();
@@ -69,7 +69,7 @@ fn after(old: Option<&ContentRow>, changes: &[PageContent], pages: i64) -> Optio
 pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentChange>> {
     let mut touched: Vec<Id> = changes.iter().map(|change| change.content).collect();
     touched.dedup();
-    // A text may be on very many pages, which need not be read to be counted.
+    // A text may be on very many pages. They can be counted without being read.
     let old_pages = epoch.before::<ContentPageRow>()?.counts(&touched);
     let old_contents = epoch.before::<ContentRow>()?.matching(&touched);
     let mut old_contents = old_contents.into_iter().peekable();
@@ -110,9 +110,9 @@ pub fn contents(epoch: &Epoch, changes: &[PageContent]) -> Result<Vec<ContentCha
 /// Content changes whose evidence is looked up at once.
 const PORTION_CHANGES: usize = 1 << 16;
 
-/// Copies the evidence of comparable contents that appeared from the splits, and deletes that of
-/// those that disappeared. One row is in memory at a time, and only rows of changed contents are
-/// read.
+/// Copies the evidence of comparable contents that appeared from the splits, and deletes the
+/// evidence of those that disappeared. One row is in memory at a time, and only rows of changed
+/// contents are read.
 fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
     if changed.is_empty() || !epoch.shared.job.contents.evidence {
         return Ok(());

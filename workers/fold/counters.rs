@@ -28,16 +28,18 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Visits that say exactly what another one of the epoch says. The commit adds them to the note
-    /// `repeated` of the split that found some itself.
+    /// Visits that say exactly what another visit of the epoch says. The commit adds them to the
+    /// note `repeated`, which a split counts for its own visits.
     VisitsRepeated = "visits_repeated",
     /// Visits of a URL that another visit of the same epoch replaced.
     VisitsSuperseded = "visits_superseded",
-    /// Those of them that have another text than the one that replaced them, and its date or none.
+    /// Superseded visits that have another text than the visit that replaced them, and the same
+    /// date or none.
     VisitsOverwritten = "visits_overwritten",
-    /// Those of them that have another text than the one that replaced them, and an earlier date.
+    /// Superseded visits that have another text than the visit that replaced them, and an earlier
+    /// date.
     VisitsReplaced = "visits_replaced",
-    /// Those of the latter that are in another input.
+    /// Replaced visits that are in another input than the visit that replaced them.
     VisitsReplacedElsewhere = "visits_replaced_elsewhere",
     /// Visits that are older than what the store has of the URL.
     VisitsOutdated = "visits_outdated",
@@ -70,13 +72,13 @@ counters! {
     GroupsOverPivots = "groups_over_pivots",
     /// Touched buckets of equal keys that are too large to compare all pairs.
     BucketsOverPivots = "buckets_over_pivots",
-    /// Pairs that SimHash proposes now and did not before.
+    /// Pairs that SimHash proposes and did not propose before.
     CandidatesNew = "candidates_new",
-    /// Pairs that SimHash proposed before and does not now.
+    /// Pairs that SimHash proposed before and does not propose any more.
     CandidatesDropped = "candidates_dropped",
-    /// Pairs that an equal key proposes now and did not before.
+    /// Pairs that an equal key proposes and did not propose before.
     KeyCandidatesNew = "key_candidates_new",
-    /// Pairs that an equal key proposed before and does not now.
+    /// Pairs that an equal key proposed before and does not propose any more.
     KeyCandidatesDropped = "key_candidates_dropped",
     /// Pairs that were decided for the first time.
     PairsNew = "pairs_new",
@@ -117,7 +119,8 @@ impl Counters {
         self.unexamined(signature, UnexaminedChange::of(before, after));
     }
 
-    /// Adds the change of a fingerprint from `before` earlier near ones to `after`.
+    /// Adds the change of a fingerprint from `before` earlier fingerprints, by the near rule, to
+    /// `after`.
     pub fn near(&mut self, before: usize, after: usize) {
         self.unexamined(
             pivots::NEAR,

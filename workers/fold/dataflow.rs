@@ -25,9 +25,9 @@ pub struct Dataflow {
 /// Sends a row to the next operator.
 type Emit<'a, O> = &'a mut dyn FnMut(O);
 
-/// Runs the `logic` of an operator that had all its rows at `since`. Each row that it emits counts
-/// as progress: the logic is called once for all rows of a stage, and a stage that takes long is
-/// not stuck.
+/// Runs the `logic` of an operator that had all its rows at `since`. The logic is called once for
+/// all rows of a stage and may take long. So each row that it emits counts as progress; otherwise
+/// the worker would seem to be stuck.
 fn run<O>(
     epoch: &Epoch,
     name: &'static str,
@@ -48,7 +48,7 @@ fn run<O>(
     epoch.reached(name);
 }
 
-/// What an operator takes in that receives `rows`.
+/// The volume of `rows` that an operator receives.
 fn received<R>(rows: &[R]) -> Volume {
     Volume { rows_in: rows.len() as u64, bytes_in: size_of_val(rows) as u64, ..Volume::default() }
 }

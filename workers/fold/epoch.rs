@@ -57,7 +57,7 @@ pub struct SharedEpoch {
     pub splits: SharedSplits,
     /// The segments that the process has mapped.
     pub open: OpenSegments,
-    /// What makes the files durable that the workers write.
+    /// Makes the files that the workers write durable.
     pub fsyncs: Fsyncs,
 }
 
@@ -76,7 +76,7 @@ pub struct Epoch {
     rows_read: RefCell<BTreeMap<String, Arc<AtomicU64>>>,
     turns: Arc<Turns>,
     accepted: OnceCell<AcceptedChanges>,
-    /// What the operator that runs has taken in and given out so far.
+    /// The rows and bytes that the running operator has received and written so far.
     volume: Cell<Volume>,
     /// When this worker began.
     pub started: Instant,
@@ -110,14 +110,14 @@ impl Epoch {
         owner(top, self.peers)
     }
 
-    /// The leading bits of the keys that this worker owns, from the first up to but not including
-    /// the second. None is the end.
+    /// The leading bits of the keys that this worker owns: from the first number up to, but not
+    /// including, the second. `None` is the end of all keys.
     pub fn range(&self) -> (u64, Option<u64>) {
         let end = (self.index + 1 < self.peers).then(|| range_start(self.index + 1, self.peers));
         (range_start(self.index, self.peers), end)
     }
 
-    /// The ids that this worker owns, likewise.
+    /// The ids that this worker owns, in the same form.
     pub fn id_range(&self) -> (Id, Option<Id>) {
         let first = |high| Id { high, low: 0 };
         let (from, to) = self.range();
@@ -156,7 +156,7 @@ impl Epoch {
         self.owned(R::NAME, if R::NAME == GroupRow::NAME { Some(0) } else { None })
     }
 
-    /// The table of `band` before the epoch, likewise.
+    /// The table of `band` before the epoch, complete for the keys that this worker owns.
     pub fn band_before(&self, band: usize) -> Result<Table<BandRow>> {
         self.owned(&band_table(band), Some(band))
     }
@@ -191,7 +191,7 @@ impl Epoch {
     ///
     /// # Errors
     ///
-    /// `Internal` if it is kept already, or was asked for before.
+    /// `Internal` if it is kept already, or [`Epoch::accepted`] was called before.
     pub fn set_accepted(&self, accepted: AcceptedChanges) -> Result<()> {
         let twice = |_| Error::internal("the changes of accepted pairs came twice, or too late");
         self.accepted.set(accepted).map_err(twice)
@@ -220,7 +220,7 @@ impl Epoch {
         self.write_named(R::NAME, rows)
     }
 
-    /// Writes this worker's segment of the table of `band`, likewise.
+    /// Writes this worker's segment of the table of `band`. `rows` are net changes and ascend.
     pub fn write_band(&self, band: usize, rows: impl IntoIterator<Item = BandRow>) -> Result<()> {
         self.write_named(&band_table(band), rows)
     }
@@ -281,15 +281,16 @@ impl Epoch {
         self.receipt.borrow_mut().counters.count(counter, n);
     }
 
-    /// Adds `n` to a counter of the receipt, if it is not 0: what is counted for each pair is added
-    /// up by the stage.
+    /// Adds `n` to a counter of the receipt, unless `n` is 0. For stages that add up their own
+    /// counts.
     pub fn count_any(&self, counter: Counter, n: u64) {
         if n > 0 {
             self.count(counter, n);
         }
     }
 
-    /// Counts the rows of `key` that a row with another text replaced. The first keys are named.
+    /// Counts the rows of `key` that a row with another text replaced. The receipt names the first
+    /// keys.
     pub fn lost(&self, key: &[u8], lost: Lost) {
         let Lost { overwritten, replaced, replaced_elsewhere } = lost;
         self.count_any(Counter::VisitsOverwritten, overwritten as u64);
@@ -306,8 +307,8 @@ impl Epoch {
         }
     }
 
-    /// Counts a page that has another text now, by the key of the input that its former record is
-    /// in, which is another one than that of its record now.
+    /// Counts a page that has another text now, under the key of the input of its former record.
+    /// Its present record is in another input.
     pub fn changed(&self, input: u64) {
         *self.receipt.borrow_mut().changed.entry(input).or_default() += 1;
     }
@@ -317,7 +318,8 @@ impl Epoch {
         self.receipt.borrow_mut().origin_pages = pages.most();
     }
 
-    /// Counts the change of a fingerprint from `before` earlier near ones to `after`.
+    /// Counts the change of a fingerprint from `before` earlier fingerprints, by the near rule, to
+    /// `after`.
     pub fn count_near(&self, before: usize, after: usize) {
         self.receipt.borrow_mut().counters.near(before, after);
     }
@@ -339,7 +341,7 @@ impl Epoch {
         self.turns.busy.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds to what the operator that runs has taken in and given out.
+    /// Adds to the rows and bytes that the running operator has received and written.
     pub fn handled(&self, more: Volume) {
         let mut volume = self.volume.get();
         volume.add(more);

@@ -103,7 +103,7 @@ impl EvidenceBuilder {
         Ok(EvidenceRow::new(content, fingerprint, chars, keys, sketches, text))
     }
 
-    /// The text in the shortest of its forms that are tried.
+    /// The text in the shortest of the forms that are tried.
     fn pack_text(&mut self, normal: &str, chars: u32) -> Result<Box<[u8]>> {
         let raw = normal.as_bytes();
         let form = |form: u8, bytes: &[u8]| Ok([&[form], bytes].concat().into());
@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    /// A Chinese text is coded, a long one of another script is compressed, a text
-    /// that neither makes shorter is kept as it is, and one over the size limit is not kept.
+    /// A Chinese text is coded, and a long text of another script is compressed. A text that
+    /// neither makes shorter is kept as it is. A text over the size limit is not kept.
     #[test]
     fn texts_are_packed_or_dropped() {
         let mut builder = builder(Keep::All);

@@ -17,13 +17,13 @@ struct FirstError {
 type Tell = Box<dyn Fn(&Error) + Send + Sync>;
 
 impl Failure {
-    /// One that is told to `tell` when it happens. The workers of other processes work on until
-    /// they are told: they would read all their inputs for nothing.
+    /// A failure that calls `tell` when it happens, so that other processes hear of it. Otherwise
+    /// their workers would read all their inputs for nothing.
     pub fn telling(tell: impl Fn(&Error) + Send + Sync + 'static) -> Failure {
         Failure(Arc::new(FirstError { error: Mutex::default(), tell: Some(Box::new(tell)) }))
     }
 
-    /// Keeps and tells `error` if it is the first.
+    /// Keeps `error` and tells it, if it is the first.
     pub fn report(&self, error: Error) {
         let mut first = lock(&self.0.error);
         if first.is_none() {

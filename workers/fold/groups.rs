@@ -1,10 +1,10 @@
-//! Keeps the groups of contents with equal fingerprints, and says what a change of one means for
-//! the buckets.
+//! Keeps the groups of contents with equal fingerprints, and says what the change of a group means
+//! for the buckets.
 //!
 //! The contents of a group are ranked by digest. The pivot rule ([`crate::candidates::pivots`])
 //! decides from the ranks which of them are compared with each other and with the contents of near
 //! fingerprints. So a content that appears or disappears concerns the buckets only if it moves
-//! ranks that the rule looks at.
+//! ranks that the rule reads.
 
 use crate::candidates::bands::Bands;
 use crate::candidates::pivots::PIVOTS;
@@ -35,7 +35,7 @@ pub struct TouchedFingerprint {
 pub struct GroupTouch(u64);
 
 impl GroupTouch {
-    /// Nothing that a bucket needs to know.
+    /// No change that concerns a bucket.
     pub const NONE: GroupTouch = GroupTouch(0);
     /// The fingerprint had no content before.
     pub const CREATED: GroupTouch = GroupTouch(1);
@@ -55,7 +55,7 @@ impl GroupTouch {
             | flag(change.members_moved, GroupTouch::INSIDE)
     }
 
-    /// Whether it has one of these `flags`.
+    /// Whether at least one of these `flags` is set.
     pub fn has(self, flags: GroupTouch) -> bool {
         self.0 & flags.0 != 0
     }
@@ -121,7 +121,8 @@ pub fn groups(
         let new = consolidate([old, changes].concat());
         let members = members(old, &new, |row: &GroupRow| row.content);
         let group = GroupTouch::of(GroupChange::of(&members));
-        // A change inside the group concerns band 0 only, whose key is the group's.
+        // A change inside the group concerns band 0 only, because the key of a group is its key in
+        // band 0.
         let concerned = match group {
             GroupTouch::NONE => 0,
             GroupTouch::INSIDE => 1,

@@ -1,13 +1,13 @@
 //! Finds which pages of touched components represented pages before the epoch, and how many.
 //!
-//! A page that represented a cluster did so, and a page that stood alone represented itself: a new
-//! mirror must not take that over. A page that folded, was gone or had no text represented nothing.
+//! A page that was in no cluster counts as having represented itself, so that a new mirror does not
+//! take its place. A page that folded, was gone or had no text represented nothing.
 //!
-//! All this is read from the tables before the epoch, so what a killed attempt wrote does not
-//! count. The page gives the content that it had, the content gives its component and leader, and
-//! these the row of the cluster. The search begins with the pages and not with the clusters,
-//! because a page that stood alone has no row in `clusters`. Without `incumbent` in the keep rule
-//! no row is read or sent.
+//! All this is read from the tables before the epoch, so rows that a killed attempt wrote do not
+//! count. The row of the page has its former content, the row of the content its component and
+//! leader, and these two find the row of the cluster. The search begins with the pages and not with
+//! the clusters, because a page that was in no cluster has no row in `clusters`. Without
+//! `incumbent` in the keep rule no row is read or sent.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -26,7 +26,7 @@ pub struct EarlierPage {
     pub doc: Id,
 }
 
-/// The same under the cluster that it was in, sent to the owner of the component before the epoch.
+/// Such a page with its former cluster, sent to the owner of the component before the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EarlierMember {
@@ -89,7 +89,7 @@ pub fn members(
     Ok(())
 }
 
-/// Emits those `members` that represented their cluster, or were alone.
+/// Emits the `members` that represented their cluster or were in none.
 pub fn incumbents(
     epoch: &Epoch,
     members: &[EarlierMember],

@@ -31,13 +31,13 @@ use timely::dataflow::Scope;
 use timely::dataflow::operators::generic::operator::source;
 use timely::dataflow::operators::probe::{Handle, Probe};
 
-/// Records that a worker reads at most before it returns to the dataflow.
+/// The most records that a worker reads before it returns to the dataflow.
 const TURN_RECORDS: usize = 256;
-/// How long it reads at most, but for one record. A worker that does not return for long is taken
-/// for stuck, and a record may take a second.
+/// The longest time that it reads before it returns, except that it finishes a record. A worker
+/// that does not return for long counts as stuck, and a record may take a second.
 const TURN_TIME: Duration = Duration::from_millis(100);
 
-/// Opens the reader of a split of `input`, one of the job's.
+/// Opens the reader of a split of `input`, which is an input of the job.
 pub fn open(job: &Job, split: &Split, input: &Input) -> Result<Box<dyn Reader>> {
     // A file that the job names must be readable; a file found in a folder may be anything.
     let is_named = job.read.names(&split.path);
@@ -49,11 +49,11 @@ pub fn open(job: &Job, split: &Split, input: &Input) -> Result<Box<dyn Reader>> 
     }
 }
 
-/// Records that are looked at for the first bad one.
+/// The most records that are searched for a bad one.
 const LOOKED_AT_MAX: usize = 1000;
 
-/// What is wrong with `input`, of which nothing was accepted: what its reader says of the whole
-/// file, or else of its first bad record; none if neither is found.
+/// What is wrong with `input`, of which no record was accepted: what its reader says of the whole
+/// file, or else of the first bad record. `None` if it says nothing.
 pub fn complaint(job: &Job, input: &Input) -> Option<String> {
     let split = Split { path: input.file(), start: 0, end: input.bytes };
     let options = job.read.options(&input.digest);
@@ -77,7 +77,8 @@ pub fn complaint(job: &Job, input: &Input) -> Option<String> {
 struct SplitReader {
     id: usize,
     planned: PlannedSplit,
-    /// The part that is read next, or now if `part` has its reader.
+    /// The number of the part that is being read, if `part` has its reader, or of the part that is
+    /// next.
     at: usize,
     part: Option<PartReader>,
     writer: SplitWriter,
@@ -94,7 +95,7 @@ struct PartReader {
     /// [`Input::key`].
     key: u64,
     bytes: u64,
-    /// The bytes of the parts before it.
+    /// The bytes of the parts before this one.
     before: u64,
 }
 
@@ -131,7 +132,7 @@ impl SplitReader {
                 return Ok(true);
             }
             Ok(false) => {}
-            // What a reader makes of a file that changes is no error of the file.
+            // An error of a reader does not count if the file changed meanwhile.
             Err(_) if planned.has_changed()? => {}
             Err(error) => return Err(error),
         }
@@ -150,8 +151,8 @@ impl SplitReader {
         Ok(now.is_ok_and(|now| now.looks_like(&part.opened)) || !planned.has_changed()?)
     }
 
-    /// Reads some records of the current part. Returns whether it may have more. It has no more, and
-    /// no reader, if its input has changed since it was planned.
+    /// Reads some records of the current part. Returns whether it may have more. If its input has
+    /// changed since it was planned, it has no reader and no more records.
     fn read(&mut self, epoch: &Epoch, maker: &mut VisitMaker) -> Result<bool> {
         let part = match self.part.take() {
             Some(part) => Some(part),
@@ -166,7 +167,7 @@ impl SplitReader {
         Ok(more)
     }
 
-    /// Opens the current part; none if its input has changed since it was planned.
+    /// Opens the current part; `None` if its input has changed since it was planned.
     fn open_part(&mut self, epoch: &Epoch) -> Result<Option<PartReader>> {
         let part = &self.planned.parts[self.at];
         let planned = &epoch.shared.plan.inputs[part.input];
@@ -266,7 +267,7 @@ fn take(
     Ok(())
 }
 
-/// Notes a date that cannot be, or that is no date.
+/// Notes a date that is impossible, or that is no date.
 fn note_dates(record: &Record, writer: &mut SplitWriter, epoch: &Epoch) {
     let latest = epoch.shared.plan.logical_time.saturating_add(FUTURE_SECONDS_MAX);
     if record.date.is_some_and(|date| date > latest) {
@@ -280,8 +281,8 @@ fn note_dates(record: &Record, writer: &mut SplitWriter, epoch: &Epoch) {
 /// The splits that the workers of one process still have to read.
 pub type Queue = Arc<Mutex<VecDeque<usize>>>;
 
-/// The unfinished splits of this process. The largest are first, so that no worker starts a large
-/// one when the others are done.
+/// The unfinished splits of this process. The largest are first, so that no worker begins a large
+/// split when the others are done.
 pub fn queue(
     plan: &Plan,
     attempt: &Path,
@@ -300,7 +301,7 @@ pub fn queue(
     Arc::new(Mutex::new(unfinished.collect()))
 }
 
-/// Builds the operator that reads splits from `queue` until none is left. `maker` is none after a
+/// Builds the operator that reads splits from `queue` until none is left. `maker` is `None` after a
 /// failure.
 pub fn ingest(
     scope: Scope<'_, ()>,
@@ -316,8 +317,8 @@ pub fn ingest(
         "ingest",
         move |capability, info| {
             let activator = scope.activator_for(info.address);
-            // Held until the queue is empty. The dataflow is complete when all workers released
-            // theirs.
+            // Held until the queue is empty. The dataflow is complete when all workers have
+            // released their capability.
             let mut capability = Some(capability);
             let mut reading: Option<SplitReader> = None;
             move |_output| {

@@ -82,7 +82,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
     for changes in touched.chunk_by(|a, b| (a.key, a.signature) == (b.key, b.signature)) {
         epoch.advanced();
         let bucket = (changes[0].key, changes[0].signature as u8);
-        // Skip buckets of the same key of other signatures, which were not touched.
+        // Skips buckets of the same key but other signatures, which were not touched.
         while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}
         let old = before.next_if(|rows| (rows[0].key, rows[0].kind) == bucket).unwrap_or_default();
         // Most keys belong to a single content.

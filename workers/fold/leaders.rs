@@ -1,17 +1,17 @@
 //! Splits a component into clusters, each around a leader.
 //!
-//! Accepted pairs chain: each text is near the next, and the ends are not alike. So a component is
-//! not one cluster. Leaders are chosen by how much they cover: the content with most accepted pairs
-//! to contents that none covers yet leads and covers these, then the next one, until all are
-//! covered. This is the greedy algorithm for a dominating set (Chvatal, "A Greedy Heuristic for the
-//! Set-Covering Problem", Mathematics of Operations Research 4(3), 1979); we differ in that a
-//! covered content does not lead. Of equals the one leads whose page the keep rule prefers. With a
-//! radius of 1 each content then joins the leader to which it is most similar, of those with which
-//! it has an accepted pair. So a text folds into one that it has an accepted pair with, and few
-//! texts are left over.
+//! Accepted pairs make chains: each text is near the next, but the ends need not be alike. So a
+//! component is not one cluster. Leaders are chosen by how many contents they cover. The content
+//! with the most accepted pairs to uncovered contents becomes a leader and covers these; this is
+//! repeated until all contents are covered. This is the greedy algorithm for a dominating set
+//! (Chvatal, "A Greedy Heuristic for the Set-Covering Problem", Mathematics of Operations Research
+//! 4(3), 1979); we differ in that a covered content does not lead. Between equals the keep rule
+//! decides by their pages. With a radius of 1 each content then joins the most similar of the
+//! leaders with which it has an accepted pair. So a text folds into a text with which it has an
+//! accepted pair, and few texts are left over.
 //!
-//! With a larger radius a leader covers what is at most so many accepted pairs away, by way of
-//! contents that no other covers, and without one all that it reaches.
+//! With a larger radius a leader covers contents that are at most so many accepted pairs away, on
+//! paths of uncovered contents. With a radius of 0 it covers all that it reaches.
 //!
 //! One new content can change all leaders of its component, so a touched component is computed
 //! again as a whole. The owner of a component needs about 120 bytes for each page and 60 for each
@@ -38,8 +38,8 @@ pub struct Led {
     pub leader: Id,
 }
 
-/// The place of a content in the order of leaders: rank and DocId of its page that the keep rule
-/// prefers.
+/// The place of a content in the order of leaders: the rank and DocId of the page that the keep
+/// rule prefers among its pages.
 pub type Precedence = (Rank, Id);
 
 /// An accepted pair and its similarity in 1/10,000.
@@ -83,7 +83,7 @@ fn numbered(ids: &[Id], pairs: &[Joined]) -> Vec<(usize, usize, u64)> {
 /// The leader of each content by the greedy rule, by number.
 fn cover(graph: &Graph, contents: &[(Id, Precedence)], radius: u8) -> Vec<u32> {
     let mut leaders = vec![NONE; graph.len()];
-    // The neighbours of each content that none covers.
+    // For each content the number of its neighbours that are not covered.
     let mut open: Vec<usize> = (0..graph.len()).map(|at| graph.neighbours(at).count()).collect();
     let mut queue: BinaryHeap<(usize, Reverse<(Precedence, usize)>)> =
         (0..graph.len()).map(|at| (open[at], Reverse((contents[at].1, at)))).collect();
@@ -91,7 +91,8 @@ fn cover(graph: &Graph, contents: &[(Id, Precedence)], radius: u8) -> Vec<u32> {
         if leaders[at] != NONE {
             continue;
         }
-        // What others covered since has made it cover less. Each time costs a pair.
+        // Other leaders have covered some of its neighbours since. This happens at most once for
+        // each pair.
         if count != open[at] {
             queue.push((open[at], Reverse((precedence, at))));
             continue;
@@ -118,8 +119,8 @@ fn cover(graph: &Graph, contents: &[(Id, Precedence)], radius: u8) -> Vec<u32> {
     leaders
 }
 
-/// Moves each content that does not lead to the leader to which it is most similar. Of equal ones
-/// the keep rule prefers one.
+/// Moves each content that does not lead to the leader to which it is most similar. Between equally
+/// similar leaders the keep rule decides.
 fn join_the_nearest(
     leaders: &mut [u32],
     contents: &[(Id, Precedence)],
@@ -147,7 +148,7 @@ pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
     let table = epoch.before::<LeaderRow>()?;
     let mut contents: Vec<Id> = led.iter().map(|led| led.content).collect();
     if let Some(fresh) = epoch.fresh::<ComponentRow>()? {
-        // A content that is in no component any more has no leader either.
+        // A content that is in no component any more loses its leader.
         contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
     }
     let before = if epoch.shared.plan.view_changed {
@@ -208,7 +209,7 @@ mod tests {
         None
     }
 
-    /// The rule, literally: who covers what.
+    /// The rule, literally: the leader of each content that is covered.
     fn covered(turns: &[(u64, u64)], pairs: &Pairs, radius: u8) -> BTreeMap<u64, u64> {
         let mut open: BTreeSet<u64> = turns.iter().map(|turn| turn.0).collect();
         let mut led = BTreeMap::new();
@@ -258,7 +259,7 @@ mod tests {
         led
     }
 
-    /// A similarity of few values, so that there are equal ones.
+    /// A similarity that has few different values, so that some are equal.
     fn similarity(a: u64, b: u64) -> u64 {
         8000 + a.min(b) * 7 % 5 + a.max(b) * 11 % 3
     }
@@ -283,7 +284,8 @@ mod tests {
         /// Leaders equal those of the literal rule, for any order and direction of the input. Each
         /// content is within the radius of its leader on a path inside its cluster, so the diameter
         /// of a cluster is at most twice the radius. With a radius of 1 a content has an accepted
-        /// pair with its leader, and with no other leader to which it is more similar.
+        /// pair with its leader, and there is no other leader with an accepted pair to which it is
+        /// more similar.
         #[test]
         fn equals_the_rule(
             turns in prop::collection::vec(0u64..12, 1..24),

@@ -8,11 +8,11 @@ use crate::tables::PairRow;
 /// A pair that is to be decided.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Its contents, and the distance of their fingerprints if it is known.
+    /// The two contents, and the distance of their fingerprints in bits if it is known.
     pub pair: (Id, Id, Option<u32>),
     /// The stored pair, if there is one.
     pub before: Option<Box<PairRow>>,
-    /// As in [`PairRow`].
+    /// The proposals after the epoch, as in [`PairRow`].
     pub proposals: u64,
 }
 
@@ -23,13 +23,13 @@ pub struct Merged {
     pub kept: Vec<(PairRow, u64)>,
     /// Pairs that are new or are decided again.
     pub due: Vec<Due>,
-    /// Stored pairs that nothing proposes, or of which a content disappeared.
+    /// Stored pairs that no signature proposes any more, or with a content that disappeared.
     pub gone: Vec<PairRow>,
 }
 
-/// Merges `stored` pairs with `candidates` and those that are `deleted`, whatever proposes them. All
-/// ascend by both contents. A stored pair that nothing changes is left out, unless all are decided
-/// `again`.
+/// Merges `stored` pairs with `candidates` and with the `deleted` pairs, which go whatever proposes
+/// them. All ascend by both contents. A stored pair without a change is left out, unless all are
+/// decided `again`.
 ///
 /// # Errors
 ///
@@ -82,8 +82,8 @@ pub fn merge(
     }
 }
 
-/// The proposals of a pair after `changes`: a count in one byte for each signature. None if a count
-/// is out of range.
+/// The proposals of a pair after `changes`: a count in one byte for each signature. `None` if a
+/// count is out of range.
 fn proposals(before: u64, changes: &[Candidate]) -> Option<u64> {
     let mut sums = before.to_le_bytes().map(i64::from);
     for candidate in changes {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each pair becomes what the rules say of it alone, whatever stands beside it.
+        /// The result for each pair does not depend on the other pairs.
         #[test]
         fn pairs_are_merged_one_by_one(
             stored in prop::collection::btree_map((0u64..5, 0u64..5), 1u64..4, 0..16),

@@ -3,8 +3,8 @@
 //! Ingest reads the inputs, and workers exchange nothing. From then on everything is a function of
 //! the plan, the finished splits and the store, so the number of workers and the order of the
 //! inputs do not matter. Every worker builds the same dataflows in the same order, even after a
-//! failure, because the others would wait for it forever. Each worker returns a receipt, and the
-//! launcher commits all of them or none.
+//! failure, because the other workers would wait for it forever. Each worker returns a receipt, and
+//! the launcher commits all of them or none.
 
 mod accepted;
 pub mod buckets;
@@ -108,8 +108,8 @@ pub struct ProcessTask {
     pub process: usize,
     /// The number of processes.
     pub processes: usize,
-    /// The connections to the other processes, and the listener that they dial. None for one
-    /// process.
+    /// The connections to the other processes, and the listener that they dial. `None` if there is
+    /// only one process.
     pub mesh: Option<(Mesh, TcpListener)>,
 }
 
@@ -117,7 +117,7 @@ pub struct ProcessTask {
 ///
 /// # Errors
 ///
-/// As [`run`]: a file is missing, or a line of it is none of such a file.
+/// As [`run`]: a file is missing, or has a line that does not belong in such a file.
 pub fn check_files(job: &Job) -> Result<()> {
     Featurizer::new(&job.features, &job.normalize)?;
     Signer::new(&job.signatures, &job.normalize)?;
@@ -125,7 +125,7 @@ pub fn check_files(job: &Job) -> Result<()> {
     job.verdicts().map(|_| ())
 }
 
-/// How long a worker without work sleeps at most. A message wakes it earlier.
+/// The longest time that a worker without work sleeps. A message wakes it earlier.
 const PARK: Duration = Duration::from_millis(50);
 
 /// Runs this process's part of an epoch, and returns the receipts of its workers. Calls `on_lost`
@@ -168,7 +168,7 @@ pub fn run(
         stages(worker, &epoch, &bands, queue.clone(), maker);
         epoch.receipt()
     });
-    // What failed first is the cause: a worker that panics later may do so because of it.
+    // The first failure is the cause. A worker that panics later may do so because of it.
     written.fsyncs.finish()?;
     reported.take().map_or(receipts, Err)
 }
@@ -178,8 +178,8 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
     while !probe.done() {
         let began = Instant::now();
         worker.step_or_park(Some(PARK));
-        // A step that is as long counts as idle: the worker slept, or was in an operator, which
-        // counts its own progress. This only serves to detect a stuck process.
+        // A step that takes as long as `PARK` counts as idle: the worker slept, or was in an
+        // operator, which counts its own progress. The count only serves to detect a stuck process.
         epoch.turned(began.elapsed() >= PARK);
     }
 }

@@ -1,18 +1,17 @@
 //! Counts, for each source and each host, its pages in clusters that have many of them.
 //!
-//! The guard `source_folded` looks for a source or a host whose pages end in a few clusters. A
-//! cluster that has one page of each of two hosts, which mirror each other, has few of either; one
-//! that has swallowed a host has nearly all of its pages. So a cluster counts for an origin only
-//! from [`PAGES_MANY`] of its pages on. Only clusters that the epoch changed are counted here:
-//! their sums are bounds, by which the commit leaves out almost every origin before it reads a
-//! table.
+//! The guard `source_folded` looks for a source or a host whose pages end in a few clusters. Two
+//! hosts that mirror each other have clusters with one page of each. A cluster that swallowed a
+//! host has nearly all of its pages. So a cluster counts for an origin only if it has at least
+//! [`PAGES_MANY`] of its pages. Only clusters that the epoch changed are counted here. Their sums
+//! are bounds: with them the commit rules out almost every origin before it reads a table.
 
 use crate::document::Id;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A cluster counts for an origin that has so many pages in it: of its pages there, at most one in
-/// a hundred is left when they fold.
+/// A cluster counts for an origin that has so many pages in it. When they fold, at most one page in
+/// a hundred is left.
 pub const PAGES_MANY: u64 = 100;
 /// The greatest number of origins that a worker names: those with most pages.
 pub const ORIGINS_MAX: usize = 65_536;

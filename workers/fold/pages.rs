@@ -1,11 +1,11 @@
 //! Applies the visits of an epoch to the live pages.
 //!
-//! What holds after the visits of a URL is decided in `winner.rs`; `count` says whether the page is
-//! new, changed (it has another text) or only seen. Pages that were last seen too long ago
+//! `winner.rs` decides what holds after the visits of a URL. `count` says whether the page is new,
+//! changed (it has another text) or only seen. Pages that were last seen too long ago
 //! (`tables/pages.rs` says which), or that a complete snapshot of their source lacks, are deleted,
-//! and it is remembered for a while that they were. Each worker reads its range of DocIds directly
-//! from all finished splits, in passes of bounded memory: no visit is sent over the network. Only
-//! pages that gain or lose a content are emitted.
+//! and remembered as gone for a while. Each worker reads its range of DocIds directly from all
+//! finished splits, in passes of bounded memory: no visit is sent over the network. Only pages that
+//! gain or lose a content are emitted.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
@@ -42,11 +42,12 @@ pub struct PageContent {
     pub diff: i32,
 }
 
-/// Bytes of visits that a worker has in memory at once: rows may have long URLs.
+/// Bytes of visits that a worker has in memory at once. The rows alone are no measure, because URLs
+/// may be long.
 const PASS_BYTES: u64 = 128 << 20;
 
-/// Stores the changed pages and URLs of this worker and what it remembers of those that are gone,
-/// and emits the pages that gained or lost a content.
+/// Stores the changed pages and URLs of this worker and the rows of pages that are gone, and emits
+/// the pages that gained or lost a content.
 pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let plan = &epoch.shared.plan;
     let visits = epoch.split_visits()?;
@@ -62,8 +63,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let mut gone = epoch.writer::<GoneRow>()?;
     let rows = visits.segments().iter().map(|segment| segment.rows).sum::<u64>();
     let bytes = visits.segments().iter().map(|segment| segment.bytes).sum::<u64>();
-    // Every known page may have to be deleted, and all that is gone to be forgotten. The visits are
-    // those of all workers.
+    // Every known page may have to be deleted, and every page that is gone to be forgotten. The
+    // visits are those of all workers.
     let known =
         if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
     let by_rows = (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS);
@@ -71,8 +72,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     for (from, to) in passes(epoch, by_rows.max(by_bytes)) {
         let mut rows = in_range(&visits, from, to)?;
         rows.sort_unstable();
-        // Those of one portion of a split are counted already. Their sum does not depend on how
-        // inputs are divided.
+        // Repeated visits within one portion of a split are counted already. The sum of both counts
+        // does not depend on how inputs are divided.
         epoch.count(Counter::VisitsRepeated, dedup(&mut rows) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
@@ -109,7 +110,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
 /// A URL that the epoch may change.
 struct TouchedUrl {
     doc: Id,
-    /// The URL itself, where no visit may have it.
+    /// The URL itself, if there may be no visit that has it.
     url: Option<Box<[u8]>>,
     known: Known,
 }
@@ -122,8 +123,8 @@ struct Before {
 }
 
 impl Before {
-    /// What is known of the URLs in `[from, to)` that the epoch may change: those that it visits,
-    /// whose DocIds are `visited`, and those that lapse or are forgotten.
+    /// What is known of the URLs in `[from, to)` that the epoch may change: URLs with visits, whose
+    /// DocIds are `visited`, and URLs whose pages lapse or are forgotten.
     fn touched(
         &self,
         epoch: &Epoch,
@@ -221,7 +222,7 @@ fn emit_changes(
 /// Counts what became of a page.
 fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
     let counter = match (&old.page, &new.page, visits) {
-        // That it is gone is forgotten.
+        // The row of a gone page is forgotten.
         (None, None, []) => None,
         (None, None, _) => Some(Counter::PagesUnknown),
         (None, Some(_), _) => Some(Counter::PagesNew),
@@ -236,7 +237,7 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         (Some(page), Some(new), _) if page == new && Some(page.source) == now.lapse.complete => {
             Some(Counter::PagesMissingKept)
         }
-        // The time at which it was seen is corrected.
+        // The time at which the page was seen is corrected.
         (Some(_), Some(_), []) => None,
         // An outdated removal does not see the page.
         (Some(page), Some(new), _) => (page != new).then_some(Counter::PagesSeen),

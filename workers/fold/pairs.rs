@@ -1,9 +1,10 @@
 //! Decides and stores the pairs of contents that signatures propose.
 //!
-//! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). It adds up
-//! which signatures propose the pair ([`confirm`]) and decides it once ([`crate::tables::judge`]).
-//! A pair is kept while some signature proposes it, and is deleted with either content. It is
-//! stored under both contents, so that the owner of each can read its pairs ([`pairs`]).
+//! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). This worker
+//! adds up which signatures propose the pair ([`confirm`]) and decides it once
+//! ([`crate::tables::judge`]). A pair is kept while some signature proposes it, and is deleted with
+//! either content. It is stored under both contents, so that the owner of each can read its pairs
+//! ([`pairs`]).
 
 use crate::document::Id;
 use crate::error::Result;
@@ -35,7 +36,7 @@ pub struct PairChange {
     reason: u8,
     accepted: u8,
     diff: i8,
-    /// Rows have whole words.
+    /// Fills the row to a whole number of words.
     unused: [u8; 2],
 }
 
@@ -90,7 +91,7 @@ impl PairChange {
     }
 }
 
-/// A stored pair of which a content disappeared, sent to the owner that decides it: the pair is
+/// A stored pair with a content that disappeared, sent to the worker that decides the pair. It is
 /// deleted, whatever proposes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -119,13 +120,13 @@ pub fn deleted(
     Ok(())
 }
 
-/// Of so many decided pairs one shows the progress.
+/// Progress is recorded once for so many decided pairs.
 const ADVANCED_PAIRS: usize = 1 << 6;
 
 /// Candidates and stored pairs that are merged at once.
 const MERGED_ROWS: usize = 1 << 16;
 
-/// What changes some pairs, ascending.
+/// The changes of some pairs, ascending.
 #[derive(Clone, Copy)]
 struct Changes<'a> {
     candidates: &'a [Candidate],
@@ -133,7 +134,7 @@ struct Changes<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// Takes off those of the contents up to `last`.
+    /// Splits off the changes of the contents up to `last`.
     fn take(&mut self, last: Id) -> Changes<'a> {
         let (candidates, later_candidates) =
             self.candidates.split_at(self.candidates.partition_point(|row| row.content <= last));
@@ -143,8 +144,8 @@ impl<'a> Changes<'a> {
         Changes { candidates, deleted }
     }
 
-    /// The last content of the next portion, which has all that is left unless that is too much;
-    /// none if nothing is left.
+    /// The last content of the next portion. The portion has all that is left unless that is too
+    /// much. `None` if nothing is left.
     fn last(&self) -> Option<Id> {
         let candidate = |row: &Candidate| row.content;
         let deleted = |row: &DeletedPair| row.content;

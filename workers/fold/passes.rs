@@ -2,8 +2,8 @@
 
 use crate::fold::epoch::Epoch;
 
-/// Rows that a worker has in memory at once, such as visits, unless one URL has more: all of one URL
-/// are decided together.
+/// Rows, such as visits, that a worker has in memory at once. There are more if one URL has more,
+/// because all rows of a URL are decided together.
 pub const PASS_ROWS: u64 = 1 << 19;
 
 /// Divides this worker's range of leading bits into `n` equal passes, but at least one.

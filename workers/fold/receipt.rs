@@ -8,7 +8,7 @@ use crate::store::segment::SegmentRef;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Keys that are named of those of which rows with other texts were replaced.
+/// The most keys that are named among those with replaced rows of other texts.
 pub const OVERWRITTEN_NAMED_MAX: usize = 3;
 
 /// What one worker wrote and counted. The launcher checks the receipts of all workers and commits.
@@ -25,8 +25,8 @@ pub struct Receipt {
     pub overwritten: Vec<String>,
     /// The same of [`crate::fold::counters::Counter::VisitsReplacedElsewhere`].
     pub replaced_elsewhere: Vec<String>,
-    /// Pages that have another text now, of a record in another input, by the key of the input that
-    /// has their former record.
+    /// The number of pages that have another text now, from a record in another input, by the key
+    /// of the input of their former record.
     pub changed: BTreeMap<u64, u64>,
     /// Pages of sources and hosts in clusters that have many of them, see
     /// [`crate::fold::origins::OriginPages`].

@@ -45,7 +45,7 @@ impl GroupRank {
         GroupRank(rank.map_or(GroupRank::NONE, |rank| rank as u64))
     }
 
-    /// The rank; none if there is none.
+    /// The rank, if there is one.
     pub fn get(self) -> Option<usize> {
         (self.0 != GroupRank::NONE).then_some(self.0 as usize)
     }
@@ -57,15 +57,15 @@ impl GroupRank {
 pub struct Distance(u16);
 
 impl Distance {
-    /// Of fingerprints that are not known.
+    /// The distance if the fingerprints are not known.
     pub const UNKNOWN: Distance = Distance(u16::MAX);
 
-    /// So many bits.
+    /// A distance of so many bits.
     pub fn of(bits: u32) -> Distance {
         Distance(bits as u16)
     }
 
-    /// The number of bits; none if it is not known.
+    /// The number of bits; `None` if it is not known.
     pub fn get(self) -> Option<u32> {
         (self != Distance::UNKNOWN).then_some(self.0.into())
     }
@@ -78,7 +78,7 @@ impl Distance {
 pub struct Candidate {
     /// The content whose owner decides the pair: [`decided_at`].
     pub content: Id,
-    /// The other.
+    /// The other content.
     pub other: Id,
     /// +1 or -1.
     pub diff: i32,
@@ -96,13 +96,13 @@ impl Candidate {
     }
 }
 
-/// The two contents of a pair, first the one whose owner decides it. Symmetric.
+/// The two contents of a pair. The owner of the first one decides the pair. Symmetric.
 ///
-/// Each is first in half of its pairs, so that workers decide as many pairs as others. If the
-/// lesser were always first, the first of two workers would decide three quarters.
+/// Each content is first in half of its pairs, so that all workers decide about as many pairs. If
+/// the lesser content were always first, the first of two workers would decide three quarters.
 pub fn decided_at(a: Id, b: Id) -> (Id, Id) {
     let (lesser, greater) = (a.min(b), a.max(b));
-    // Contents are digests, so each of their bits is one in half of them.
+    // Contents are digests, so each bit is set in half of them.
     if (a.low ^ b.low) & 1 == 0 { (lesser, greater) } else { (greater, lesser) }
 }
 
@@ -131,8 +131,8 @@ pub fn group_members(
     keys.dedup();
     let groups = lookup(epoch, &keys)?;
     for pair in pairs {
-        // A group that is compared with itself is known to its owner: one member is enough to say
-        // so.
+        // A group that is compared with itself is known to its owner. One member is enough to
+        // announce it.
         let needed = if pair.a == pair.b { 1 } else { usize::MAX };
         let rank_end = pair.product_max[0].max(pair.product_max[1]) as usize;
         for member in

@@ -7,11 +7,11 @@
 
 use crate::fold::wire::WireRow;
 
-/// The bits by which rows are divided at once, at most.
+/// The most bits by which rows are divided at once.
 const DIGIT_BITS_MAX: u32 = 8;
 /// About as many rows as a part should have.
 const PART_ROWS: usize = 48;
-/// As few rows are compared without being divided.
+/// Up to so many rows are sorted by comparison, without being divided.
 const COMPARED_ROWS: usize = 4 * PART_ROWS;
 
 /// Sorts `rows`. The order of a row must begin with its first eight bytes, as a number.

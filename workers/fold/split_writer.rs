@@ -23,13 +23,13 @@ use std::path::{Path, PathBuf};
 
 /// Visits that one worker has in memory before it sorts and writes them.
 pub const SPLIT_ROWS: usize = 1 << 17;
-/// Bytes of visits, most of them of URLs, that it has in memory.
+/// Bytes of visits, mostly of URLs, that one worker has in memory before it writes them.
 pub const VISITS_BYTES: usize = 64 << 20;
 /// Bytes of evidence that one worker has in memory before it writes them.
 pub const EVIDENCE_BYTES: usize = 64 << 20;
-/// Bad records of one input that are listed. Further ones are only counted, and noted as
-/// `rejects_unnamed`. It is a limit of inputs and not of splits, so that it does not matter how
-/// inputs are divided.
+/// The most bad records of one input that are listed. Further ones are only counted, and noted as
+/// `rejects_unnamed`. The limit is one of inputs and not of splits, so that the division of inputs
+/// does not matter.
 pub const REJECTS_NAMED_MAX: u64 = 100_000;
 
 /// A split that is being written.
@@ -169,9 +169,9 @@ impl SplitWriter {
         Ok(())
     }
 
-    /// Makes the split durable. Its own file is written last, so a split that has one is complete;
-    /// a power cut may leave it without the others, which its digests tell.
-    /// The inputs `left` changed, and nothing of them is in the split.
+    /// Makes the split durable. Its JSON file is written last, so a split that has it is complete.
+    /// After a power cut the other files may be missing nevertheless; the digests in the JSON file
+    /// show this. The inputs `left` changed, and nothing of them is in the split.
     pub fn finish(mut self, epoch: &Epoch, left: BTreeSet<usize>) -> Result<()> {
         self.flush_visits(epoch)?;
         self.flush_evidence(epoch)?;
@@ -204,13 +204,13 @@ const REJECTS_BYTES: usize = 1 << 20;
 #[derive(Default)]
 struct Rejects {
     lines: Vec<u8>,
-    /// The file of the lines before `lines`, and its path.
+    /// The file of the lines that came before `lines`, and its path.
     written: Option<(File, PathBuf)>,
     digest: blake3::Hasher,
 }
 
 impl Rejects {
-    /// Adds a line. `aside` is the path of a file for those that do not fit in memory.
+    /// Adds a line. `aside` is the path of a file for lines that do not fit in memory.
     fn push(&mut self, line: &RejectLine, aside: impl FnOnce() -> PathBuf) -> Result<()> {
         serde_json::to_writer(&mut self.lines, line)
             .map_err(|e| Error::internal("cannot write a reject").caused_by(e))?;

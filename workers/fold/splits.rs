@@ -2,7 +2,7 @@
 //!
 //! A split is finished when its JSON file exists. The file lists the digests of the segments of
 //! visits and evidence, so a run that resumes can tell a complete split from a damaged one, and
-//! does not ingest a complete one again.
+//! does not ingest complete splits again.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
@@ -48,7 +48,7 @@ pub struct SplitDone {
 }
 
 impl SplitDone {
-    /// Writes the file of split `id`, whose other files are there.
+    /// Writes the JSON file of split `id`, after its other files.
     pub fn write(&self, fsyncs: &Fsyncs, attempt: &Path, id: usize) -> Result<()> {
         let text = serde_json::to_vec(self)
             .map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
@@ -120,7 +120,7 @@ pub struct RejectLine {
     pub file: String,
     /// Where the record starts.
     pub offset: u64,
-    /// A fixed word.
+    /// The reason, a fixed word.
     pub reason: String,
     /// Details for a person.
     pub detail: String,
@@ -131,7 +131,7 @@ pub fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
     attempt.join("split").join(format!("{id:06}.{suffix}"))
 }
 
-/// The finished split `id`; none if it is not finished or a file of it is damaged.
+/// The finished split `id`; `None` if it is not finished or one of its files is damaged.
 pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     let done = done(attempt, id).ok()?;
     let whole = |path: &Path, digest: &str| digest::of_file(path).is_ok_and(|now| now == digest);
@@ -152,8 +152,8 @@ pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
         .map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 
-/// Calls `found` with each line of the rejects of the finished split `id`, a [`RejectLine`] in JSON
-/// and its end.
+/// Calls `found` with each line of the rejects of the finished split `id`: a [`RejectLine`] in JSON
+/// and a line end.
 pub fn each_reject(
     attempt: &Path,
     id: usize,
@@ -195,8 +195,8 @@ impl Finished {
     }
 }
 
-/// When pages expire by `plan`, whose splits are finished. An epoch whose inputs were all useless
-/// read nothing that could have seen a page.
+/// When pages expire by `plan`, whose splits are finished. An epoch that could use none of its
+/// inputs does not count as one that read something.
 pub fn retention(plan: &Plan, attempt: &Path) -> Result<Retention> {
     if plan.inputs.is_empty() || plan.epoch_min_useless == plan.retention.epoch_min {
         return Ok(plan.retention);
@@ -218,8 +218,8 @@ pub fn all(plan: &Plan, attempt: &Path) -> Result<Finished> {
         .collect::<Result<Vec<_>>>()?;
     let left: BTreeSet<usize> =
         splits.iter().flat_map(|(_, done)| done.left.iter().copied()).collect();
-    // An input in several parts may have changed when some of them were read already. Inputs that
-    // are whole in a split were left out of it when it was read.
+    // An input in several parts may have changed when some of them were read already. An input that
+    // is whole in one split was left out when the split was read.
     splits.retain(
         |(id, _)| !matches!(&plan.splits[*id].parts[..], [part] if left.contains(&part.input)),
     );
@@ -232,7 +232,7 @@ pub fn unreadable(plan: &Plan, attempt: &Path) -> Result<u64> {
     Ok(finished.splits.iter().map(|(_, done)| done.counts.unreadable).sum())
 }
 
-/// The segments of visits of all splits, opened by the workers of a process as they need them.
+/// The segments of visits of all splits. The workers of a process open them as they need them.
 pub type SplitVisits = Pool<Segment<Visit>>;
 
 /// The evidence of all texts of all splits. A text that is in several splits has several equal
@@ -279,7 +279,7 @@ pub struct SharedSplits {
 }
 
 impl SharedSplits {
-    /// For the workers of one of so many processes.
+    /// The shared splits of one process of `processes`.
     pub fn new(processes: usize) -> SharedSplits {
         SharedSplits { processes, visits: Mutex::default(), evidence: Mutex::default() }
     }
@@ -315,7 +315,7 @@ impl SharedSplits {
         of: fn(SplitDone) -> Vec<SegmentRef>,
     ) -> Result<Vec<SegmentRef>> {
         // All workers are done with reading. If a split is missing nevertheless, the process that
-        // had to read it has failed and says why; this error only follows.
+        // had to read it has failed and says why. This error is only a consequence.
         if let Some(id) =
             (0..plan.splits.len()).find(|&id| !split_path(attempt, id, "json").exists())
         {

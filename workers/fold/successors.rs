@@ -1,16 +1,17 @@
-//! Remembers where a content lives on that no page has any more.
+//! Remembers the successor of a content that no page has any more.
 //!
 //! A link to a page that is gone can lead to where its text is now. While another page has the
 //! text, that follows from the live pages. When the last page of a content goes, its cluster may
-//! stay, and no other table says which one that was. So the content gets a successor: a content of
-//! its cluster before the epoch that lives after it. Of those with which it had an accepted pair it
-//! is the most similar, of equal ones the least; without such a pair it is the least of the cluster
-//! (`choose`). Texts that say too little are in no cluster: they have no successor, and are none.
+//! stay, and no other table says which cluster that was. So the content gets a successor: a content
+//! that was in its cluster before the epoch and is live after it. The successor is the most similar
+//! of the contents with which it had an accepted pair, or the least of equally similar ones.
+//! Without such a pair it is the least content of the cluster (`choose`). Texts that say too little
+//! are in no cluster: they have no successor and are no successor.
 //!
-//! A successor may go in a later epoch and gets one of its own then, so that a chain ends at a live
-//! content, or where a whole cluster went ([`crate::tables::successors`]). A content that is back
-//! needs no successor. Rows are forgotten when pages that went with them are, after the job's
-//! `[pages] gone_days`. An epoch in which no content goes reads nothing of the components.
+//! A successor may go in a later epoch and then gets a successor itself. So a chain ends at a live
+//! content, or where a whole cluster went ([`crate::tables::successors`]). A content that comes
+//! back needs no successor. Rows are forgotten like pages that went at the same time, after the
+//! job's `[pages] gone_days`. An epoch in which no content goes reads nothing of the components.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -23,14 +24,14 @@ use crate::tables::pages::out_of_time;
 use crate::tables::{ComponentRow, ContentRow, LeaderRow, MemberRow, PairRow, SuccessorRow};
 use std::cmp::Reverse;
 
-/// A content of a component, before the epoch, in which a content died; sent to the owner of the
-/// component.
+/// A content that was, before the epoch, in a component of which a content died. Sent to the owner
+/// of the component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct SuccessorCandidate {
     /// The component.
     pub component: Id,
-    /// The leader of the content: it names the cluster within the component.
+    /// The leader of the content, which tells the cluster within the component.
     pub leader: Id,
     /// The content.
     pub content: Id,
@@ -48,13 +49,13 @@ pub struct Succession {
     pub successor: Id,
 }
 
-/// The contents of this worker that the epoch made live (`diff` is +1), or whose last page it took
+/// The contents of this worker that the epoch made live (`diff` is +1), or whose last page went
 /// (-1), ascending.
 fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
     let Some(fresh) = epoch.fresh::<ContentRow>()? else { return Ok(Vec::new()) };
     let mut rows = (0..fresh.len()).map(|at| fresh.row(at)).peekable();
     let mut contents = Vec::new();
-    // A content that changed, and lives before and after, has two rows.
+    // A content that is live before and after, but changed, has two rows.
     while let Some(row) = rows.next() {
         let sum =
             row.diff + rows.next_if(|next| next.content == row.content).map_or(0, |next| next.diff);
@@ -65,8 +66,8 @@ fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
     Ok(contents)
 }
 
-/// The contents of this worker that died in the epoch, ascending; none if nothing is remembered of
-/// what is gone.
+/// The contents of this worker that died in the epoch, ascending. Empty if the job remembers
+/// nothing that is gone.
 fn died(epoch: &Epoch) -> Result<Vec<Id>> {
     let plan = &epoch.shared.plan;
     if plan.logical_time < plan.gone_min || epoch.before::<ContentRow>()?.is_empty() {
@@ -98,7 +99,7 @@ pub fn contents(
     Ok(())
 }
 
-/// Emits `contents` with their leaders before the epoch, but for those that say too little.
+/// Emits `contents` with their leaders before the epoch, except contents that say too little.
 pub fn members(
     epoch: &Epoch,
     contents: &[TouchedContent],
@@ -123,7 +124,8 @@ pub fn members(
     Ok(())
 }
 
-/// Emits the accepted pairs before the epoch of those of `contents` that died, from these.
+/// Emits the accepted pairs, before the epoch, of the contents among `contents` that died. The
+/// content that died comes first.
 pub fn pairs(
     epoch: &Epoch,
     contents: &[TouchedContent],
@@ -152,8 +154,8 @@ pub fn pairs(
     Ok(())
 }
 
-/// The successors of the `members` that died, as the top of this file says. `pairs` are the
-/// accepted pairs of these, each with the one that died as `a`. Both are sorted.
+/// The successors of the `members` that died, as the top of this file says. `pairs` are their
+/// accepted pairs, each with the content that died as `a`. Both are sorted.
 pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> Vec<Succession> {
     let mut chosen = Vec::new();
     for cluster in members.chunk_by(|a, b| (a.component, a.leader) == (b.component, b.leader)) {
@@ -181,15 +183,15 @@ pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> 
     chosen
 }
 
-/// Those of `rows` whose content, which they ascend by, is in `[from, to)`.
+/// The rows whose content is in `[from, to)`. `rows` ascend by content.
 fn in_range<T>(rows: &[T], content: impl Fn(&T) -> Id, from: u64, to: Option<u64>) -> &[T] {
     let start = rows.partition_point(|row| content(row).high < from);
     let end = to.map_or(rows.len(), |to| rows.partition_point(|row| content(row).high < to));
     &rows[start..end]
 }
 
-/// Stores the successors that were `chosen`, and forgets those of contents that are back or died
-/// too long ago.
+/// Stores the successors that were `chosen`, and forgets the successors of contents that are back
+/// or died too long ago.
 pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
     let plan = &epoch.shared.plan;
     let before = epoch.before::<SuccessorRow>()?;

@@ -1,8 +1,9 @@
-//! What is sent of the components that an epoch touched: their contents, pages and accepted pairs.
+//! The rows that are sent of the components that an epoch touched: their contents, pages and
+//! accepted pairs.
 
 use crate::document::Id;
 
-/// The rows that are held in memory at once where every cluster is made again.
+/// The most rows that are held in memory at once where every cluster is made again.
 pub const TOUCHED_ROWS: usize = 1 << 16;
 
 /// A content of a touched component, sent to the content's owner.
@@ -37,7 +38,7 @@ pub struct AcceptedPair {
     pub component: Id,
     /// The lesser content.
     pub a: Id,
-    /// The other.
+    /// The greater content.
     pub b: Id,
     /// Their similarity in 1/10,000.
     pub similarity: u64,

@@ -18,7 +18,7 @@ use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
 use crate::text::{little, normalize};
 
-/// The text of a record's body; none if the record says that the page was removed or only seen.
+/// The text of a record's body; `None` if the record says that the page was removed or only seen.
 pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
     match body {
         Body::Removed | Body::Seen => None,
@@ -28,12 +28,12 @@ pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
     }
 }
 
-/// The lines that `job` takes off pages, if it names a file of them.
+/// The furniture lines that `job` removes from pages, if it names a file of them.
 pub fn furniture(job: &Job) -> Result<Option<Furniture>> {
     job.extract.furniture.as_deref().map(|path| Furniture::read(path, &job.normalize)).transpose()
 }
 
-/// A visit of `url` that only saw it. If it `is_key`, it is the page's key as it is.
+/// A visit that only says that `url` was seen. If `is_key`, `url` is the page's key as it is.
 fn blank(url: &str, is_key: bool, date: i64) -> Visit {
     let url = page_url(url, is_key);
     Visit {
@@ -61,18 +61,18 @@ pub struct TextReader {
     furniture: Option<Furniture>,
     normalize: normalize::Options,
     normal: String,
-    /// What the digest of the text has beside `normal`, if it was cut.
+    /// What the digest of the text is made from, besides `normal`, if the text was cut.
     whole: Option<[u8; 32]>,
 }
 
 impl TextReader {
-    /// A reader of the records of `job`, which takes the lines of `furniture` off.
+    /// A reader of the records of `job`, which removes the lines of `furniture`.
     pub fn new(job: &Job, furniture: Option<Furniture>) -> TextReader {
         let (extract, normalize) = (job.extract.clone(), job.normalize.clone());
         TextReader { extract, furniture, normalize, normal: String::new(), whole: None }
     }
 
-    /// The content of `body`, which is of a page of `host`; [`Id::NONE`] if it has no text.
+    /// The content of `body`, which belongs to a page of `host`; [`Id::NONE`] if it has no text.
     pub fn content(&mut self, body: Body, host: u64) -> Id {
         match self.read(body, host, &mut |_| {}) {
             Some(_) => self.found(),
@@ -85,13 +85,14 @@ impl TextReader {
         match self.whole {
             _ if self.normal.is_empty() => Id::NONE,
             None => Id::of(self.normal.as_bytes()),
-            // No normal form has this byte, so it is the digest of no text that was not cut.
+            // No normal form has this byte, so no text that was not cut has such a digest.
             Some(whole) => Id::of(&[self.normal.as_bytes(), &[0xff], &whole].concat()),
         }
     }
 
-    /// Makes `normal` the text of `body`, which is of a page of `host`. Returns the flags that
-    /// extraction gives a visit; none if the record says that the page was removed or only seen.
+    /// Sets `normal` to the text of `body`, which belongs to a page of `host`. Returns the flags
+    /// that extraction gives a visit; `None` if the record says that the page was removed or only
+    /// seen.
     fn read(&mut self, body: Body, host: u64, note: &mut impl FnMut(&str)) -> Option<u8> {
         let mut extracted = text_of(body, &self.extract)?;
         let mut flags = 0;
@@ -145,17 +146,16 @@ impl VisitMaker {
         })
     }
 
-    /// The visit that says of a URL only that the crawl met it.
+    /// The visit that only says that the crawl met `url`.
     pub fn seen(&self, url: &str, is_key: bool) -> Visit {
         blank(url, is_key, NO_DATE)
     }
 
-    /// The visit of `record`, and the evidence of its text. If it `is_key`, its URL is taken as it
-    /// is.
+    /// The visit of `record`, and the evidence of its text. If `is_key`, its URL is taken as it is.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
-    /// whole page or cut, or if `has_evidence` says that it is known already. Calls `note` with a
-    /// word for each note about the record.
+    /// whole page, if it was cut, or if `has_evidence` says that its evidence is known already.
+    /// Calls `note` with a word for each note about the record.
     pub fn visit(
         &mut self,
         record: Record,
@@ -171,8 +171,8 @@ impl VisitMaker {
         Ok((visit, evidence))
     }
 
-    /// The first part of [`VisitMaker::visit`]: which text the record has. The text is not cut into
-    /// words.
+    /// The first part of [`VisitMaker::visit`]: finds the text of the record. The text is not cut
+    /// into words.
     pub fn read(&mut self, record: Record, is_key: bool, mut note: impl FnMut(&str)) -> Visit {
         let mut visit = blank(&record.url, is_key, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;

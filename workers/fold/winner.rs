@@ -1,13 +1,14 @@
-//! Decides which of the records of a URL holds, over all epochs. Which answer of a server removes a
-//! page is decided where it is read (`read/http.rs`).
+//! Decides which of the records of a URL holds, over all epochs. `read/http.rs` decides which
+//! answer of a server removes a page.
 //!
 //! Within an epoch the greatest record wins, whatever the order. Over epochs a dated record never
 //! loses to an older dated one, whichever epoch brings it; without dates, or with equal ones, the
 //! later epoch wins. A removal is a record like others. It is remembered for a while, so that an
 //! archive that comes late does not bring the page back. A record without a date counts as being as
-//! new as what it replaces: otherwise an old archive could replace it, and undo what a newer one
-//! had said before it. So does one whose date is too far ahead of the epoch's time; within the
-//! epoch its date counts, because a server dates the records of one URL so that the last one wins.
+//! new as the record that it replaces. Otherwise an old archive could replace it, and undo what a
+//! newer record had said before it. A record whose date is too far ahead of the epoch's time is
+//! treated in the same way. Within the epoch its date counts, because a server dates the records of
+//! one URL so that the last one wins.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::fold::wrong_clock::corrected;
@@ -20,7 +21,7 @@ use crate::tables::{GoneRow, PageRow, Visit};
 pub struct Known {
     /// The live page.
     pub page: Option<PageRow>,
-    /// That it is gone.
+    /// The row of the page that is gone.
     pub gone: Option<GoneRow>,
 }
 
@@ -38,53 +39,54 @@ pub struct Now {
     /// Whether pages that the complete snapshot lacks stay, because it has records that do not say
     /// which page they are about.
     pub keeps_missing: bool,
-    /// Pages that are gone since before this time are forgotten.
+    /// Pages that have been gone since before this time are forgotten.
     pub gone_min: i64,
 }
 
-/// The rows of a key that lose to another one of the same epoch, with another text.
+/// The numbers of rows of a key that lose to a row of the same epoch with another text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Rows of the same date, or of none.
+    /// Rows with the same date, or without a date.
     pub overwritten: usize,
-    /// Rows of an earlier date.
+    /// Rows with an earlier date.
     pub replaced: usize,
-    /// Those of them that are in another input.
+    /// Replaced rows that are in another input.
     pub replaced_elsewhere: usize,
 }
 
 impl Now {
-    /// The date that a dated record must reach to hold.
+    /// The least date with which a dated record can hold.
     fn least(self, before: &Known) -> i64 {
         let page = before.page.as_ref().map(|page| page.as_of);
         let gone = before.gone.as_ref().filter(|gone| gone.last_time >= self.gone_min);
         page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE)
     }
 
-    /// The date by which records compete with what holds: a date that is too far ahead is cut.
+    /// The date by which a record competes with the record that holds. A date that is too far ahead
+    /// is cut.
     fn date(self, visit: &Visit) -> i64 {
         visit.date.min(self.time.saturating_add(FUTURE_SECONDS_MAX))
     }
 
-    /// Whether `visit` is older than what holds already.
+    /// Whether `visit` is older than the record that holds already.
     pub fn is_outdated(self, visit: &Visit, before: &Known) -> bool {
         visit.kind != SEEN && visit.date != NO_DATE && self.date(visit) < self.least(before)
     }
 
-    /// The visit that decides what a URL is now; none if the page was only seen.
+    /// The visit that decides the state of a URL; `None` if the page was only seen.
     ///
-    /// Of those that are not older than what holds already the greatest wins, by date, removal over
-    /// page, digest, and then the other columns.
+    /// Of the visits that are not older than the record that holds already, the greatest wins: by
+    /// date, removal over page, digest, and then the other columns.
     pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
         let candidates =
             visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
-        // The order of the columns is the rule: all visits here are of one page.
+        // All visits here are of one page, so the order of the columns is the rule.
         candidates.max()
     }
 
     /// How many rows of a key lose to a row of the same epoch that has another text. Rows that
-    /// share a key by accident are two documents, of which one is lost; one of a later date may be
-    /// a newer version of the other.
+    /// share a key by accident are two documents, of which one is lost. A row with a later date may
+    /// be a newer version of the same document.
     pub fn lost(self, visits: &[Visit], before: &Known) -> Lost {
         let mut lost = Lost::default();
         if visits.len() < 2 {
@@ -107,7 +109,7 @@ impl Now {
         lost
     }
 
-    /// What is known of a URL after its `visits`, of which there may be none.
+    /// What is known of a URL after its `visits`. There may be no visits.
     pub fn after(self, mut before: Known, visits: &[Visit], url: &[u8]) -> Known {
         before.gone = before.gone.filter(|gone| gone.last_time >= self.gone_min);
         if let Some(gone) = &mut before.gone {
@@ -119,7 +121,7 @@ impl Now {
             }
             Some(visit) => self.gone(&before, Some(visit), url),
             None => {
-                // An outdated record shows at least that the page was met.
+                // Even an outdated record shows that the page was met.
                 let is_seen = visits.iter().any(|visit| visit.kind != REMOVED);
                 match &mut before.page {
                     Some(page) if is_seen => {
@@ -138,18 +140,18 @@ impl Now {
         }
     }
 
-    /// Whether a complete snapshot removes `page` unless it has it.
+    /// Whether a complete snapshot that lacks `page` removes it.
     pub fn lacks(self, page: &PageRow) -> bool {
         Some(page.source) == self.lapse.complete && !self.keeps_missing
     }
 
-    /// Whether `page` goes unless it is seen.
+    /// Whether `page` goes if it is not seen.
     fn lapses(self, page: &PageRow) -> bool {
         has_expired(page, self.lapse.retention) || self.lacks(page)
     }
 
-    /// The date that a dated record must reach to hold after `visit`. A date that is too far ahead
-    /// is wrong, and must not stand above all records to come.
+    /// The least date with which a dated record can hold after `visit`. A date that is too far
+    /// ahead is wrong, and must not win over all future records.
     fn as_of(self, visit: &Visit, before: &Known) -> i64 {
         let is_date = visit.date != NO_DATE && visit.date == self.date(visit);
         if is_date { visit.date } else { self.least(before) }
@@ -176,12 +178,12 @@ impl Now {
         }
     }
 
-    /// The page is gone, by the `removal` or because it lapsed.
+    /// What is known of a page that is gone, by the `removal` or because it lapsed.
     fn gone(self, before: &Known, removal: Option<&Visit>, url: &[u8]) -> Known {
         let as_of = removal.map_or(self.least(before), |visit| self.as_of(visit, before));
         let told = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
         let told = told.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
-        // An undated removal of what was not known says nothing that could be of use later.
+        // An undated removal of an unknown page says nothing of later use.
         let told = told.or(removal
             .filter(|_| as_of != NO_DATE)
             .map(|visit| (visit.doc, Id::NONE, self.epoch)));
@@ -247,7 +249,7 @@ mod tests {
     }
 
     /// The latest date wins, then a removal over a page, then the digest. The order of visits does
-    /// not matter. Dates that were too far ahead were all the same, so that a removal won over the
+    /// not matter. All dates that were too far ahead counted as equal, so a removal won over the
     /// page that a server had inserted after it.
     #[test]
     fn the_winner_of_a_url() {
@@ -272,8 +274,8 @@ mod tests {
     }
 
     /// Rows of two documents that shared an id were replaced without a count of their own. Rows
-    /// that lose to another text count; those that say the same and removals do not. Rows to which
-    /// a later date answers count apart, since they may be versions.
+    /// that lose to another text count; rows that say the same, and removals, do not. Rows that
+    /// lose to a later date count apart, since they may be older versions.
     #[test]
     fn rows_that_are_overwritten() {
         let lost = |visits: &[Visit]| now(2).lost(visits, &Known::default());
@@ -313,8 +315,9 @@ mod tests {
         assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page, None);
     }
 
-    /// A page has the place of the record that decided it, of the last one among those that say the
-    /// same over epochs. A record that only saw the page, or is older, does not move it.
+    /// A page has the place of the record that decided it. If records of several epochs say the
+    /// same, it is the place of the last one. A record that only saw the page, or is older, does
+    /// not move it.
     #[test]
     fn a_page_has_the_place_of_its_record() {
         let at = |visit: Visit, input, position| Visit { input, position, ..visit };
@@ -333,8 +336,8 @@ mod tests {
         assert_eq!(place(&after(&known, &[at(visit(6, PAGE, 1), 1, 1)], now(2))), (1, 1));
     }
 
-    /// A date that is far ahead wins within its epoch, and does not stand above the records of
-    /// later ones. It counts there as no date, so that an older archive still does not hold.
+    /// A date that is far ahead wins within its epoch, but not over the records of later epochs.
+    /// There it counts as no date, so that an older archive still does not hold.
     #[test]
     fn a_date_far_ahead_does_not_last() {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
@@ -345,10 +348,10 @@ mod tests {
         assert_eq!(content(&after(&known, &[visit(49, PAGE, 4)], now(3))), 2);
     }
 
-    /// Over random sequences of pages and removals, dated, dated too far ahead or not, one or
-    /// several an epoch, what holds is what a plain list of all that was said gives. Of each epoch
-    /// the last that is undated or not older than what holds wins, and its date is the one to reach
-    /// unless it is too far ahead.
+    /// For random sequences of pages and removals, with dates, without, or with dates too far
+    /// ahead, one or several an epoch, the result is that of a plain list of all records. In each
+    /// epoch the last record that has no date, or is not older than the record that holds, wins.
+    /// Later records must reach its date unless it is too far ahead.
     #[test]
     fn sequences_equal_brute_force() {
         for seed in 0..4000 {
@@ -392,8 +395,8 @@ mod tests {
         }
     }
 
-    /// A complete snapshot in which some record cannot be read removes no page for being absent, as
-    /// that record may be the page's; pages that expired go all the same.
+    /// A complete snapshot with a record that cannot be read removes no page that it lacks, because
+    /// the record may be about that page. Pages that expired go nevertheless.
     #[test]
     fn an_unreadable_snapshot_keeps_what_it_lacks() {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));

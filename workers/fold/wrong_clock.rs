@@ -1,9 +1,9 @@
-//! Corrects the times of rows from when the clock was wrong.
+//! Corrects the times of rows that were written while the clock was wrong.
 
 use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
 
-/// The time after which rows are from when the clock was wrong, and are corrected.
+/// The greatest time that is not corrected. Later times were written while the clock was wrong.
 pub fn seen_max(plan: &Plan) -> i64 {
     if plan.comes_back { plan.logical_time.saturating_add(AHEAD_SECONDS_MAX) } else { i64::MAX }
 }

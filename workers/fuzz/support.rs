@@ -1,4 +1,4 @@
-//! Shared by the targets.
+//! Functions that the targets share.
 //!
 //! It holds the control bytes at the head of an input, files that a reader can open, compressed
 //! members, two readers of one file that must agree, and the hook that lets guarded panics pass. A
@@ -15,18 +15,17 @@ use workers::read::{Limits, Options, Reader};
 /// Ends a member or a share in the inputs of targets that cut them: ASCII's record separator.
 pub const CUT: u8 = 0x1e;
 
-/// Bytes to which an input is repeated where a target asks for work that grows with the input and
-/// no faster.
+/// Bytes to which an input is repeated if a target checks that the work is linear in the input.
 pub const GROWN_BYTES: usize = 1 << 20;
 
-/// The `N` control bytes at the head of `input`, and the rest; none if it is shorter. A control
+/// The `N` control bytes at the head of `input`, and the rest; `None` if it is shorter. A control
 /// byte is read modulo the number of its meanings, so that the digits `0`, `1`, ... name them in
 /// inputs made by hand.
 pub fn control<const N: usize>(input: &[u8]) -> Option<([u8; N], &[u8])> {
     input.split_first_chunk::<N>().map(|(control, rest)| (*control, rest))
 }
 
-/// The one of `meanings` that a control byte names.
+/// The meaning that a control byte names.
 pub fn pick<T: Copy>(control: u8, meanings: &[T]) -> T {
     meanings[usize::from(control.wrapping_sub(b'0')) % meanings.len()]
 }
@@ -107,7 +106,7 @@ pub fn options(bytes_max: usize) -> Options {
 ///
 /// Both must return the same entries and notes, at most `entries_max` of them; no read of an
 /// unchanging file may fail; never more bytes may be consumed than there are, and at the end all of
-/// them; an end must stay an end.
+/// them; after the end there must be no more entries.
 pub fn read_twice(
     open: impl Fn() -> Result<Box<dyn Reader>>,
     size: u64,
@@ -139,8 +138,8 @@ pub fn read_twice(
     assert_eq!(first.notes(), second.notes());
 }
 
-/// What every entry promises: a URL is one line of bounded length, a reason is a word, a detail is
-/// short.
+/// Checks the promises of every entry: a URL is one line of bounded length, a reason is a word, a
+/// detail is short.
 fn check(entry: &Entry) {
     match &entry.item {
         Item::Record(record) => {

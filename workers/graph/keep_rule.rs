@@ -1,17 +1,19 @@
 //! The keep rule: ranks the pages of a cluster. The page with the least rank represents it.
 //!
-//! `fold/clusters.rs` takes that page, among those whose text is near every other of the cluster.
-//! The default is the first page by the list of hosts, https before http, the page that the store
-//! has known longest, the shortest URL and the least DocId. So a cluster keeps its representative
-//! while that page lives and no page on a preferred host or scheme comes: a new mirror takes
-//! nothing over. The rule is a view. Another one changes representatives, and which of equally good
-//! texts lead a cluster, and decides no pair again.
+//! `fold/clusters.rs` takes the page of least rank among those whose text is near every other text
+//! of the cluster. The default is the first page by the list of hosts, https before http, the page
+//! that the store has known longest, the shortest URL and the least DocId. So a cluster keeps its
+//! representative while that page lives and no page on a preferred host or scheme comes: a new
+//! mirror does not take over. The rule is a view: another rule changes the representatives, and
+//! which of equally good texts lead a cluster, but no pair is decided again.
 //!
-//! Measured: the pages that represented a cluster or stood alone, live on, and fold after the next
-//! epoch; in brackets those that fold into a page which that epoch brought; then the pages that
-//! folded, whose representative lives on and is another one after it. Twelve epochs of the
-//! documentation of two projects; twelve nights of 200 texts with 660 mirrors that come at random
-//! URLs; and of 200 texts with 660 known pages at random URLs that take one of them.
+//! The table has measurements. The first number counts pages that represented a cluster or were in
+//! none, are still live, and fold after the next epoch. The number in brackets counts those of them
+//! that fold into a page which that epoch brought. The last number counts pages that folded before
+//! and whose representative is still live, but not their representative any more. The columns are:
+//! twelve epochs of the documentation of two projects; twelve nights of 200 texts with 660 mirrors
+//! that come at random URLs; and twelve nights of 200 texts with 660 known pages at random URLs
+//! that take over one of the texts.
 //!
 //! | `by` | documentation | mirrors that come | known pages |
 //! |---|---|---|---|
@@ -22,20 +24,20 @@
 //! | `https, incumbent, shortest_url` | 6 (0), 1 | 0 (0), 0 | 660 (0), 0 |
 //! | `incumbent, https, shortest_url` | 6 (0), 1 | 0 (0), 0 | 660 (0), 0 |
 //!
-//! The six, and the 660, are pages whose texts became near one another: of two that represented one
-//! stays. `incumbent` lets the one of fewer pages go. It is not the default, because real epochs
-//! gain nothing by it, and because `first_seen` needs less of the past: a store from scratch learns
-//! it from the order of its epochs, while incumbents have to be given to it.
+//! The 6 and the 660 are pages whose texts became near one another: of two representatives one
+//! stays. With `incumbent` the one that represents more pages stays. It is not the default, because
+//! real epochs gain nothing by it, and because `first_seen` needs less of the past: a store from
+//! scratch gets it from the order of its epochs, while incumbents have to be given to it.
 //!
-//! All that a rule looks at is in the row of a page, its URL and the length of its text, but for
-//! `incumbent`. Two of these tell history: `first_seen` reads the first epoch of a page, `sources`
-//! the source that saw it last. So a rule with them is a function of the live pages, each with its
-//! first epoch and its source, and of nothing else; of epochs only the order counts.
+//! All criteria except `incumbent` read only the row of a page, its URL and the length of its text.
+//! Two of them read history: `first_seen` reads the first epoch of a page, `sources` the source
+//! that saw it last. So a rule with them is a function of the live pages, each with its first epoch
+//! and its source; only the order of epochs counts.
 //!
-//! `incumbent` reads which page represented how many pages before the epoch. It has a slot of the
-//! rank that only the choice of a representative reads. The choice of leaders does not read it, so
-//! incumbents never change which pages are in a cluster. In a committed state each cluster has one
-//! incumbent: its representative. A run that is given these incumbents chooses the same
+//! `incumbent` reads which page represented how many pages before the epoch. It has its own slot in
+//! the rank. Only the choice of a representative reads this slot. The choice of leaders does not,
+//! so incumbents never change which pages are in a cluster. In a committed state each cluster has
+//! one incumbent: its representative. A run that is given these incumbents chooses the same
 //! representatives again, because no other page is preferred by the criteria before `incumbent`. So
 //! the representatives are a function of the live pages and the incumbents, and a cluster that an
 //! epoch does not touch needs no new choice.
@@ -68,12 +70,12 @@ pub enum Criterion {
     /// The longer text, in characters.
     LongestText,
     /// The page that represented the cluster before the epoch; of several, the one that represented
-    /// most pages. A page that stood alone represented itself.
+    /// most pages. A page that was in no cluster represented itself.
     Incumbent,
 }
 
 impl Criterion {
-    /// All of them.
+    /// All criteria.
     pub const ALL: [Criterion; 9] = [
         Criterion::Https,
         Criterion::ShortestUrl,
@@ -186,7 +188,7 @@ impl Options {
     }
 }
 
-/// The first that is there twice.
+/// The first item that occurs twice.
 fn repeated<'a, T: Ord>(mut all: impl Iterator<Item = &'a T>) -> Option<&'a T> {
     let mut known = BTreeSet::new();
     all.find(|one| !known.insert(*one))
@@ -197,16 +199,17 @@ fn repeated<'a, T: Ord>(mut all: impl Iterator<Item = &'a T>) -> Option<&'a T> {
 enum Pattern {
     /// The host of this name.
     Host(String),
-    /// All hosts whose name ends in a dot and this.
+    /// All hosts whose name ends in a dot and this name.
     Below(String),
 }
 
 impl Pattern {
-    /// What `given` names, as canonical URLs have it: an international name in ASCII, an IP address
-    /// in its shortest form. None if it is no host, nor `*.` and the name of a domain.
+    /// The pattern that `given` names, in the form of canonical URLs: an international name in
+    /// ASCII, an IP address in its shortest form. `None` if it is neither a host nor `*.` and the
+    /// name of a domain.
     fn of(given: &str) -> Option<Pattern> {
         let (is_below, name) = given.strip_prefix("*.").map_or((false, given), |rest| (true, rest));
-        // The parser takes percent escapes, which no name needs, and a star.
+        // The URL parser accepts percent escapes, which no name needs, and a star.
         if name.contains(['%', '*']) || name.starts_with('.') || name.ends_with('.') {
             return None;
         }
@@ -241,8 +244,8 @@ pub struct Facts<'a> {
     pub chars: u32,
 }
 
-/// A page's rank. The page with the least rank represents the cluster, and of equals that with the
-/// least DocId.
+/// A page's rank. The page with the least rank represents the cluster; among equals, the page with
+/// the least DocId.
 pub type Rank = [u64; 1 + CRITERIA_MAX];
 
 /// The rule, ready to rank pages.
@@ -305,13 +308,13 @@ impl KeepRule {
         !self.below.is_empty()
     }
 
-    /// The slot of a rank that says who represented the cluster before, if the rule reads that.
+    /// The slot of a rank for the criterion `incumbent`, if the rule has it.
     pub fn incumbent_slot(&self) -> Option<usize> {
         self.incumbent
     }
 
-    /// `rank`, which is that of a page, where it counts that the page represented so many pages
-    /// before the epoch; 0 if it folded, or is new.
+    /// The `rank` of a page, with the number of `pages` that it represented before the epoch, which
+    /// is 0 if it folded or is new.
     pub fn with_represented(&self, mut rank: Rank, pages: u64) -> Rank {
         if let Some(slot) = self.incumbent {
             rank[slot] = u64::MAX - pages;
@@ -319,7 +322,7 @@ impl KeepRule {
         rank
     }
 
-    /// The rank of a page, whatever it represented before.
+    /// The rank of a page, without regard to what it represented before.
     pub fn rank(&self, page: Facts<'_>) -> Rank {
         let mut rank = [0; 1 + CRITERIA_MAX];
         rank[0] = self.place(page);
@@ -354,7 +357,7 @@ impl KeepRule {
     }
 }
 
-/// `number` as an unsigned one in the same order. [`NO_DATE`] and [`NO_SCORE`] become 0.
+/// `number` as an unsigned number in the same order. [`NO_DATE`] and [`NO_SCORE`] become 0.
 fn ascending(number: i64) -> u64 {
     const { assert!(NO_DATE == i64::MIN && NO_SCORE == i64::MIN) };
     (number as u64) ^ (1 << 63)
@@ -411,7 +414,7 @@ mod tests {
         assert!(prefers(by(Criterion::Score), scored(2), scored(1)));
         assert!(prefers(by(Criterion::Score), scored(1), scored(-1)));
         assert!(prefers(by(Criterion::Score), scored(-9_000), scored(NO_SCORE)));
-        // Of sources those that the list names, in its order, and all others alike.
+        // Sources in the list come first, in its order; all others are equal.
         let sources =
             Options { sources: vec!["curated".into(), "crawl".into()], ..by(Criterion::Sources) };
         let of = |source| Facts { source, ..old };
@@ -425,8 +428,8 @@ mod tests {
     }
 
     /// A new mirror of equal rank took a cluster over if its URL was shorter or its DocId less. By
-    /// the default the page that was known first stays, unless the other one is on a preferred host
-    /// or is https.
+    /// default the page that was known first stays, unless the other page is on a preferred host or
+    /// is https.
     #[test]
     fn a_new_mirror_takes_nothing_over() {
         let rule = KeepRule::new(
@@ -440,8 +443,9 @@ mod tests {
         assert!(rule.rank(Facts { host: host_key("c.example"), ..mirror }) < rule.rank(known));
     }
 
-    /// Who represented a cluster before counts at its place in `by` alone: the page of most pages
-    /// comes first among those that are equal before it, and a rule without it does not see it.
+    /// Incumbents count only at their place in `by`: the page that represented most pages comes
+    /// first among pages that are equal by the criteria before it. A rule without `incumbent` does
+    /// not read them.
     #[test]
     fn incumbents() {
         let by = vec![Criterion::Https, Criterion::Incumbent, Criterion::ShortestUrl];
@@ -463,8 +467,8 @@ mod tests {
         assert_eq!((blind.with_represented(rank, 7), blind.incumbent_slot()), (rank, None));
     }
 
-    /// A host counts in Unicode as in punycode, as pages have one form; what is no host is refused
-    /// and does not just have no effect.
+    /// A host may be written in Unicode or punycode, because pages have one form. An entry that is
+    /// no host is refused, instead of having no effect.
     #[test]
     fn hosts_are_names() {
         let of = |host: &str| Options { hosts: vec![host.into()], ..Options::default() };

@@ -2,7 +2,7 @@
 //!
 //! Contents are numbered in order of digest and neighbours ascend, so that no result depends on the
 //! order of the pairs. The graph needs 8 bytes for each pair and for each content, and 8 more for
-//! each of both while it is built.
+//! each while it is built.
 
 pub mod keep_rule;
 pub mod unionfind;

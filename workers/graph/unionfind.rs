@@ -1,8 +1,8 @@
 //! Union-find over sparse ids: finds the connected components of a list of edges.
 //!
-//! A component is identified by its least id. Ids are numbered in order, and union links the
-//! greater root to the lesser, so that the root of a component is its least id. Finds halve paths
-//! (Tarjan, van Leeuwen: "Worst-case analysis of set union algorithms", JACM 31(2), 1984). We
+//! A component is identified by its least id. Ids are numbered in order, and a union links the
+//! greater root to the lesser one, so that the root of a component is its least id. Finds halve
+//! paths (Tarjan, van Leeuwen: "Worst-case analysis of set union algorithms", JACM 31(2), 1984). We
 //! differ by linking by id, not by rank or size: with path halving an operation still takes
 //! amortised logarithmic time.
 

@@ -1,9 +1,9 @@
-//! The order in which pairs are visited so that the same things are needed again soon.
+//! Orders pairs so that the same nodes are needed again soon.
 //!
-//! Pairs arrive in the order of digests, which says nothing about what is alike. Here they follow a
-//! walk, breadth first, from each thing to those that it is paired with: things of one component
-//! are visited together, and in a large component neighbours soon after each other (the idea of
-//! Cuthill and McKee: "Reducing the bandwidth of sparse symmetric matrices", ACM 1969).
+//! Pairs arrive in the order of digests, which does not put similar texts together. Here they
+//! follow a breadth-first walk over the pairs. Nodes of one component are visited together, and in
+//! a large component neighbours soon after each other (the idea of Cuthill and McKee: "Reducing the
+//! bandwidth of sparse symmetric matrices", ACM 1969).
 
 use crate::graph::Graph;
 
@@ -16,8 +16,8 @@ pub struct Edge {
     pub nodes: (u32, u32),
 }
 
-/// The `pairs` of nodes 0 to `nodes` - 1 in the order of a walk: ascending by the node that is met
-/// later, then by the other. A pure function of its arguments.
+/// The `pairs` of nodes 0 to `nodes` - 1 in the order of a walk: ascending by the node that the
+/// walk meets later, then by the other node. A pure function of its arguments.
 ///
 /// ```
 /// use workers::graph::walk::order;
@@ -28,7 +28,8 @@ pub struct Edge {
 /// ```
 pub fn order(nodes: usize, pairs: &[(u32, u32)]) -> Vec<Edge> {
     let (places, met) = walk(&Graph::of_numbers(nodes, pairs.iter().copied()));
-    // Sorting looks at no table: each pair has the places of its nodes, the later one first.
+    // The key of a pair has the places of its nodes, the later one first, so that sorting looks
+    // nothing up.
     let key = |(at, &(a, b)): (usize, &(u32, u32))| {
         let (a, b) = (places[a as usize], places[b as usize]);
         (a.max(b), a.min(b), at as u32)

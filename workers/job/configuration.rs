@@ -1,4 +1,4 @@
-//! The configuration of a job as stores keep it: identity, decision and view.
+//! The configuration of a job in the form in which stores keep it: identity, decision and view.
 //!
 //! Each key has its default in the options of its room, such as `text/simhash.rs`.
 
@@ -33,7 +33,7 @@ impl Job {
             "stop_words": digest(&self.features.stop_words, "stop-words")?,
             "features_min": self.features.features_min,
         });
-        // Stores that were built before there was such a file lack the key.
+        // Stores that were built before such files existed lack the key.
         if let Some(dictionary) = self.dictionary()? {
             features["dictionary"] = json!(dictionary.digest());
         }
@@ -59,7 +59,7 @@ impl Job {
         if self.read.key.is_own() {
             identity["read"]["key"] = json!(self.read.key);
         }
-        // The store of a sample is never taken for that of the whole.
+        // The store of a sample is never taken for the store of all records.
         if let Some(most) = self.read.records_max {
             identity["read"]["records_max"] = json!(most);
         }
@@ -85,7 +85,7 @@ impl Job {
         })
     }
 
-    /// Decision and view, as a manifest keeps them so that a later run can name what differs.
+    /// Decision and view. A manifest keeps them, so that a later run can name what differs.
     pub fn decided_by(&self) -> Value {
         let (decision, view) = (self.decision(), self.view());
         let parts = [decision, view].into_iter().filter_map(|part| part.as_object().cloned());
@@ -93,7 +93,7 @@ impl Job {
     }
 
     /// Fails if the epoch of `manifest`, in the store at `root`, had another decision, or another
-    /// `view` if that is asked: its answers cannot be computed again with this job.
+    /// view if `view` is true: its answers cannot be computed again with this job.
     pub fn check_decided(&self, root: &Path, manifest: &Manifest, view: bool) -> Result<()> {
         let is_same = manifest.decision == digest_of(&self.decision());
         if is_same && (!view || manifest.view == digest_of(&self.view())) {
@@ -105,7 +105,7 @@ impl Job {
         };
         let remedy = "put them back, or run the job first";
         let why = match &manifest.decided_by {
-            // Manifests of earlier builds have digests alone.
+            // Manifests of earlier builds have only digests.
             None => format!(
                 "the last epoch had other keys under [confirm], [keep] or [clusters]; {remedy}"
             ),
@@ -132,8 +132,8 @@ mod tests {
         serde_json::from_value(job).expect("a job")
     }
 
-    /// A key at its default is the same configuration as an absent key: to write it out is no
-    /// reason to refuse a store, or to decide all pairs again.
+    /// A key at its default is the same configuration as an absent key: a default that is written
+    /// out is no reason to refuse a store, or to decide all pairs again.
     #[test]
     fn explicit_defaults() {
         let (bare, explicit) = (
@@ -147,8 +147,8 @@ mod tests {
         assert_ne!(bare.decision(), other.decision());
     }
 
-    /// The digest of a file of words is in the identity, and its path is not; a job without one has
-    /// the identity that it always had.
+    /// The digest of a file of words is in the identity, and its path is not. A job without such a
+    /// file has the same identity as before such files existed.
     #[test]
     fn a_dictionary_is_identity() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(one["features"]["dictionary"].as_str().map(str::len), Some(64));
         let none = job(json!({})).identity().expect("no files");
         assert!(none["features"].get("dictionary").is_none());
-        // A file that is none of words has no identity, so that no store is made of it.
+        // A file that is no file of words has no identity, so no store is made with it.
         let error = of("d", "云计算 many times\n").expect_err("no words");
         assert!(error.to_string().contains("d: line 1: \"many\" is no frequency"), "{error}");
     }

@@ -15,7 +15,8 @@ pub enum Keep {
     None,
 }
 
-/// Texts of fewer characters are short. Their verdicts depend on the text more than others do.
+/// Texts of fewer characters are short. Their verdicts depend on the text more than the verdicts of
+/// longer texts.
 pub const SHORT_CHARS: u32 = 160;
 /// The longest text that is kept, in bytes.
 pub const TEXT_KEPT_BYTES_MAX: usize = 1 << 20;
@@ -26,7 +27,7 @@ pub const TEXT_KEPT_BYTES_MAX: usize = 1 << 20;
 pub struct Options {
     /// Whether the table `evidence` is kept. Without it fingerprints alone propose and decide, so
     /// the job must leave out texts and all other signatures. Default: true.
-    // A job without the key has the identity of stores that were built before there was one.
+    // A job without the key has the identity of stores that were built before the key existed.
     #[serde(skip_serializing_if = "is_kept")]
     pub evidence: bool,
     /// Which texts are kept, compressed, to decide pairs: `all`, `short` or `none`. Without texts a

@@ -1,10 +1,10 @@
 //! The job file: the options of all stages.
 //!
 //! A table has the name of the room that it configures. Options of rooms below are defined there;
-//! those of rooms above are defined here, because arrows never run up. There are three classes.
-//! Identity says what a content is and which buckets it belongs to, and is fixed for the life of a
-//! store. Decision says what evidence a pair needs. View says which page represents a cluster, how
-//! far a cluster reaches and what is exported.
+//! options of rooms above are defined here, because a room never uses one above it. There are three
+//! classes. The identity says what a content is and which buckets it belongs to, and is fixed for
+//! the life of a store. The decision says what evidence a pair needs. The view says which page
+//! represents a cluster, how far a cluster reaches and what is exported.
 
 pub mod clusters;
 mod configuration;
@@ -91,12 +91,12 @@ pub struct Job {
     pub serve: Serve,
 }
 
-/// A value of the job that cannot be obeyed.
+/// A value of the job that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// The dotted name of the key, or of its table.
     pub key: String,
-    /// One line that names the key and says what is wanted.
+    /// One line that names the key and says which values are allowed.
     pub why: String,
 }
 
@@ -105,12 +105,12 @@ fn yes() -> bool {
 }
 
 impl Job {
-    /// The job with the signatures that it means.
+    /// The job with all its signatures in one form.
     ///
     /// SimHash's options move from `[[signatures]]`, if they are there, to `[simhash]`: it is
-    /// always computed, and its candidates are found in another way than those of equal keys. A
-    /// list of other signatures adds to MinHash and sentences, which only `minhash = false` and
-    /// `sentences = false` leave out, so that adding one does not drop them.
+    /// always computed, and its candidates are not found by equal keys. A list of other signatures
+    /// adds to MinHash and sentences. Only `minhash = false` and `sentences = false` leave these
+    /// out, so that a job that adds a signature does not drop them.
     pub fn settled(mut self) -> std::result::Result<Job, Wrong> {
         let at = self
             .signatures
@@ -141,7 +141,7 @@ impl Job {
         Ok(self)
     }
 
-    /// The name of the only signature that proposes pairs, if there is but one.
+    /// The name of the only signature that proposes pairs; `None` if there are several.
     pub fn single_signature(&self) -> Option<&'static str> {
         self.signatures.is_empty().then_some("simhash")
     }
@@ -158,7 +158,7 @@ impl Job {
 
     /// Makes relative paths relative to `folder`, the folder of the job file.
     pub fn relative_to(mut self, folder: &Path) -> Job {
-        // Absolute, so that an input is the same one whatever folder a run is started in.
+        // Absolute, so that an input is the same whatever folder a run is started in.
         let of_inputs = std::path::absolute(if folder.as_os_str().is_empty() {
             Path::new(".")
         } else {
@@ -170,7 +170,7 @@ impl Job {
         }
         if let Some(inbox) = &mut self.serve.inbox {
             *inbox = places::tidy(&of_inputs.join(&inbox));
-            // Its sealed files are inputs like others.
+            // The sealed files of the inbox are inputs like others.
             self.read.inputs.push(serve::sealed(inbox));
         }
         let paths = [&mut self.store, &mut self.output.dir].into_iter();
@@ -184,7 +184,7 @@ impl Job {
         self
     }
 
-    /// What is wrong with the values, all of it.
+    /// Everything that is wrong with the values.
     pub fn wrongs(&self) -> Vec<Wrong> {
         let mut wrongs = Vec::new();
         let mut wrong = |key: &str, why: String| wrongs.push(Wrong { key: key.to_owned(), why });
@@ -246,7 +246,7 @@ impl Job {
             wrong(&format!("signatures.{name}"), why);
         }
         if let Err(why) = self.read.options("").check() {
-            // It begins with the key.
+            // The message begins with the key.
             let key = why.split(':').next().unwrap_or("fields");
             wrong(&format!("read.{key}"), format!("[read] {why}"));
         }

@@ -30,15 +30,15 @@ pub enum When {
 pub struct Output {
     /// The folder of the results.
     pub dir: PathBuf,
-    /// `jsonl`, `parquet`. Default: both, and Parquet alone above 1,000,000 pages,
-    /// or pairs for the table of pairs.
+    /// `jsonl`, `parquet`. Default: both, and only Parquet above 1,000,000 pages (for the table of
+    /// pairs: 1,000,000 pairs).
     #[serde(default)]
     pub formats: Option<Vec<Form>>,
     /// The forms of single tables, in place of `formats`.
     #[serde(default)]
     pub tables: TableForms,
-    /// Refused pairs that are less similar, in 1/10,000, are not in `pairs`. 0: all are. Default:
-    /// 7000.
+    /// Refused pairs of lower similarity, in 1/10,000, are not in `pairs`. 0: all are in it.
+    /// Default: 7000.
     #[serde(default = "refused_similarity_min")]
     pub refused_similarity_min: u16,
     /// `always` or `on-demand`. Default: always.
@@ -54,29 +54,31 @@ pub struct Output {
     pub ping: Option<String>,
 }
 
-/// Most refused pairs only look alike to a signature, and few ask why those do not fold.
+/// Most refused pairs only look alike to a signature, and few people ask why those pairs do not
+/// fold.
 fn refused_similarity_min() -> u16 {
     7000
 }
 
-/// The forms of single tables. A table of an empty list is not written.
+/// The forms of single tables. A table with an empty list is not written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableForms {
-    /// Those of `members`.
+    /// The forms of `members`.
     pub members: Option<Vec<Form>>,
-    /// Those of `redirects`.
+    /// The forms of `redirects`.
     pub redirects: Option<Vec<Form>>,
-    /// Those of `pairs`.
+    /// The forms of `pairs`.
     pub pairs: Option<Vec<Form>>,
-    /// Those of `clusters`.
+    /// The forms of `clusters`.
     pub clusters: Option<Vec<Form>>,
-    /// Those of `changes`, also of several epochs.
+    /// The forms of `changes`, also of several epochs.
     pub changes: Option<Vec<Form>>,
 }
 
-/// Pages above which tables are written as Parquet alone, unless the job says otherwise: JSON lines
-/// take nine tenths of the bytes and most of the time. For `pairs` it is the number of pairs.
+/// The number of pages above which tables are written only as Parquet, unless the job says
+/// otherwise: JSON lines take nine tenths of the bytes and most of the time. For `pairs` it is the
+/// number of pairs.
 pub const JSONL_ROWS_MAX: u64 = 1_000_000;
 
 impl Output {
@@ -124,8 +126,8 @@ pub fn check_ping(url: &str) -> std::result::Result<(), String> {
 mod tests {
     use super::*;
 
-    /// A table has its own forms, else those of all, else both up to a limit of rows. An empty list
-    /// leaves it out.
+    /// A table has its own forms; without them the forms of all tables; without these both forms up
+    /// to a limit of rows. An empty list leaves the table out.
     #[test]
     fn forms_of_tables() {
         let output = |more: serde_json::Value| -> Output {

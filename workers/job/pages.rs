@@ -44,7 +44,7 @@ impl Options {
         Ok(())
     }
 
-    /// The time before which what is gone is forgotten at `logical_time`.
+    /// Pages that are gone since before this time are forgotten at `logical_time`.
     pub fn gone_min(&self, logical_time: i64) -> i64 {
         let days = i64::from(self.gone_days);
         if days == 0 { i64::MAX } else { logical_time.saturating_sub(86_400 * days) }

@@ -1,7 +1,8 @@
-//! The inputs of a job file: paths, and patterns whose folder is meant literally.
+//! The inputs of a job file: paths, and patterns in which the job's folder is literal.
 //!
-//! A job's folder may have `[` or `*` in its name, which are no pattern there. So an input is kept
-//! as a pattern in which such characters of a path stand in brackets: `crawl[[]1[]]/*.jsonl`.
+//! A job's folder may have `[` or `*` in its name, and these are not pattern characters there. So
+//! an input is kept as a pattern in which such characters of a path are in brackets:
+//! `crawl[[]1[]]/*.jsonl`.
 
 use glob::Pattern;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Characters that make a text a pattern.
 const MARKS: [char; 3] = ['*', '?', '['];
 
-/// The pattern that matches `path` and nothing else. A path that is not UTF-8 is one already.
+/// The pattern that matches `path` and nothing else. A path that is not UTF-8 is returned as it is.
 pub fn literally(path: &Path) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |text| PathBuf::from(Pattern::escape(text)))
 }
@@ -55,8 +56,8 @@ pub fn shown(pattern: &Path) -> String {
     }
 }
 
-/// The pattern for `input`, as a job file in `folder` names it. What exists is meant literally;
-/// `tidy` makes a path easier to read.
+/// The pattern for `input`, as a job file in `folder` names it. An input that exists is taken
+/// literally; `tidy` makes a path easier to read.
 pub fn below(folder: &Path, input: &Path, tidy: impl Fn(&Path) -> PathBuf) -> PathBuf {
     let has_marks = |path: &Path| path.to_string_lossy().contains(MARKS);
     let whole = tidy(&folder.join(input));
@@ -77,8 +78,8 @@ pub fn below(folder: &Path, input: &Path, tidy: impl Fn(&Path) -> PathBuf) -> Pa
 mod tests {
     use super::*;
 
-    /// A pattern in a job whose folder has glob characters matched nothing, for ever and with exit
-    /// code 0. The folder is meant literally, and so is a path that exists.
+    /// A pattern in a job whose folder has glob characters never matched anything, and the exit
+    /// code was 0. The folder is taken literally, and so is a path that exists.
     #[test]
     fn the_folder_is_no_pattern() {
         let root = tempfile::tempdir().expect("a folder");

@@ -1,14 +1,14 @@
-//! Where the job reads and writes: no place may lie in another that it would spoil.
+//! Where the job reads and writes: no place may be inside another place that it would damage.
 
 use crate::job::pattern::{literal, shown};
 use crate::job::{Job, Wrong};
 use std::path::{Component, Path, PathBuf};
 
-/// Files that stand for all that a run writes in the folder of results, and in the store.
+/// Files that represent everything that a run writes in the folder of results, and in the store.
 const RESULTS: [&str; 4] = ["members.jsonl", "members.parquet", "summary.json", "run.json"];
 const STORED: [&str; 3] = ["data/pages/0.arrow", "data/rejects/0.jsonl", "manifest/0.json"];
 
-/// The places of `job` that are in one another's way.
+/// The places of `job` that collide.
 pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
     let mut wrongs = Vec::new();
     let mut wrong = |key: &str, why: String| wrongs.push(Wrong { key: key.to_owned(), why });
@@ -131,7 +131,7 @@ pub fn collide(dir: &Path, other: &Path) -> Option<&'static str> {
     )
 }
 
-/// Whether who reads the folder `above` reads `path`: it is read without what is hidden in it.
+/// Whether a reader of the folder `above` also reads `path`. Hidden files and folders are not read.
 fn is_seen(path: &Path, above: &Path) -> bool {
     let is_hidden =
         |part: Component<'_>| part.as_os_str().to_string_lossy().starts_with(['.', '_']);
@@ -150,7 +150,7 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
         glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     files.iter().any(|file| {
         let file = folder.join(file);
-        // What matches may be the file, or a folder above it.
+        // The pattern may match the file, or a folder above it.
         file.ancestors().take_while(|above| above.starts_with(&named) && *above != named).any(
             |above| {
                 let matches = above
@@ -177,7 +177,8 @@ fn base(pattern: &Path) -> (PathBuf, PathBuf) {
     (base, rest)
 }
 
-/// `path` from the root, without links as far as it exists: two names of a place are equal.
+/// `path` from the root, without links as far as it exists: two names of one place give equal
+/// paths.
 pub fn resolved(path: &Path) -> PathBuf {
     let path = tidy(
         &std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path })
@@ -221,8 +222,8 @@ mod tests {
         wrongs(&job).into_iter().map(|wrong| wrong.key).collect()
     }
 
-    /// Results and stores that lie in the inputs would be read by the next run; a hidden folder
-    /// would not, nor one that no pattern matches.
+    /// The next run would read results and stores inside the inputs. It would not read a hidden
+    /// folder, or a folder that no pattern matches.
     #[test]
     fn places_in_one_another() {
         let sound: [(&str, &[&str], &str); 7] = [
@@ -254,7 +255,7 @@ mod tests {
         }
     }
 
-    /// The folder of the run is a place like others, named or not.
+    /// The folder of the run is a place like others, whether it is named or not.
     #[test]
     fn the_folder_itself() {
         assert_eq!(tidy(Path::new("./x/..")), Path::new("."));

@@ -19,14 +19,14 @@ pub struct Read {
     /// them are removed. Default: false.
     #[serde(default)]
     pub complete: bool,
-    /// The share of records that may be bad. More stop the run before it commits, unless they are
-    /// few (`commit/guards.rs`). Default: 0.05.
+    /// The share of records that may be bad. If more are bad, the run ends before it commits,
+    /// unless they are few (`commit/guards.rs`). Default: 0.05.
     #[serde(default = "rejects_max")]
     pub rejects_max: f64,
     /// A sample: at most so many records of each input are read. Default: all.
     #[serde(default)]
     pub records_max: Option<u64>,
-    /// What makes the key of a page that is a row: `url`, `row`, or a field. Default: `url`.
+    /// What the key of a page that is a row is made from: `url`, `row`, or a field. Default: `url`.
     #[serde(default)]
     pub key: read::PageKey,
     /// The names of fields.

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Serve {
-    /// The folder of what `pagefold serve` inserts. Its files are inputs of the job. Default: none,
-    /// and nothing can be inserted.
+    /// The folder for the records that `pagefold serve` inserts. Its files are inputs of the job.
+    /// Default: none, so that nothing can be inserted.
     pub inbox: Option<PathBuf>,
 }
 
@@ -21,7 +21,7 @@ pub(super) fn sealed(inbox: &Path) -> PathBuf {
 }
 
 impl Serve {
-    /// Why a job that reads so cannot have an inbox, if it has one and cannot.
+    /// Fails with the reason if the job has an inbox and reads in a way that allows none.
     pub(super) fn check(&self, read: &Read) -> Result<(), String> {
         let why = if self.inbox.is_none() {
             return Ok(());

@@ -1,7 +1,7 @@
-//! Counts on how many pages of different articles each line of a host stands.
+//! Counts on how many pages of different articles each line of a host occurs.
 //!
 //! Memory is bounded by a number of lines on pages. Beyond it only pages whose context begins with
-//! a 0 bit count, then those with two, and so on, as words are counted
+//! a 0 bit count, then only pages with two, and so on, in the same way as words are counted
 //! ([`crate::text::signatures::lexicon`]). The result is an exact count over a sample that depends
 //! on the set of pages and the bounds only.
 
@@ -9,7 +9,7 @@ use crate::text::furniture::{LINE_CHARS_MAX, context, line_key};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-/// A line is furniture if it stands on at least one in so many pages of its host.
+/// A line is furniture if at least one in so many pages of its host has it.
 pub const ONE_IN: u64 = 2;
 
 /// Bounds of memory.
@@ -17,7 +17,7 @@ pub const ONE_IN: u64 = 2;
 pub struct Limits {
     /// Pages of different articles, about 30 bytes each.
     pub contexts_max: usize,
-    /// Lines on such pages, about 30 bytes each; each distinct one takes about 40 more.
+    /// Lines on such pages, about 30 bytes each; each distinct line takes about 40 more.
     pub lines_max: usize,
 }
 
@@ -34,12 +34,12 @@ struct Host {
     contexts: HashSet<u64>,
 }
 
-/// What is known of a line.
+/// What is counted of a line.
 #[derive(Clone, Debug)]
 struct Line {
     host: u64,
     contexts: u64,
-    /// The line itself, once it stands on enough pages.
+    /// The line itself, once enough pages have it.
     text: Option<Box<str>>,
 }
 
@@ -50,7 +50,7 @@ pub struct Found<'a> {
     pub host: &'a str,
     /// The line in normal form.
     pub line: &'a str,
-    /// The pages of different articles on which it stands.
+    /// The number of pages of different articles on which it occurs.
     pub pages: u64,
 }
 
@@ -202,8 +202,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any bounds they hold at every moment, and the result is that of the definition, over
-        /// all pages or over a sample that the order of the pages does not change.
+        /// Any bounds are kept at every moment. The result is that of the definition, over all
+        /// pages or over a sample that does not depend on the order of the pages.
         #[test]
         fn a_function_of_the_set_of_pages(
             pages in prop::collection::vec((0usize..2, prop::collection::btree_set(0u32..40, 0..9)), 0..80),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     /// Lines of chrome are found. Lines of an article that has twenty addresses, each with a
-    /// counter of its own, are not: they would be taken off all its copies.
+    /// counter of its own, are not: they would be removed from all its copies.
     #[test]
     fn copies_of_an_article_are_no_chrome() {
         let page = |article: u64, counter: u64| {

@@ -235,7 +235,7 @@ pub fn count(
     limits: Limits,
     progress: &Progress,
 ) -> Result<(Counter, Counts)> {
-    // No weights and no stop words: they are what is made of these counts.
+    // No weights and no stop words, because they are made from these counts.
     let plain = features::Options {
         unit: Unit::Words,
         idf: None,
@@ -268,7 +268,7 @@ pub fn count(
 }
 
 /// Counts the lines of `inputs` that hosts repeat, on `pages_min` pages or more, within `limits`,
-/// and updates `progress`. Lines that `job` takes off already count, too.
+/// and updates `progress`. Lines that `job` already removes count, too.
 ///
 /// # Errors
 ///

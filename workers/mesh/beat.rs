@@ -136,7 +136,7 @@ mod tests {
         (Arc::new(Alarm::new(move |reason| sender.send(reason.to_string()).unwrap())), reasons)
     }
 
-    /// Peers that send a farewell are not lost, in whatever order they leave.
+    /// Peers that send a farewell are not lost, in any order of leaving.
     #[test]
     fn a_farewell_is_no_loss() {
         let (near, far) = connected();

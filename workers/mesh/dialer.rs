@@ -15,8 +15,8 @@ use super::handshake::{DialFailure, LANES, Lane, Party, Refusal, dial};
 
 const REDIAL_MIN: Duration = Duration::from_millis(20);
 const REDIAL_MAX: Duration = Duration::from_secs(1);
-/// How long a peer must refuse until that ends this process. What forges one refusal, or has the
-/// address of a peer that is about to start, is gone by then or was not in the way.
+/// How long a peer must refuse before this process ends. A program that forges a refusal, or has
+/// the address of a peer for a moment, is usually gone by then.
 const REFUSED_FOR: Duration = Duration::from_secs(3);
 
 /// What the dialing threads report.

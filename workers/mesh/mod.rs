@@ -68,7 +68,8 @@ impl Refused {
     }
 }
 
-/// The number of processes of a job. Each has about eight threads per peer.
+/// The most processes of a job. Each has four threads for each peer, and two more if data is
+/// encrypted.
 pub const PROCESSES_MAX: usize = 256;
 
 /// How a process connects to its peers, authenticates and watches them.
@@ -291,7 +292,7 @@ fn report_panic<T>(events: &Sender<Result<T>>, alarm: &Alarm, message: &str) {
     if is_network_panic(message) {
         alarm.raise(&Error::new(Kind::TryAgain, format!("lost a peer: {message}")));
     } else {
-        // The silence that follows is no news.
+        // The silence that follows must not be reported.
         alarm.disarm();
         let _ = events.send(Err(Error::internal(format!("a worker panicked: {message}"))));
     }

@@ -1,4 +1,4 @@
-//! The session of an authenticated connection: what it seals, and what it opens.
+//! The session of an authenticated connection: seals and opens its messages.
 //!
 //! Both halves count their messages, so that a message that is dropped, repeated or reordered does
 //! not open. Besides data, a session carries signals, which are messages of one byte.

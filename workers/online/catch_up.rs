@@ -1,4 +1,4 @@
-//! Moves from one head to the next: the overlay is made over the newer one while questions go on.
+//! Moves from one head to the next: the overlay is made over the newer head while questions go on.
 
 use crate::error::Result;
 use crate::job::Job;
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// When at most so many records are left to put over a new head, decisions wait for them.
+/// If at most so many records are left to put over a new head, decisions wait for them.
 const LAST_ENTRIES: usize = 16;
-/// The most rounds before decisions wait, however much is left: clients that insert faster than one
-/// thread applies would keep the server from the newer head.
+/// The most rounds before decisions wait, however many records are left. Otherwise clients that
+/// insert faster than one thread applies would keep the server from the newer head.
 const ROUNDS_MAX: usize = 8;
 
 impl Online {
-    /// Moves to the newest head, if there is a newer one. Returns its epoch then. As long as that
-    /// fails, answers are provisional. If sealed files of the inbox are gone that no epoch has
-    /// taken, their records are forgotten: a text of theirs would be answered as known, and be
-    /// nowhere.
+    /// Moves to the newest head, if there is a newer one, and returns its epoch. As long as this
+    /// fails, answers are provisional. If sealed files of the inbox have gone before an epoch took
+    /// them, their records are forgotten: otherwise their texts would be answered as known although
+    /// they are nowhere.
     pub fn catch_up(&self) -> Result<Option<u64>> {
         let moved = damage::caught(|| self.move_on());
         self.behind.store(moved.is_err(), Ordering::Relaxed);
@@ -31,7 +31,8 @@ impl Online {
     fn move_on(&self) -> Result<Option<u64>> {
         let vanished = self.vanished()?;
         let now = self.opened()?;
-        // It is looked for after the files: what an epoch has taken may be deleted.
+        // The newer head is looked for after the files, because files that an epoch has taken may
+        // be deleted.
         let newer = self.heads.newer(&now)?;
         let is_newer = newer.is_some();
         let newer = match newer {
@@ -51,7 +52,8 @@ impl Online {
         };
         let (mut overlay, mut sealed) = self.overlay_of(&newer, &entries, unsealed)?;
         let mut last = entries.last().map(|entry| entry.key());
-        // What came meanwhile, until so little is left that decisions may wait for it.
+        // Applies records that came meanwhile, until so few are left that decisions may wait for
+        // them.
         let mut rounds = 1;
         let mut state = loop {
             let state = self.write()?;
@@ -71,13 +73,13 @@ impl Online {
         sealed.extend(state.sealed.range(unsealed..));
         state.sealed = sealed;
         state.opened = newer;
-        // No decision waits until all of it is freed.
+        // Unlocks first, so that no decision waits until all memory is freed.
         drop(state);
         drop(before);
         Ok(is_newer.then_some(epoch))
     }
 
-    /// The sealed files whose records are in the overlay and that are not there.
+    /// The sealed files that are gone and whose records are in the overlay.
     fn vanished(&self) -> Result<Vec<PathBuf>> {
         let Some((folder, _)) = &self.inbox else { return Ok(Vec::new()) };
         let sealed = self.read()?.sealed.clone();
@@ -85,10 +87,10 @@ impl Online {
         Ok(paths.filter(|path| matches!(path.try_exists(), Ok(false))).collect())
     }
 
-    /// The overlay over `opened`, and the sealed files that it has: of `entries` those that no
-    /// epoch has taken, and the records of sealed files that are due and of which there is no
-    /// entry. Files from `unsealed` on were not sealed when `entries` were taken: their records
-    /// come as they are inserted.
+    /// The overlay over `opened`, and the sealed files whose records it has. It has the `entries`
+    /// that no epoch has taken, and the records of due sealed files without entries. Files from
+    /// `unsealed` on were not sealed when `entries` were taken: their records come when they are
+    /// inserted.
     pub(super) fn overlay_of(
         &self,
         opened: &Opened,
@@ -120,7 +122,7 @@ impl Online {
     }
 }
 
-/// An overlay of no records.
+/// An overlay without records.
 pub(super) fn empty(job: &Job) -> Result<Overlay> {
     Ok(Overlay::new(job.bands()?, job.verdicts()?, job.clusters.clone()))
 }

@@ -26,9 +26,9 @@ pub struct Decision {
 pub struct Removal {
     /// The URL.
     pub url: String,
-    /// Whether it removes a page: there is one, of no later date.
+    /// Whether it removes a page: there is a page, and its date is not later.
     pub removed: bool,
-    /// Why the next epoch may see it otherwise, in the words of [`because`].
+    /// Why the next epoch may decide otherwise, in the words of [`because`].
     ///
     /// [`because`]: crate::ask::answer::because
     pub because: Vec<&'static str>,
@@ -41,9 +41,9 @@ pub struct Removal {
 /// Why a record was not taken.
 #[derive(Debug)]
 pub enum Refused {
-    /// A run would not read it.
+    /// A run would reject it.
     Row(Item),
-    /// The overlay has no room before an epoch takes some of it.
+    /// The overlay has no room until an epoch takes some of its records.
     Full,
     /// The job has no inbox, or this server does not write it.
     NoInbox,

@@ -1,10 +1,9 @@
 //! Opens the head that is asked, and finds out when there is a newer one.
 //!
 //! A commit creates the manifest of the next number, so one look-up of that name tells whether
-//! there is a newer head. A rebuild puts another store in the place; its file `FORMAT` is another
-//! file. The next head is opened beside the present one, so no answer waits for it. What is asked
-//! meanwhile keeps the head that it began with: the files of a head stay mapped although `gc`
-//! deletes them.
+//! there is a newer head. A rebuild replaces the store; then `FORMAT` is another file. The next
+//! head is opened beside the present one, so no answer waits for it. A question keeps the head with
+//! which it began: the files of a head stay mapped even if `gc` deletes them.
 
 use crate::ask::index::Index;
 use crate::ask::texts::Texts;
@@ -18,17 +17,17 @@ use std::sync::Arc;
 
 /// A head with its tables.
 pub struct Opened {
-    /// The store that it is of.
+    /// The store of the head.
     pub store: Store,
     /// The head.
     pub head: Head,
-    /// Its tables, ready to be asked.
+    /// The tables of the head, ready to be asked.
     pub index: Index,
     /// The device and the inode of the store's file `FORMAT`.
     place: (u64, u64),
 }
 
-/// Why a newer head cannot be asked that another job made.
+/// Why a newer head that another job made cannot be asked.
 const OTHER_JOB: &str = "the newest epoch was made with other keys than those of the job when this server started; \
                          start the server again";
 
@@ -37,14 +36,14 @@ pub struct Heads {
     job: Job,
     identity: serde_json::Value,
     texts: Arc<Texts>,
-    /// The segments that are mapped. A head has most of them from the one before.
+    /// The segments that are mapped. A head shares most of them with the head before it.
     open: OpenSegments,
     /// Seconds until a run can read what is inserted.
     lead_seconds: i64,
 }
 
 impl Heads {
-    /// For a job, where a run can read after so many seconds what is inserted.
+    /// The heads of `job`. A run can read what is inserted after `lead_seconds`.
     pub fn new(job: Job, lead_seconds: i64) -> Result<Heads> {
         let (identity, texts) = (job.identity()?, Arc::new(Texts::new(&job)));
         Ok(Heads { identity, texts, job, open: OpenSegments::default(), lead_seconds })
@@ -60,13 +59,13 @@ impl Heads {
         &self.texts
     }
 
-    /// Makes the job's store if it is not there, so that records can be inserted before the first
+    /// Creates the job's store if there is none, so that records can be inserted before the first
     /// epoch.
     pub fn make(&self) -> Result<()> {
         Store::create_if_missing(&self.job.store, &self.identity)
     }
 
-    /// Opens the head of the job's store; before the first epoch it is empty.
+    /// Opens the head of the job's store. Before the first epoch it is empty.
     ///
     /// # Errors
     ///
@@ -82,11 +81,12 @@ impl Heads {
         Ok(Opened { store, head, index: index.with_lead(self.lead_seconds), place })
     }
 
-    /// Opens the head after `now` if there is one. Without one it costs three look-ups of names.
+    /// Opens the head after `now`, if there is one. If there is none, this costs three look-ups of
+    /// names.
     pub fn newer(&self, now: &Opened) -> Result<Option<Opened>> {
         self.open.close_idle();
-        // Garbage collection may have removed the next one when a newer one came; it removes all
-        // before the head then, ours among them.
+        // Garbage collection may have removed the next manifest when a newer one came. It then
+        // removes all manifests before the head, including ours.
         let version = now.head.manifest.version;
         let there = |version| manifest::path(&self.job.store, version).exists();
         let is_last = !there(version + 1) && (version == 0 || there(version));
@@ -94,19 +94,20 @@ impl Heads {
             return Ok(None);
         }
         let newer = self.open().map_err(|error| match error.kind() {
-            // The job file may be another one by now, so what differs from it is not known here.
+            // The job file may have changed by now, so it is not known here what differs.
             Kind::Config => Error::config(&self.job.store, OTHER_JOB),
             _ => error,
         })?;
         Ok((newer.head.digest != now.head.digest).then_some(newer))
     }
 
-    /// Which file `FORMAT` is.
+    /// The device and the inode of the file `FORMAT`.
     fn place(&self) -> Result<(u64, u64)> {
         let path = self.job.store.join("FORMAT");
         match path.metadata() {
             Ok(metadata) => Ok((metadata.dev(), metadata.ino())),
-            // `Store::open` words this error, so that a missing store is always reported alike.
+            // `Store::open` words this error, so that a missing store is always reported in the
+            // same words.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Store::open(&self.job.store, None).map(|_| (0, 0))
             }

@@ -2,11 +2,12 @@
 //!
 //! Records are appended to an open file, whose name begins with `.`, so that listings of inputs
 //! pass it by. Many records are fsynced together, before any of them is acknowledged. A file that
-//! is large or old enough is sealed by a rename to its name. After a crash the open file has what
-//! was acknowledged, and perhaps more: a last line without its end, which was never acknowledged,
+//! is large or old enough is sealed by a rename to its name. After a crash the open file has all
+//! acknowledged records, and perhaps more. A last line without its end was never acknowledged: it
 //! is cut off, and the file is sealed. A write for which the disk has no room is cut off and made
-//! again later: nothing of it was fsynced. Another write or fsync that fails is never tried again,
-//! since the kernel may have dropped the pages: the inbox is shut, and the server ends.
+//! again later, because nothing of it was fsynced. Any other write or fsync that fails is never
+//! tried again, because the kernel may have dropped the pages: the inbox is shut, and the server
+//! ends.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::{Lock, durable, entries};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Bytes at which an open file is sealed.
 pub const SEAL_BYTES: u64 = 67_108_864;
 
-/// The files of an inbox. One process has it.
+/// The files of an inbox. Only one process has an inbox open.
 pub struct Inbox {
     folder: PathBuf,
     seal_after: Duration,
@@ -36,11 +37,11 @@ struct OpenBatch {
 
 /// Records that are to be written together.
 pub struct Batch {
-    /// The number of the file that has them.
+    /// The number of the file that gets them.
     pub file: u64,
     /// Their lines.
     pub lines: Vec<u8>,
-    /// Whether no more go to this file.
+    /// Whether this is the last batch of the file, which is then sealed.
     pub seals: bool,
 }
 
@@ -64,7 +65,7 @@ impl Inbox {
         Ok(Inbox { folder: folder.to_owned(), seal_after, open: None, _lock: lock })
     }
 
-    /// The number of a file that is greater than those of all that are there.
+    /// A number for a new file, greater than the numbers of all files that are there.
     pub fn next_number(&self) -> Result<u64> {
         let greatest = sealed(&self.folder)?.last().map_or(0, |(number, _)| *number);
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64);
@@ -83,8 +84,8 @@ impl Inbox {
         self.open.is_some()
     }
 
-    /// Makes `batch` durable. Returns why not if the disk has no room; the inbox is then as it was
-    /// before, and `batch` is to be written again before any other.
+    /// Makes `batch` durable. If the disk has no room, returns the error; the inbox is then
+    /// unchanged, and `batch` must be written again before any other batch.
     pub fn write(&mut self, batch: &Batch) -> Result<Option<Error>> {
         if !batch.lines.is_empty() {
             let mut open = match self.open.take() {
@@ -101,7 +102,7 @@ impl Inbox {
             let failed = |e| Error::io("write", &path, e).with_kind(Kind::Io);
             match open.file.write_all(&batch.lines) {
                 Err(e) if has_no_room(&e) => {
-                    // The file is appended to, so the next write begins at the cut.
+                    // The file is open for appending, so the next write begins at the cut.
                     open.file.set_len(open.bytes).map_err(failed)?;
                     self.open = Some(open);
                     return Ok(Some(failed(e)));
@@ -129,7 +130,7 @@ impl Inbox {
         Ok(None)
     }
 
-    /// A new open file, or why not if the disk has no room.
+    /// A new open file, or the error if the disk has no room.
     fn create(&self, number: u64) -> Result<std::result::Result<OpenBatch, Error>> {
         let path = self.folder.join(open_name(number));
         let failed = |e| Error::io("create", &path, e).with_kind(Kind::Io);
@@ -142,12 +143,12 @@ impl Inbox {
     }
 }
 
-/// Whether a write failed because the disk, or what its owner may have of it, is full.
+/// Whether a write failed because the disk, or the quota on it, is full.
 fn has_no_room(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// What helps when the open file is not where the server made it.
+/// The remedy if the open file is not where the server made it.
 fn moved_away(aside: &str, path: &str) -> String {
     format!(
         ": {aside} was moved or deleted while the server wrote it; what was acknowledged last is in it: if it is still \
@@ -184,7 +185,7 @@ fn open_name(number: u64) -> String {
     format!(".{}", name(number))
 }
 
-/// The number of a file of an inbox. Other files are not ours.
+/// The number of a file of an inbox; `None` for other files.
 fn number_of(path: &Path, is_open: bool) -> Option<u64> {
     let file = path.file_name()?.to_str()?;
     let own = if is_open { file.strip_prefix('.')? } else { file };
@@ -192,7 +193,7 @@ fn number_of(path: &Path, is_open: bool) -> Option<u64> {
     (name(number) == own).then_some(number)
 }
 
-/// Seals a file that a crash left open, without a torn last line. An empty one goes.
+/// Seals a file that a crash left open, without a torn last line. An empty file is deleted.
 fn seal_left(folder: &Path, path: &Path, number: u64) -> Result<()> {
     let failed = |what: &'static str| move |e| Error::io(what, path, e).with_kind(Kind::Io);
     let bytes = std::fs::read(path).map_err(failed("read"))?;
@@ -253,8 +254,8 @@ mod tests {
         assert_eq!(names(folder.path()).len(), 1);
     }
 
-    /// Of what a crash left open a torn last line goes and the rest is sealed; what has no whole
-    /// line goes, and other files stay.
+    /// A file that a crash left open loses a torn last line and is sealed. A file without a whole
+    /// line is deleted. Other files stay.
     #[test]
     fn torn_lines_are_cut() {
         let folder = tempfile::tempdir().expect("a folder");

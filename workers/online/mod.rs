@@ -1,11 +1,11 @@
-//! Answers about a store that epochs change meanwhile, and records that are inserted into it.
+//! Answers questions about a store while epochs change it, and inserts records into it.
 //!
-//! Nothing here knows HTTP: `src/serve` brings the requests. A text is read, signed and asked of
-//! the head without a lock. Then one lock gives all decisions their order: what was decided of the
-//! text is brought up to date by the [`overlay`], and, if it is to be inserted, it joins the
-//! overlay and the lines for the [`inbox`] before the lock is free. So of clients that bring one
-//! text at the same time one inserts it, and the others are told of it. An answer is given when all
-//! records that it depends on are durable.
+//! Nothing here knows HTTP: `src/serve` brings the requests. A text is read, signed and compared
+//! with the head without a lock. Then one lock gives all decisions their order: the [`overlay`]
+//! brings the answer of the head up to date. If the text is to be inserted, it is added to the
+//! overlay and to the lines for the [`inbox`] before the lock is released. So if clients bring one
+//! text at the same time, one of them inserts it, and the answers to the others say so. An answer
+//! is given when all records that it depends on are durable.
 
 mod catch_up;
 pub mod decision;
@@ -57,29 +57,29 @@ pub struct Online {
 /// How records are inserted.
 #[derive(Clone, Copy, Debug)]
 pub struct Inserts {
-    /// How old a file of the inbox becomes before it is sealed, so that a run takes it.
+    /// The age at which a file of the inbox is sealed, so that a run takes it.
     pub seal_after: Duration,
-    /// The bytes of memory for what no epoch has taken, about.
+    /// About the most bytes of memory for records that no epoch has taken.
     pub overlay_bytes_max: usize,
 }
 
-/// What decisions are made over. One lock orders them.
+/// The state that decisions read and change, under one lock.
 struct State {
     opened: Arc<Opened>,
     overlay: Overlay,
     /// The lines that no batch has taken yet.
     pending: Vec<u8>,
-    /// The records that were ever appended.
+    /// The number of records that were appended since the start.
     appended: u64,
     /// The number of the file that lines go to.
     file: u64,
-    /// The first file that may not be sealed yet.
+    /// The number of the first file that may not be sealed yet.
     unsealed: u64,
     /// The sealed files whose records are in the overlay.
     sealed: BTreeSet<u64>,
 }
 
-/// Figures of a server, as they are now.
+/// Present figures of a server.
 pub struct Figures {
     /// The epoch of the head.
     pub epoch: u64,
@@ -89,16 +89,16 @@ pub struct Figures {
     pub pages: u64,
     /// The records of the overlay.
     pub inbox_records: usize,
-    /// About their bytes in memory.
+    /// About the bytes of memory that these records take.
     pub inbox_bytes: usize,
 }
 
 impl Online {
-    /// Opens the head of a job's store. If the job has an inbox, and `inserts` says how, records
-    /// can be inserted: what no epoch has taken yet is read again.
+    /// Opens the head of a job's store. Records can be inserted if the job has an inbox and
+    /// `inserts` is given: then records that no epoch has taken yet are read again.
     pub fn open(job: Job, inserts: Option<Inserts>) -> Result<Online> {
         let (rows, folder) = (Rows::new(&job.read), job.serve.inbox.clone());
-        // One more, as a file is sealed a little later than that.
+        // One second more, because a file is sealed a little later.
         let lead =
             inserts.filter(|_| folder.is_some()).map(|of| of.seal_after.as_secs() as i64 + 1);
         let heads = Heads::new(job, lead.unwrap_or(0))?;
@@ -146,7 +146,7 @@ impl Online {
         Ok(self.read()?.opened.clone())
     }
 
-    /// Figures for those who watch.
+    /// Figures for monitoring.
     pub fn figures(&self) -> Result<Figures> {
         let state = self.read()?;
         let (inbox_records, inbox_bytes) = state.overlay.size();
@@ -161,7 +161,7 @@ impl Online {
         })
     }
 
-    /// Whether a record that no epoch has taken gives the URL, or the key, a page.
+    /// Whether the URL, or the key, has a page by a record that no epoch has taken.
     pub fn is_in_inbox(&self, url: &str) -> Result<bool> {
         let state = self.read()?;
         let doc = page_url(url, state.opened.index.has_keys()).doc;
@@ -181,8 +181,8 @@ impl Online {
             .map_err(|_| Error::internal("a decision failed before; start the server again"))
     }
 
-    /// What becomes of a record. Nothing is changed. If records can be inserted, it is dated as if
-    /// it were.
+    /// What would become of a record. Nothing is changed. If records can be inserted, it is dated
+    /// as for an insertion.
     pub fn check(&self, asked: &Asked) -> std::result::Result<Decision, Refused> {
         let record = match asked {
             Asked::Record(record) if self.inbox.is_some() => Some(record),
@@ -212,7 +212,8 @@ impl Online {
         }
     }
 
-    /// What was decided. An epoch that is not asked may have other texts.
+    /// The decision with this `answer`. It is provisional if there is a newer epoch that is not
+    /// asked, because that epoch may have other texts.
     fn decision(&self, mut answer: Answer, inserted: bool, after: u64) -> Decision {
         if self.behind.load(Ordering::Relaxed) {
             answer.because.push(because::BEHIND);
@@ -221,13 +222,13 @@ impl Online {
         Decision { answer, inserted, after }
     }
 
-    /// Whether pages of the head have this content still.
+    /// Whether pages of the head still have this content.
     fn is_stored(&self, opened: &Opened, content: Id) -> Result<bool> {
         Ok(self.read()?.overlay.is_stored(&opened.index, content))
     }
 
-    /// What becomes of a record, which is inserted if its text is new, new to its page or folds
-    /// with none, or all pages that have it expire with the next epoch, or `always`.
+    /// What becomes of a record. It is inserted if its text is new, is new to its page, or folds
+    /// with none; if all pages with its text expire with the next epoch; or if `always` is set.
     pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
@@ -266,8 +267,8 @@ impl Online {
         }
     }
 
-    /// What becomes of a removal. Nothing is changed. If records can be inserted, it is dated as if
-    /// it were.
+    /// What would become of a removal. Nothing is changed. If records can be inserted, it is dated
+    /// as for an insertion.
     pub fn check_removal(&self, record: &Record) -> std::result::Result<Removal, Refused> {
         if self.inbox.is_some() {
             undated_or_past(record)?;
@@ -322,15 +323,15 @@ impl Online {
         }
     }
 
-    /// The head, the date of a record, and the record of the overlay that holds for its page now.
+    /// The head, the date of a record, and the key of the overlay's record that holds for its page.
     fn dated(&self, record: &Record, doc: Id) -> Result<(Arc<Opened>, i64, Option<Key>)> {
         let state = self.read()?;
         let (date, before) = state.dated(record.date, doc);
         Ok((state.opened.clone(), date, before))
     }
 
-    /// Appends a line to the inbox, and its record to the overlay. Returns the number of records
-    /// that must be durable for it.
+    /// Appends a line to the inbox, and its record to the overlay. Returns the number of appended
+    /// records that must be durable before it may be acknowledged.
     fn append(
         &self,
         state: &mut State,
@@ -338,7 +339,7 @@ impl Online {
         line: &[u8],
         answer: &Answer,
     ) -> std::result::Result<u64, Refused> {
-        // Lines wait only for a disk that has no room.
+        // Lines pile up only if the disk has no room.
         if !state.overlay.has_room(self.overlay_bytes_max)
             || state.pending.len() > PENDING_BYTES_MAX
         {
@@ -354,8 +355,9 @@ impl Online {
 }
 
 impl State {
-    /// The date of a record of `doc`, and the record of the overlay that holds for it now. A record
-    /// without a date is dated by its arrival, and is newer than what is known of its page.
+    /// The date of a record of `doc`, and the key of the overlay's record that holds for `doc`. A
+    /// record without a date gets the date of its arrival, but is newer than what is known of its
+    /// page.
     fn dated(&self, date: Option<i64>, doc: Id) -> (i64, Option<Key>) {
         let before = self.overlay.page(doc);
         let date = date.unwrap_or_else(|| {
@@ -366,8 +368,9 @@ impl State {
         (date, before.map(|entry| entry.key()))
     }
 
-    /// What becomes of a record of which the head gives this answer; how many of the appended
-    /// records must be durable for that; and whether the record is to be inserted.
+    /// Decides about a record for which the head gives the answer `of_head`. Returns the answer,
+    /// how many of the appended records must be durable for it, and whether the record is to be
+    /// inserted.
     fn decided(&self, text: &Text, of_head: Answer) -> Result<(Answer, u64, bool)> {
         let index = &self.opened.index;
         let (answer, after) = self.overlay.decide(index, text, of_head)?;
@@ -379,14 +382,14 @@ impl State {
         Arc::ptr_eq(&self.opened, opened)
     }
 
-    /// Whether what was found out about a content without the lock holds still.
+    /// Whether what was found about a content without the lock is still true.
     fn agrees(&self, opened: &Arc<Opened>, content: Id, identical: bool) -> bool {
         let is_stored = || self.overlay.is_stored(&opened.index, content);
         self.is_at(opened) && (content.is_none() || is_stored() == identical)
     }
 }
 
-/// Fails if a record has a date in the future. An epoch cuts such a date, so that it could not tell
+/// Fails if a record has a date in the future. An epoch cuts such a date, and then could not tell
 /// which of two records of a URL came last.
 fn undated_or_past(record: &Record) -> std::result::Result<(), Item> {
     let latest = now().saturating_add(FUTURE_SECONDS_MAX);

@@ -1,12 +1,13 @@
-//! The fingerprints and keys of contents in memory: which of them a text is compared with.
+//! The fingerprints and keys of contents in memory, to find the contents that a text is compared
+//! with.
 //!
-//! What shares a key, or is within k bits, is found as in a store: fingerprints meet in the bucket
-//! of a band. The pivot rule bounds what is compared in a group or bucket, over these contents
-//! alone, and so does a limit on near fingerprints. So more may be compared than an epoch compares,
-//! which sees them together with the store's; answers say that they are provisional.
+//! Contents that share a key or are within k bits are found as in a store: fingerprints meet in the
+//! bucket of a band. The pivot rule and a limit on near fingerprints bound how many are compared,
+//! counting only these contents. So more pairs may be compared than by an epoch, which counts these
+//! contents together with those of the store. Such answers are provisional.
 //!
-//! Most keys are those of one content, so each table is one ordered set of rows: a set for each key
-//! takes five times the memory.
+//! Most keys have one content, so each table is one ordered set of rows. A set for each key would
+//! take five times the memory.
 
 use crate::ask::candidates::Proposed;
 use crate::ask::tables::BUCKET_CONTENTS_MAX;
@@ -18,19 +19,19 @@ use crate::tables::evidence::keys;
 use crate::text::simhash;
 use std::collections::BTreeSet;
 
-/// Contents by what makes them meet.
+/// Contents by their fingerprints, bands and keys.
 pub struct Nearby {
     bands: Bands,
     /// Fingerprints and their contents.
     groups: BTreeSet<(u64, Id)>,
     /// Buckets and their fingerprints, by band.
     buckets: Vec<BTreeSet<(u64, u64)>>,
-    /// The numbers of signatures, their keys, and the contents of these.
+    /// The numbers of signatures, the keys, and their contents.
     keys: BTreeSet<(u8, u64, Id)>,
 }
 
 impl Nearby {
-    /// Of no contents.
+    /// Tables without contents.
     pub fn new(bands: Bands) -> Nearby {
         let buckets = (0..bands.count()).map(|_| BTreeSet::new()).collect();
         Nearby { bands, groups: BTreeSet::new(), buckets, keys: BTreeSet::new() }
@@ -102,7 +103,7 @@ impl Nearby {
         self.group(fingerprint).next().is_some() || !self.within(fingerprint).is_empty()
     }
 
-    /// With which contents a text is compared, by the number of their signatures.
+    /// The contents that a text is compared with, each with the signatures that propose it.
     pub fn proposed(&self, evidence: &EvidenceRow) -> Proposed {
         let is_other = |id: &Id| *id != evidence.content;
         let first = |all: &mut dyn Iterator<Item = Id>| -> Vec<Id> {
@@ -133,8 +134,8 @@ mod tests {
         EvidenceRow::new(Id { high: n, low: 0 }, fingerprint, 1, key.into(), [].into(), [].into())
     }
 
-    /// What is proposed is what brute force finds: all contents within k bits or with an equal key,
-    /// while they are few, after any additions and removals.
+    /// While contents are few, the proposed ones are those that brute force finds: all within k
+    /// bits or with an equal key, after any additions and removals.
     #[test]
     fn as_by_brute_force() {
         let mut random = Random::seeded();

@@ -1,11 +1,12 @@
-//! Holds in memory what the inbox says and no epoch has taken yet.
+//! Holds in memory the records of the inbox that no epoch has taken yet.
 //!
-//! An answer about the head is brought up to date by this: pages that the inbox has, texts that
-//! their pages left, and contents that are identical or near. Each of these is applied in the order
-//! of the inbox. Components of the head that the inbox touches are remembered: an answer about one
-//! of them is provisional, as its cluster may change. So is one about a text that is compared with
-//! a text of the inbox, or near a stored fingerprint that one of the inbox is near. All reasons are
-//! in `ask/index.rs` (`because`).
+//! The overlay brings an answer of the head up to date: with pages of the inbox, with texts that
+//! pages do not have any more, and with contents of the inbox that are identical or near. Records
+//! are applied in the order of the inbox. The overlay remembers the components of the head that the
+//! inbox touches: an answer about one of them is provisional, because its cluster may change. An
+//! answer is also provisional if its text is compared with a text of the inbox, or is near a stored
+//! fingerprint that a fingerprint of the inbox is near. `ask/answer.rs` (`because`) has all
+//! reasons.
 
 use crate::ask::answer::{Answer, Found, Match, because};
 use crate::ask::index::Index;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 /// Bytes of an entry in all tables, besides itself, its URLs and its evidence: rows of hash tables
 /// that are half full, of ordered sets, the cluster, and what the allocator adds to each part.
 const TABLES_BYTES: usize = 1024;
-/// Bytes for a content of the head that pages left, and for each of these.
+/// Bytes for a content of the head that pages do not have any more, and for each of these pages.
 const LEFT_BYTES: usize = 288;
 /// Bytes for a component that may change.
 const TOUCHED_BYTES: usize = 32;
@@ -40,20 +41,20 @@ pub type Key = (u64, u64);
 pub struct Entry {
     /// The number of the file that has it.
     pub file: u64,
-    /// Orders the records of that file: its place in it if it was read back, and otherwise the
-    /// number of the records that were appended.
+    /// Orders the records of that file: the place in the file if the record was read back,
+    /// otherwise the number of records that were appended.
     pub line: u64,
-    /// It is durable when so many of the appended records are.
+    /// The entry is durable once so many of the appended records are.
     pub after: u64,
-    /// What it says. Its text is signed, and its date is never missing.
+    /// What the record says. Its text is signed, and its date is never missing.
     pub text: Text,
 }
 
 impl Entry {
-    /// About its bytes in memory, but for its keys in the tables of these.
+    /// About its bytes in memory, without its keys in [`Nearby`].
     pub fn bytes(&self) -> usize {
         let evidence = self.text.evidence.as_ref().map_or(0, EvidenceRow::bytes);
-        // The text, its visit, the content and its representative have one each.
+        // The text, its visit, the content and its representative each have a copy of the URL.
         4 * self.text.visit.url.len() + evidence + size_of::<Entry>() + TABLES_BYTES
     }
 
@@ -67,7 +68,7 @@ impl Entry {
     }
 }
 
-/// What decides which of two records of a URL holds, as in an epoch.
+/// The order that decides which of two records of a URL holds, as in an epoch.
 fn rank(visit: &Visit) -> (i64, u8, Id) {
     (visit.date, visit.kind, visit.content)
 }
@@ -78,11 +79,12 @@ struct Content {
     pages: u64,
     /// The URL of its first page.
     url: String,
-    /// Its first entry is durable when so many of the appended records are.
+    /// Its first entry is durable once so many of the appended records are.
     after: u64,
-    /// The cluster that it was found near or identical to, or that of its page alone.
+    /// The cluster of the texts that it was found near or identical to, or the cluster of its page
+    /// alone.
     cluster: String,
-    /// The page that represented it then, and the content that this page had.
+    /// The page that represented that cluster then, and the content that this page had.
     representative: (String, Id),
     /// The entry that has its evidence, if it is compared with others.
     signed: Option<Arc<Entry>>,
@@ -94,25 +96,25 @@ impl Content {
     }
 }
 
-/// Pages of the head that have a content no more.
+/// Pages of the head that do not have a content any more.
 #[derive(Default)]
 struct Left {
     docs: BTreeSet<Id>,
-    /// It is durable that they left when so many of the appended records are.
+    /// This change is durable once so many of the appended records are.
     after: u64,
 }
 
-/// What of the inbox an answer rests on.
+/// How an answer depends on the inbox.
 struct Basis {
-    /// Whether the answer has a part of the inbox, or the next epoch may change its cluster.
+    /// Whether the answer uses a record of the inbox, or the next epoch may change its cluster.
     is_touched: bool,
-    /// The answer holds when so many of the appended records are durable.
+    /// The answer is valid once so many of the appended records are durable.
     after: u64,
 }
 
 impl Basis {
-    /// The answer would be another one without a record that is durable when so many of those that
-    /// were appended are. Those that were there at the start are durable from 0 on.
+    /// Notes that the answer depends on a record that is durable once `after` of the appended
+    /// records are. For records that were there at the start this is 0.
     fn depends_on(&mut self, after: u64) {
         self.after = self.after.max(after);
         self.is_touched = true;
@@ -125,23 +127,24 @@ pub struct Overlay {
     clusters: clusters::Options,
     entries: BTreeMap<Key, Arc<Entry>>,
     bytes: usize,
-    /// The record of a URL that holds.
+    /// For each DocId the record that holds.
     pages: HashMap<Id, Arc<Entry>>,
     contents: HashMap<Id, Content>,
-    /// The contents of the inbox, each with the pages that have it. Most have one.
+    /// The contents of the inbox, each with the pages that have it. Most have one page.
     docs: BTreeSet<(Id, Id)>,
     nearby: Nearby,
-    /// The pages of the head that have another text now, or are gone, by the content they had.
+    /// The pages of the head that have another text now or are gone, by the content that they had.
     left: HashMap<Id, Left>,
-    /// When so many of the appended records are durable, texts that pages of the inbox had before
-    /// are gone for good. Any text may have been near one of them, so every answer depends on it.
+    /// Texts that pages of the inbox had before are gone for good once so many of the appended
+    /// records are durable. Any text may have been near one of them, so every answer depends on
+    /// this number.
     taken_after: u64,
     /// The components of the head that may change.
     touched: HashSet<Id>,
 }
 
 impl Overlay {
-    /// Of no records.
+    /// An overlay without records.
     pub fn new(bands: Bands, options: confirm::Options, clusters: clusters::Options) -> Overlay {
         Overlay {
             options,
@@ -158,7 +161,7 @@ impl Overlay {
         }
     }
 
-    /// Its entries, in order, after the one with this key.
+    /// Its entries in order: those after the entry with this key.
     pub fn entries(&self, after: Option<Key>) -> Vec<Arc<Entry>> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.entries.range((from, Bound::Unbounded)).map(|(_, entry)| entry.clone()).collect()
@@ -189,13 +192,13 @@ impl Overlay {
         left > 0 && left >= index.pages_of(content) && !self.contents.contains_key(&content)
     }
 
-    /// Whether pages of the head have this content still.
+    /// Whether pages of the head still have this content.
     pub fn is_stored(&self, index: &Index, content: Id) -> bool {
         index.has(content) && !self.is_gone(index, content)
     }
 
-    /// Brings `answer`, which the head gives about `text`, up to date. Returns with it how many
-    /// of the appended records must be durable for it to hold.
+    /// Brings `answer`, which the head gives about `text`, up to date. Returns the answer, and how
+    /// many of the appended records must be durable for it to be valid.
     pub fn decide(&self, index: &Index, text: &Text, mut answer: Answer) -> Result<(Answer, u64)> {
         if self.entries.is_empty() {
             return Ok((answer, 0));
@@ -214,7 +217,8 @@ impl Overlay {
         Ok((answer, basis.after))
     }
 
-    /// Drops matches whose pages the inbox took away, and representatives, likewise.
+    /// Drops matches whose pages the inbox took away, and replaces representatives that it took
+    /// away.
     fn drop_gone(&self, index: &Index, answer: &mut Answer, basis: &mut Basis) {
         answer.matches.retain(|found| {
             let is_gone = self.is_gone(index, found.id);
@@ -230,7 +234,7 @@ impl Overlay {
         }
     }
 
-    /// Says whether the text is identical or near to texts of the inbox, besides those of the head.
+    /// Adds to the answer whether the text is identical or near to texts of the inbox.
     fn settle(
         &self,
         index: &Index,
@@ -239,7 +243,7 @@ impl Overlay {
         basis: &mut Basis,
     ) -> Result<()> {
         let content = text.visit.content;
-        // Pages of the head that had the text may have left.
+        // Some pages of the head may not have the text any more.
         if let Some(left) = self.left.get(&content) {
             basis.depends_on(left.after);
         }
@@ -277,8 +281,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// Says whether a page stays that has the text, or one near it: the next epoch sees the pages
-    /// that the inbox has, and lacks those that left.
+    /// Says whether a page with the text, or with a near text, stays. The next epoch sees the pages
+    /// of the inbox, and not those that the inbox took away.
     fn outlive(&self, index: &Index, content: Id, answer: &mut Answer, basis: &mut Basis) {
         let contents: Vec<Id> = match answer.verdict {
             Found::Identical => vec![content],
@@ -300,8 +304,8 @@ impl Overlay {
         }
     }
 
-    /// Says what the inbox knows of the URL of a record: whether the record holds, and whether it
-    /// gives the page another text, depends on that.
+    /// Says what the inbox knows of the URL of a record. Whether the record holds, and whether it
+    /// gives the page another text, depends on this.
     fn hold(&self, index: &Index, visit: &Visit, answer: &mut Answer, basis: &mut Basis) {
         if !self.holds(index, visit) {
             answer.add(because::OUTDATED);
@@ -368,7 +372,7 @@ impl Overlay {
     }
 
     /// Whether a record of a known text is to be inserted: it gives the live page of its URL
-    /// another text, or its text folds with none, so that each page of it stands alone.
+    /// another text, or its text folds with none, so that each page with it stays apart.
     pub fn is_own(&self, index: &Index, text: &Text) -> bool {
         let content = self.content_of(index, text.visit.doc);
         (content.is_some() || text.says_little)
@@ -376,7 +380,7 @@ impl Overlay {
             && self.holds(index, &text.visit)
     }
 
-    /// The content that the page of `doc` has now; none if there is no such page.
+    /// The content that the page of `doc` has now; `None` if there is no such page.
     pub fn content_of(&self, index: &Index, doc: Id) -> Option<Id> {
         match self.pages.get(&doc).map(|entry| &entry.text.visit) {
             Some(visit) => (visit.kind == PAGE).then_some(visit.content),
@@ -384,8 +388,8 @@ impl Overlay {
         }
     }
 
-    /// The URL of the page that represents a content of the inbox: one of its own, if that which
-    /// did so is gone or has another text.
+    /// The URL of the page that represents a content of the inbox: a page of the content itself, if
+    /// the former representative is gone or has another text.
     fn representative(&self, index: &Index, content: &Content, basis: &mut Basis) -> String {
         let (url, had) = &content.representative;
         let doc = Id::of(url.as_bytes());
@@ -422,7 +426,7 @@ impl Overlay {
         })
     }
 
-    /// How many of the appended records must be durable for it to be sure that pages of the head
+    /// How many of the appended records must be durable before it is certain that pages of the head
     /// do not have a content any more.
     fn left_after(&self, content: Id) -> u64 {
         self.left.get(&content).map_or(0, |left| left.after)
@@ -476,7 +480,7 @@ impl Overlay {
             signed: None,
         });
         content.pages += u64::from(self.docs.insert((visit.content, visit.doc)));
-        // A text that is gathered on one page may be the main text of another.
+        // A text that is gathered on one page may be the main text of another page.
         let is_compared = content.signed.is_none() && !entry.text.says_little;
         if let Some(evidence) = entry.text.evidence.as_ref().filter(|_| is_compared) {
             content.signed = Some(entry.clone());
@@ -485,7 +489,7 @@ impl Overlay {
         }
     }
 
-    /// Takes back what a record said of its page.
+    /// Undoes what a record said of its page.
     fn take(&mut self, entry: &Entry) {
         let visit = &entry.text.visit;
         let Some(content) = self.contents.get_mut(&visit.content).filter(|_| visit.kind == PAGE)
@@ -510,7 +514,7 @@ impl Overlay {
     }
 }
 
-/// The text of evidence, where it is kept.
+/// The text of evidence, if it is kept.
 fn unpacked(evidence: &EvidenceRow) -> Option<String> {
     if evidence.text.is_empty() { None } else { unpack_text(&evidence.text) }
 }

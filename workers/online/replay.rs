@@ -1,4 +1,4 @@
-//! Reads files of the inbox again that no epoch has taken: after a start, and after a rollback.
+//! Reads again the files of the inbox that no epoch has taken, after a start and after a rollback.
 
 use crate::ask::index::Index;
 use crate::ask::texts::Texts;
@@ -65,7 +65,7 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
     Ok(shares.into_iter().flatten().collect())
 }
 
-/// Puts a record into an overlay as it was put into another one.
+/// Puts a record into an overlay, as it was put into an earlier one.
 pub fn put(index: &Index, overlay: &mut Overlay, entry: Arc<Entry>) -> Result<()> {
     let content = entry.text.visit.content;
     let answer = index.answer(&entry.text, overlay.is_stored(index, content), false)?;

@@ -1,7 +1,8 @@
 //! The rows of the inbox: JSON lines as a run reads them.
 //!
-//! What a client sends is kept byte for byte, but on one line. A row without a date gets that of
-//! its arrival: of two undated records of one URL an epoch could not tell which came last.
+//! A row that a client sends is kept byte for byte, but on one line. A row without a date gets the
+//! date of its arrival, because an epoch could not tell which of two undated records of one URL
+//! came last.
 
 use crate::job;
 use crate::read::fields::{Fields, Use, Wanted};
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 /// A row, and the record that a run reads from it.
 pub struct InboxRow {
     json: Vec<u8>,
-    /// The record; its date is none if the row has none.
+    /// The record. It has no date if the row has none.
     pub record: Record,
 }
 
@@ -25,7 +26,7 @@ pub struct Rows {
     line_bytes_max: usize,
 }
 
-/// What a row that is made says of its page.
+/// What a row that the server makes says of its page.
 pub enum Says {
     /// Its text.
     Text(String),
@@ -36,7 +37,7 @@ pub enum Says {
 }
 
 impl Rows {
-    /// For a job that reads so.
+    /// A maker of rows for a job with these options of reading.
     pub fn new(read: &job::Read) -> Rows {
         Rows {
             wanted: Wanted::new(&read.fields, &read.key, ""),
@@ -51,11 +52,11 @@ impl Rows {
         Ok(InboxRow { json: json.trim_ascii().to_vec(), record })
     }
 
-    /// The row that a client sent as JSON, which says that its page is gone.
+    /// A row that a client sent as JSON and that says that its page is gone.
     pub fn parse_removal(&self, json: &[u8]) -> Result<InboxRow, Item> {
         match with(json.trim_ascii(), &self.fields.deleted, "true") {
             Some(removal) => self.parse(&removal),
-            // What is wrong with it is told by the reader of rows.
+            // The reader of rows says what is wrong with the row.
             None => Err(self.record(json).err().unwrap_or_else(no_object)),
         }
     }
@@ -90,14 +91,14 @@ impl Rows {
     ///
     /// # Errors
     ///
-    /// A reject if a run would not read it.
+    /// A reject if a run would reject it.
     pub fn line(&self, row: &InboxRow, date: i64) -> Result<Vec<u8>, Item> {
         let dated = match row.record.date {
             Some(_) => Some(row.json.clone()),
             None => with(&row.json, &self.fields.date, &date.to_string()),
         };
         let mut line = dated.ok_or_else(no_object)?;
-        // Between tokens a line may end, within them it may not.
+        // JSON may have line ends between tokens but not within them.
         line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
         if line.len() > self.line_bytes_max {
             let most = self.line_bytes_max;
@@ -117,8 +118,8 @@ impl Rows {
     }
 }
 
-/// A date as a run reads it. As a number of few digits it would be read as a day: 20200918 is one
-/// in 2020, and also a second in 1970.
+/// A date in a form that a run reads correctly. A number of few digits would be read as a day:
+/// 20200918 is a day in 2020, and also a second in 1970.
 fn told(date: i64) -> String {
     jiff::Timestamp::from_second(date).map_or_else(|_| date.to_string(), |date| date.to_string())
 }
@@ -127,8 +128,8 @@ fn no_object() -> Item {
     Item::reject("bad_json", "no object")
 }
 
-/// An object whose field `name` has this value, and that is else as it was byte for byte; none if
-/// `json` is no object.
+/// The object `json` with this value in its field `name`, and otherwise unchanged byte for byte;
+/// `None` if `json` is no object.
 fn with(json: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let text = str::from_utf8(json).ok()?;
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
@@ -159,8 +160,8 @@ mod tests {
     }
 
     /// A row goes to the inbox on one line, byte for byte, with the date of its arrival if it has
-    /// none; a run reads from it the record that was sent. Fields were sorted, of two of one name
-    /// the first was dropped, and names lost their escapes.
+    /// none; a run reads from it the record that was sent. Once, fields were sorted, of two fields
+    /// of one name the first was dropped, and names lost their escapes.
     #[test]
     fn a_row_is_kept() {
         let rows = rows("");
@@ -180,7 +181,7 @@ mod tests {
         let dated = format!(r#"{all},"date":"2026-05-01"}}"#);
         assert_eq!(line(&dated), format!("{dated}\n"));
         assert_eq!(line(&dated.replace(", ", ",\r\n ")), dated.replace(", ", ",   ") + "\n");
-        // A date that is none is no date, and the field may stand once.
+        // An invalid date counts as no date, and the field may occur only once.
         for none in ["null", "\"soon\"", "\"\""] {
             let undated = dated.replace("\"2026-05-01\"", none);
             assert_eq!(line(&undated), format!("{all},\"date\":1700000000}}\n"));

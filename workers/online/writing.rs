@@ -1,4 +1,4 @@
-//! Makes durable what was inserted: the lines that wait become a batch of the [`inbox`].
+//! Makes inserted records durable: the lines that wait become a batch of the [`inbox`].
 //!
 //! [`inbox`]: crate::online::inbox
 
@@ -7,16 +7,17 @@ use crate::locks::lock;
 use crate::online::Online;
 use crate::online::inbox::{Batch, Inbox};
 
-/// What the thread that writes the inbox has.
+/// The state of the thread that writes the inbox.
 pub(super) struct Writing {
     pub(super) inbox: Inbox,
-    /// The batch for which the disk had no room, and the records that were appended with it.
+    /// The batch for which the disk had no room, and the number of records that are appended up to
+    /// its end.
     pub(super) waiting: Option<(Batch, u64)>,
-    /// The records that are durable.
+    /// The number of records that are durable.
     pub(super) durable: u64,
 }
 
-/// What is written of the inbox.
+/// How far the inbox is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// How many of the appended records are durable.
@@ -26,9 +27,10 @@ pub struct Written {
 }
 
 impl Online {
-    /// Makes durable what was appended, and seals the file of the inbox if it is due, if nothing
-    /// more can be inserted, or if it `ends`. One thread calls this. What the disk has no room for is kept, and written by a later
-    /// call before anything else: answers may have been made over it.
+    /// Makes appended records durable, and seals the file of the inbox if it is due, if nothing
+    /// more can be inserted, or if the server `ends`. Only one thread calls this. A batch for which
+    /// the disk has no room is kept, and written by a later call before anything else, because
+    /// answers may depend on it.
     ///
     /// # Errors
     ///
@@ -70,10 +72,12 @@ impl Online {
         Ok(Written { durable: writing.durable, is_full: false })
     }
 
-    /// The lines that no batch has taken yet, and how many records were appended with them.
+    /// The lines that no batch has taken yet, and the number of records that are appended up to
+    /// their end.
     fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, u64)> {
         let mut state = self.write()?;
-        // A full overlay takes no record before an epoch has the file, and an epoch reads sealed ones.
+        // A full overlay takes no record until an epoch has read the file, and an epoch only reads
+        // sealed files.
         let is_last = ends || !state.overlay.has_room(self.overlay_bytes_max);
         let seals = inbox.is_full() || is_last && (inbox.is_open() || !state.pending.is_empty());
         let batch = Batch { file: state.file, lines: std::mem::take(&mut state.pending), seals };

@@ -21,11 +21,10 @@ impl Plan {
     }
 
     /// Divides the inputs among `workers` workers and writes the plan to its attempt folder, so
-    /// that a later run can resume it. If the same plan is there, that one is resumed.
+    /// that a later run can resume it. If the same plan is there already, it is resumed.
     ///
-    /// A plan that a guard refused keeps its splits, and gets the clock of this run: the refusal
-    /// may be weeks old, and by its clock the next epoch would expire pages that were just
-    /// accepted.
+    /// A plan that a guard refused keeps its splits and gets the time of this run. The refusal may
+    /// be weeks old; with its time, the next epoch would expire pages that were just accepted.
     pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
         let folder = self.attempt(store);
         let frozen = Plan::read(&folder).ok().filter(|frozen| frozen.digest == self.digest);
@@ -42,8 +41,8 @@ impl Plan {
     }
 
     /// Notes that a guard refused the finished work. The next run makes a new plan, because
-    /// something else may be due then, and resumes this one only if both are the same. Work that
-    /// was refused before is deleted, so that it does not pile up night after night.
+    /// something else may be due then, and resumes this plan only if both are the same. Work that
+    /// was refused earlier is deleted, so that it does not pile up.
     pub fn mark_refused(&self, store: &Path) -> Result<()> {
         let own = self.attempt(store);
         durable::write(&own.join(REFUSED), b"")?;
@@ -68,9 +67,10 @@ impl Plan {
         serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
     }
 
-    /// Fails if `job` or `head` has changed since the plan was made, or if inputs have and nothing
-    /// that was read of the others would be lost, or they are a complete snapshot. Otherwise an
-    /// input that has changed is left to a later plan when it is its turn to be read.
+    /// Fails if `job` or `head` has changed since the plan was made. Also fails if an input has
+    /// changed, and either the inputs are a complete snapshot or no split is finished, so that no
+    /// work is lost. Otherwise an input that has changed is left to a later plan when its turn
+    /// comes.
     fn check(&self, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
         let same = self.store == store.uuid()
             && self.previous == head.map_or("", |head| &head.digest)
@@ -106,7 +106,7 @@ pub fn folder(store: &Path) -> PathBuf {
     store.join("attempt")
 }
 
-/// The folders of all attempts. Other entries are not ours: they stay, and are nothing to fail for.
+/// The folders of all attempts. Other entries are not ours: they stay and are no error.
 pub fn all(store: &Path) -> Result<Vec<PathBuf>> {
     let is_attempt = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -120,7 +120,7 @@ pub fn all(store: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(&folder(store))?.into_iter().filter(is_attempt).collect())
 }
 
-/// Whether the next run takes up the attempt, unless an input or the job changes before. An attempt
+/// Whether the next run resumes the attempt, unless an input or the job changes before. An attempt
 /// that a guard refused is planned again.
 pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
     let digest = head.map_or("", |head| &head.digest);
@@ -132,7 +132,7 @@ pub fn is_refused(attempt: &Path) -> bool {
     attempt.join(REFUSED).exists()
 }
 
-/// Deletes an attempt. What cannot be deleted takes space and is never read.
+/// Deletes an attempt. If that fails, the files take space but are never read.
 fn give_up(attempt: &Path) {
     if let Err(error) = std::fs::remove_dir_all(attempt) {
         tracing::warn!(%error, attempt = %attempt.display(), "cannot remove an attempt");
@@ -145,7 +145,7 @@ pub fn clear(store: &Path) {
         Ok(attempts) => attempts.iter().for_each(|attempt| give_up(attempt)),
         Err(error) => tracing::warn!(%error, "cannot list the finished attempts"),
     }
-    // It stays if something else is in it.
+    // The folder stays if something else is in it.
     let _ = std::fs::remove_dir(folder(store));
 }
 
@@ -162,7 +162,7 @@ pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Optio
                 found = Some(plan);
             }
             Ok(_) => {}
-            // Such as a network file system that fails for a while: what was read is not given up.
+            // A network file system may fail for a while. Finished work is not given up for that.
             Err(error)
                 if !matches!(error.kind(), Kind::TryAgain | Kind::Config)
                     && attempt.join(PLAN).exists() =>
@@ -183,8 +183,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A file system that failed for a moment cost all that an epoch had read: its attempt was
-    /// given up as one that can never be resumed. What no run has begun is still given up.
+    /// When a file system failed for a moment, all that an epoch had read was lost: its attempt was
+    /// given up as one that can never be resumed. An attempt that no run has begun is still given
+    /// up.
     #[test]
     fn an_attempt_outlives_a_failing_disk() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,18 +1,18 @@
 //! Decides which inputs are due, from what the store has taken of each.
 //!
-//! Consumed means that the last consumption of this path had these bytes. The same bytes under
-//! another path are another delivery and are read again, because a delta may repeat: a page that
-//! was removed may come back as it was. Only a file that was renamed is not read again: its bytes,
-//! size, time and inode are those of a consumed file, and no consumed path holds it any more.
+//! An input is consumed if the last consumption of its path had the same bytes. The same bytes
+//! under another path are another delivery and are read again: a page that was removed may come
+//! back as it was. A renamed file is not read again. It is known by the bytes, size, time and inode
+//! of a consumed file that is not at its consumed path any more.
 //!
-//! An input of which nothing was accepted is not consumed. Its bytes would give nothing again, so
-//! it is due when they or the job's options of reading change.
+//! An input without an accepted record is not consumed. Its bytes would again give nothing, so it
+//! is due only when its bytes or the job's options of reading change.
 //!
-//! Other options of reading do not make a consumed input due: other fields would give other records
-//! of inputs of rows, and another limit of those that had rejected records. But an epoch reads
-//! later than all before it. So an old delivery would win over newer ones, and pages would be back
-//! that were removed or have expired since. Only a rebuild reads each input again in its turn; a
-//! run says that there are such inputs ([`History::read_otherwise`]).
+//! Other options of reading would give other records: other fields for inputs of rows, other limits
+//! for inputs with rejected records. Nevertheless they do not make a consumed input due. What an
+//! epoch reads wins over earlier epochs, so an old delivery would win over newer ones, and pages
+//! that were removed or expired since would come back. Only a rebuild reads each input again in its
+//! turn. A run reports that there are such inputs ([`History::read_otherwise`]).
 
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -42,8 +42,8 @@ impl Taken {
         self.rejected += other.rejected;
     }
 
-    /// Whether there were records and nothing was accepted, so that the input is not consumed.
-    /// Sound records that are no pages are as good as no records.
+    /// Whether there were rejected records and no accepted ones, so that the input is not consumed.
+    /// Sound records that are no pages do not count.
     pub fn is_barren(self) -> bool {
         self.accepted == 0 && self.rejected > 0
     }
@@ -52,14 +52,14 @@ impl Taken {
 /// Digests of the job's options of reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Of `[read.fields]`.
+    /// The digest of `[read.fields]`.
     pub fields: String,
-    /// Of `[read.limits]`.
+    /// The digest of `[read.limits]`.
     pub limits: String,
 }
 
 impl Reading {
-    /// Of the options of `job`.
+    /// The digests of the options of `job`.
     pub fn of(job: &Job) -> Reading {
         let digest = |options| digest_of(&options)[..16].to_owned();
         Reading { fields: digest(json!(job.read.fields)), limits: digest(json!(job.read.limits)) }
@@ -72,15 +72,15 @@ pub struct ConsumedInput {
     /// The file.
     #[serde(flatten)]
     pub input: Input,
-    /// What became of its records. If it was not read, because another input had its bytes, this is
-    /// what became of those.
+    /// What became of its records. If it was not read because another input had its bytes, what
+    /// became of the records of that input.
     pub taken: Taken,
     /// How they were read.
     pub reading: Reading,
 }
 
-/// The inputs of one epoch: the first [`Consumed::read`] were read, the next [`Consumed::barren`],
-/// too, but nothing was accepted of them; the others were not read.
+/// The inputs of one epoch. The first [`Consumed::read`] were read. The next [`Consumed::barren`]
+/// were read, too, but without an accepted record. The others were not read.
 fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec<ConsumedInput>> {
     let lines = lists.read(&consumed.file)?;
     let input = |line: &str| {
@@ -96,24 +96,23 @@ fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec
 pub enum Due {
     /// It has new bytes.
     New,
-    /// It has the bytes that this epoch read with other options of reading, by which nothing was
-    /// accepted.
+    /// This epoch read its bytes with other options of reading, and accepted no record.
     Again(u64),
     /// It was consumed under another path: the line of its new path.
     Renamed(Box<ConsumedInput>),
-    /// No.
+    /// It is not due.
     No,
 }
 
 /// What the store has taken so far.
 pub struct History {
-    /// The last list that has the path, with its epoch; none if a rollback undid it. What is undone
-    /// stays consumed.
+    /// By path: its last consumption, with the epoch, which is `None` if a rollback undid it.
+    /// Undone inputs stay consumed.
     by_path: BTreeMap<String, (Option<u64>, ConsumedInput)>,
     /// The paths by the digest of their bytes.
     by_digest: BTreeMap<String, Vec<String>>,
-    /// The digests that were read by epochs that no rollback undid. A line of such an epoch may be
-    /// of a file that was renamed, and read by one that was undone.
+    /// The digests that were read by epochs that no rollback undid. The list of such an epoch may
+    /// also have the line of a renamed file that only an undone epoch read.
     read: BTreeSet<String>,
     reading: Reading,
 }
@@ -149,7 +148,7 @@ impl History {
         }
     }
 
-    /// Whether `input` looks as it did when it was consumed from this path.
+    /// Whether `input` has the same size, times and inode as when it was consumed from this path.
     pub fn is_as_it_was(&self, input: &Input) -> bool {
         self.by_path.get(&input.path).is_some_and(|(_, last)| last.input.looks_like(input))
     }
@@ -194,15 +193,15 @@ impl History {
         found
     }
 
-    /// What was consumed, by what a rename keeps of a file: its size, its time and its inode.
+    /// The consumed inputs by what a rename keeps of a file: its size, its time and its inode.
     fn by_inode(&self) -> HashMap<(u64, u64, u64), &ConsumedInput> {
-        // Lists of earlier builds have no inodes, and what gave nothing may be read again.
+        // Lists of earlier builds have no inodes, and inputs that gave nothing may be read again.
         let told = |last: &&ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
         let consumed = self.by_path.values().map(|(_, last)| last).filter(told);
         consumed.map(|last| (by_rename(&last.input), last)).collect()
     }
 
-    /// Tells, without reading it, a file that was renamed since it was consumed.
+    /// Recognises, without reading it, a file that was renamed since it was consumed.
     pub fn renames(&self) -> impl Fn(&Input) -> bool + '_ {
         let consumed = self.by_inode();
         move |input| {
@@ -214,12 +213,12 @@ impl History {
     }
 
     /// The keys of the consumed inputs that `job` names and that are there, by their paths and
-    /// sizes: no file is read. One that was renamed is there.
+    /// sizes. No file is read. A renamed file counts as being there.
     pub fn here(&self, job: &Job) -> Result<BTreeSet<u64>> {
         let renamed = self.by_inode();
         let mut here = BTreeSet::new();
         for path in inputs::find(&job.read.inputs)? {
-            // A file that goes while the folder is listed is none.
+            // A file that vanishes while the folder is listed does not count.
             let Ok(input) = Input::stat(&path) else { continue };
             let at_path = self.by_path.get(&input.path).map(|(_, last)| last);
             let last = at_path
@@ -237,7 +236,7 @@ impl History {
     }
 
     /// The last consumption of the bytes of `input`, which has its digest, from this or another
-    /// path, with its epoch; one that was not undone, if there is one.
+    /// path, with its epoch. A consumption that was not undone is preferred.
     pub fn consumption(&self, input: &Input) -> Option<(Option<u64>, &ConsumedInput)> {
         let of = |path: &String| {
             self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest)
@@ -248,7 +247,8 @@ impl History {
         found.map(|(epoch, last)| (*epoch, last))
     }
 
-    /// Whether the job reads `input`, which was consumed as `last`, otherwise than it was read.
+    /// Whether the job would read `input`, which was consumed as `last`, with other options than it
+    /// was read with.
     pub fn is_read_otherwise(&self, last: &ConsumedInput, input: &Input) -> Result<bool> {
         let (then, now) = (&last.reading, &self.reading);
         if then == now {
@@ -259,8 +259,8 @@ impl History {
             || then.fields != now.fields && read::has_rows(&input.file())?)
     }
 
-    /// The first input of `job` that is consumed and that the job reads otherwise than it was read;
-    /// there may be others.
+    /// The first consumed input of `job` that the job would read with other options than it was
+    /// read with. There may be others.
     pub fn read_otherwise(&self, job: &Job) -> Result<Option<String>> {
         let is_other = |(epoch, last): &(Option<u64>, ConsumedInput)| {
             epoch.is_some() && !last.taken.is_barren() && last.reading != self.reading
@@ -269,7 +269,7 @@ impl History {
             return Ok(None);
         }
         for path in inputs::find(&job.read.inputs)? {
-            // A file that has gone or changed meanwhile is none that was consumed.
+            // A file that is gone or has changed meanwhile is not the consumed one.
             let Ok(input) = Input::stat(&path) else { continue };
             let found = self.by_path.get(&input.path).filter(|found| is_other(found));
             if let Some((_, last)) = found.filter(|(_, last)| last.input.looks_like(&input))
@@ -281,8 +281,8 @@ impl History {
         Ok(None)
     }
 
-    /// The keys of consumed inputs that are gone: whose file is not there, or has other bytes that
-    /// were consumed since. A file that `job` no longer names is there.
+    /// The keys of consumed inputs that are gone: the file is not there, or has other bytes that
+    /// were consumed since. A file that `job` no longer names counts as being there.
     pub fn gone(&self, job: &Job) -> Result<BTreeSet<u64>> {
         let here = self.here(job)?;
         let is_there = |last: &ConsumedInput| Input::stat(&last.input.file()).is_ok();
@@ -296,7 +296,7 @@ impl History {
         Ok(missing.chain(replaced).collect())
     }
 
-    /// The inputs that are there as they were when nothing of them was accepted.
+    /// The inputs that are there, unchanged since they were read without an accepted record.
     pub fn barren(&self) -> Vec<Input> {
         let is_there =
             |input: &Input| Input::stat(&input.file()).is_ok_and(|now| now.looks_like(input));

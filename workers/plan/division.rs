@@ -2,8 +2,8 @@
 //! cost a split each.
 //!
 //! A finished split costs some fsyncs, whatever its size. So a split has several whole inputs, or a
-//! part of one large input; never both, because an input that changes while it is read must be left
-//! out of the epoch whole. How inputs are divided changes no result.
+//! part of one large input. It never has both, because an input that changes while it is read must
+//! be left out of the epoch as a whole. The division of inputs changes no result.
 
 use crate::error::Result;
 use crate::plan::inputs::Input;
@@ -35,7 +35,8 @@ pub const SPLIT_BYTES_MAX: u64 = 64 << 20;
 pub const SPLIT_BYTES_MIN: u64 = 256 << 10;
 /// The most inputs of a split.
 pub const SPLIT_INPUTS_MAX: usize = 4096;
-/// Splits of each worker: the last of them to end delays the others by one of its shares at most.
+/// The splits of each worker when inputs are divided. So the split that ends last delays the other
+/// workers by at most one such share.
 const SPLITS_OF_WORKER: u64 = 4;
 
 impl PlannedSplit {
@@ -50,7 +51,7 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
     let total: u64 = inputs.iter().map(|input| input.bytes).sum();
     let share = share_of(total, workers);
     let mut splits = Vec::new();
-    // Inputs that are little more than a share stay whole: halves would be small.
+    // Inputs that are little larger than a share stay whole, because their halves would be small.
     let (mut parts, mut bytes) = (Vec::new(), 0);
     for (index, input) in inputs.iter().enumerate() {
         let is_full = bytes + input.bytes > share || parts.len() == SPLIT_INPUTS_MAX;
@@ -75,8 +76,8 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
     Ok(splits)
 }
 
-/// The split of an input that cannot be cut, if it keeps one of `workers` busy while others have
-/// nothing left to read: a compressed file is one stream.
+/// The split of an input that cannot be cut, such as a compressed file that is one stream, if it
+/// keeps one of `workers` busy while others have nothing left to read.
 pub fn uncut(splits: &[PlannedSplit], workers: usize) -> Option<&PlannedSplit> {
     let total: u64 = splits.iter().map(PlannedSplit::bytes).sum();
     let largest = splits.iter().max_by_key(|split| split.bytes())?;
@@ -86,8 +87,8 @@ pub fn uncut(splits: &[PlannedSplit], workers: usize) -> Option<&PlannedSplit> {
     (others > 0 && largest.parts.len() == 1 && !could_be_cut && !has_company).then_some(largest)
 }
 
-/// The bytes of a split when `total` bytes are divided among `workers` workers. It is rounded up, so
-/// that one input is divided into as many splits for each worker.
+/// The bytes of a split when `total` bytes are divided among `workers` workers. The number is
+/// rounded up, so that one input gives each worker as many splits.
 fn share_of(total: u64, workers: usize) -> u64 {
     let workers = workers.max(1) as u64;
     let splits = total.div_ceil(workers * SPLIT_BYTES_MAX).max(SPLITS_OF_WORKER);
@@ -101,7 +102,7 @@ pub fn by_size(splits: &[PlannedSplit]) -> Vec<usize> {
     ids
 }
 
-/// The process of so many that reads split `id`.
+/// The process, of `processes`, that reads split `id`.
 pub fn reader_of(splits: &[PlannedSplit], id: usize, processes: usize) -> usize {
     by_size(splits).iter().position(|&other| other == id).map_or(0, |at| at % processes.max(1))
 }
@@ -110,8 +111,8 @@ pub fn reader_of(splits: &[PlannedSplit], id: usize, processes: usize) -> usize 
 mod tests {
     use super::*;
 
-    /// A file that cannot be cut is told wherever others wait for it, and not where it is small or
-    /// has company.
+    /// A file that cannot be cut is reported where other workers wait for it, and not where it is
+    /// small or one of many.
     #[test]
     fn what_is_uncut() {
         let of = |sizes: &[u64], workers: usize| {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     /// One file was divided into nine equal splits for two workers: one of them read five, and the
-    /// other one waited. Each worker has as many.
+    /// other waited. Now each worker has as many splits.
     #[test]
     fn one_input_is_divided_evenly() {
         let folder = tempfile::tempdir().expect("a folder");

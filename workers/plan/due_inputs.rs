@@ -24,7 +24,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Adds an input that is due. The same bytes are read once an epoch.
+    /// Adds an input that is due. The same bytes are read only once in an epoch.
     fn push(&mut self, input: Input) {
         let new = self.digests.insert(input.digest.clone());
         if new { &mut self.inputs } else { &mut self.same_bytes }.push(input);
@@ -34,12 +34,12 @@ impl Found {
 /// The most inputs of an epoch.
 pub const INPUTS_MAX: usize = 1_000_000;
 
-/// Finds the inputs that are due: in the order of paths at most `inputs_max`, and [`INPUTS_MAX`],
-/// with new bytes that were not consumed yet; or all inputs of a complete snapshot, unless it
-/// equals the last one.
+/// Finds the inputs that are due: the first by path, at most `inputs_max` and at most
+/// [`INPUTS_MAX`], whose bytes were not consumed yet; or all inputs of a complete snapshot, unless
+/// it equals the last one.
 ///
-/// If other options of reading make inputs due of which nothing was accepted, those that the
-/// earliest epoch read come first and alone, so that they are read in the order in which they were
+/// Other options of reading may make inputs due that gave no accepted record. Then this epoch has
+/// only those that the earliest epoch read, so that inputs are read in the order in which they were
 /// delivered.
 pub(super) fn found(
     job: &Job,
@@ -91,7 +91,7 @@ pub(super) fn found(
     Ok(found)
 }
 
-/// The inputs of a complete snapshot: all, or none if it equals the source's last one.
+/// The inputs of a complete snapshot: all, or none if it equals the last snapshot of its source.
 fn snapshot(
     job: &Job,
     head: Option<&Head>,
@@ -100,7 +100,7 @@ fn snapshot(
 ) -> Result<Found> {
     let all = all.into_iter().filter_map(|input| examiner.digested(input).transpose());
     let all: Vec<Input> = all.collect::<Result<_>>()?;
-    // A write that failed leaves a file without a byte.
+    // Empty files are left by a write that failed.
     if all.iter().all(|input| input.bytes == 0) {
         let what = if all.is_empty() { "no input" } else { "not one byte in the inputs" };
         let line = format!(

@@ -1,10 +1,10 @@
-//! Says which bytes the listed files have, and passes by those that are no crawl.
+//! Finds the digests of the listed files, and passes by files that are no crawl.
 //!
-//! To know its digest a file must be read. Those of consumed inputs are in the store. Others, such
-//! as copies and files that were only touched, would be read at every run until an epoch is due, so
-//! their digests are kept in a file of the store when nothing is due. That file only saves work: it
-//! may be deleted, and what is in it counts only for a file that has the same size, times and
-//! inode.
+//! To know its digest a file must be read. The digests of consumed inputs are in the store. Other
+//! files, such as copies and files that were only touched, would be read at every run until an
+//! epoch is due. So their digests are kept in a file of the store when nothing is due. That file
+//! only saves work and may be deleted. A digest in it counts only for a file that has the same
+//! size, times and inode.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
@@ -25,7 +25,7 @@ const DIGESTS: &str = "digests.jsonl";
 pub struct Passed {
     /// Its path.
     pub path: String,
-    /// What it is.
+    /// The kind of file that it is.
     pub what: Companion,
 }
 
@@ -36,13 +36,13 @@ pub struct Examiner<'a> {
     /// The file of digests.
     file: PathBuf,
     kept: BTreeMap<String, Input>,
-    /// What will be kept: digests of files that are there and not consumed as they are.
+    /// The digests that will be kept: of files that are there and are not consumed as they are.
     seen: BTreeMap<String, Input>,
     passed: Vec<Passed>,
 }
 
 impl<'a> Examiner<'a> {
-    /// An examiner for inputs of `job`, with the digests that earlier ones left in `store`.
+    /// An examiner for inputs of `job`, with the digests that earlier runs left in `store`.
     pub fn new(job: &'a Job, store: &Store, history: &'a History) -> Examiner<'a> {
         let file = store.root().join(DIGESTS);
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -51,17 +51,19 @@ impl<'a> Examiner<'a> {
         Examiner { job, history, file, kept, seen: BTreeMap::new(), passed: Vec::new() }
     }
 
-    /// The file at `path` without its digest. None if it is gone, unless the job names it itself.
+    /// The file at `path` without its digest. `None` if it is gone, unless the job names the file
+    /// itself.
     pub fn stat(&self, path: &Path) -> Result<Option<Input>> {
         self.unless_gone(path, Input::stat(path).map(Some))
     }
 
-    /// `input` with its digest. None if it is gone or no crawl, unless the job names it itself.
+    /// `input` with its digest. `None` if it is gone or no crawl, unless the job names the file
+    /// itself.
     pub fn digested(&mut self, input: Input) -> Result<Option<Input>> {
         let path = input.file();
         let before = input.clone();
         match self.look(&path, input) {
-            // It became shorter just now. A later run sees what it has become.
+            // The file just became shorter. A later run reads it.
             Err(_) if Input::stat(&path).is_ok_and(|now| now.bytes < before.bytes) => Ok(None),
             looked => self.unless_gone(&path, looked),
         }
@@ -94,7 +96,7 @@ impl<'a> Examiner<'a> {
         Ok(Some(input))
     }
 
-    /// What was passed by, and the digests, to be kept if nothing is due.
+    /// The files that were passed by, and the digests, which are to be kept if nothing is due.
     pub fn close(self) -> (Vec<Passed>, Digests) {
         (self.passed, Digests { file: self.file, kept: self.kept, seen: self.seen })
     }
@@ -109,22 +111,22 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Keeps the digests for the next run. An epoch notes those of its inputs itself.
+    /// Keeps the digests for the next run. An epoch notes the digests of its inputs itself.
     pub fn keep(self) {
         if self.seen == self.kept {
             return;
         }
         let lines = self.seen.values().filter_map(|input| serde_json::to_string(input).ok());
         let text: String = lines.map(|line| line + "\n").collect();
-        // A run without them reads the files again, and nothing else.
+        // Without the digests a run reads the files again; nothing else changes.
         if let Err(error) = durable::write(&self.file, text.as_bytes()) {
             tracing::warn!(%error, "the digests of inputs are not kept");
         }
     }
 }
 
-/// What was passed by, one line for each kind, with the first of its files and the command that
-/// makes of it what can be read.
+/// The files that were passed by, one line for each kind, with the first file and the command that
+/// converts it to a format that can be read.
 pub fn lines(passed: &[Passed]) -> Vec<String> {
     let mut kinds: BTreeMap<Companion, Vec<&str>> = BTreeMap::new();
     passed.iter().for_each(|passed| kinds.entry(passed.what).or_default().push(&passed.path));
@@ -146,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     /// Copies of consumed files and files that were touched were read whole at every run until an
-    /// epoch was due. Now a file that is as it was when it was read last is not read again.
+    /// epoch was due. Now a file that has not changed since it was last read is not read again.
     #[test]
     fn a_file_is_digested_once() {
         let folder = tempfile::tempdir().expect("a folder");

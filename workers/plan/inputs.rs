@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 pub struct Input {
     /// Its absolute path, [`spelled`].
     pub path: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
     /// The time of its last change, nanoseconds since 1970.
     pub changed_ns: u64,
-    /// The time of the last change of its inode, likewise: it tells a file that was replaced by one
-    /// with the same size and time.
+    /// The time of the last change of its inode, nanoseconds since 1970. It shows that a file was
+    /// replaced by one with the same size and time.
     #[serde(default)]
     pub status_ns: u64,
     /// The number of its inode.
@@ -33,8 +33,8 @@ pub struct Input {
 /// Begins the spelling of a path that is not UTF-8.
 const URL: &str = "file://";
 
-/// `path` in UTF-8. A path that is not UTF-8 becomes a `file` URL (RFC 8089), which tells all of
-/// its bytes. No other path is spelled like that, because paths of inputs are absolute.
+/// `path` in UTF-8. A path that is not UTF-8 becomes a `file` URL (RFC 8089), which keeps all of
+/// its bytes. No other path has this form, because paths of inputs are absolute.
 pub fn spelled(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return text.to_owned();
@@ -51,7 +51,7 @@ pub fn spelled(path: &Path) -> String {
     url
 }
 
-/// The path that is `spelled` so.
+/// The path of which `spelled` is the spelling.
 pub fn unspelled(spelled: &str) -> PathBuf {
     let Some(url) = spelled.strip_prefix(URL) else { return PathBuf::from(spelled) };
     let (mut bytes, mut rest) = (Vec::new(), url.as_bytes());
@@ -71,7 +71,7 @@ pub fn unspelled(spelled: &str) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(&bytes))
 }
 
-/// The first 64 bits of a `digest` in hex; 0 if it is none.
+/// The first 64 bits of a `digest` in hex; 0 if it is not a digest.
 pub fn key_of(digest: &str) -> u64 {
     digest.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
 }
@@ -139,8 +139,8 @@ impl Input {
     }
 
     /// Whether the file has other bytes than those of the digest, or is gone. It is read only if
-    /// its time is another and its size is not. Hosts may see other inodes of one file, so these do
-    /// not count here.
+    /// its time has changed and its size has not. Hosts may see different inodes for one file, so
+    /// inodes do not count here.
     pub fn has_changed(&self) -> Result<bool> {
         match Input::stat(&self.file()) {
             Ok(now) if now.bytes != self.bytes => Ok(true),
@@ -167,8 +167,8 @@ impl Input {
 mod tests {
     use super::*;
 
-    /// One name that was not UTF-8 stopped every run. Every path has a spelling that leads back to
-    /// it.
+    /// One name that was not UTF-8 stopped every run. Every path has a spelling from which it can
+    /// be recovered.
     #[test]
     fn spellings_lose_nothing() {
         for path in

@@ -1,10 +1,10 @@
 //! Lists the input files that a job names.
 //!
-//! Symbolic links, sockets and pipes inside folders are left out, so that a folder never leads out
-//! of itself. Names that begin with `.` or `_` are left out, because programs use them for files
-//! that are not data or not yet complete; so does Heritrix with names that end in `.open`. What
-//! vanishes while a folder is listed is passed by: a crawler renames its files when they are
-//! complete.
+//! Symbolic links, sockets and pipes inside folders are left out, so that no path leads out of a
+//! folder. Names that begin with `.` or `_` are left out, because programs use them for files that
+//! are not data or not yet complete. Heritrix uses names that end in `.open` in the same way. A
+//! file that vanishes while a folder is listed is passed by, because a crawler renames its files
+//! when they are complete.
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
@@ -15,7 +15,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The most files that a job may name, those that epochs have read among them.
+/// The most files that a job may name, including those that epochs have read.
 const FILES_MAX: usize = 4_000_000;
 /// The most levels of folders below a named one.
 const FOLDERS_DEEP_MAX: usize = 32;
@@ -25,7 +25,7 @@ const FOLDERS_DEEP_MAX: usize = 32;
 pub struct Listing {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// What else is in the folders.
+    /// The entries of folders that were left out.
     pub left_out: LeftOut,
     /// The patterns and folders that name no file.
     pub without_file: Vec<PathBuf>,
@@ -111,7 +111,7 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
     Ok(found)
 }
 
-/// Whether something is at `path`. It is an error if the system does not say it: what lies in a
+/// Whether there is something at `path`. It is an error if the system cannot tell: a file in a
 /// folder that may not be entered is not missing.
 fn is_there(path: &Path) -> Result<bool> {
     match path.try_exists() {
@@ -125,9 +125,10 @@ pub fn find(patterns: &[PathBuf]) -> Result<Vec<PathBuf>> {
     list(patterns).map(|found| found.files)
 }
 
-/// The line about each input of `job` that names no file, as a name with a mistake does, and about
-/// each link that cannot be followed. It is an error for a complete snapshot alone: another store
-/// has what it has read, and its files may be gone. A server will fill its inbox.
+/// A line about each input of `job` that names no file, perhaps because of a mistake in a name, and
+/// about each link that cannot be followed. Only for a complete snapshot this is an error. In other
+/// jobs the store has what it has read, and the files may be gone. An empty inbox is not listed,
+/// because a server will fill it.
 pub fn absent(job: &Job, listing: &Listing) -> Vec<String> {
     let inbox = job.serve.inbox.as_deref();
     let is_inbox = |pattern: &Path| inbox.is_some_and(|inbox| pattern.starts_with(inbox));
@@ -153,13 +154,13 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with(['.', '_'])
 }
 
-/// The end of the names of archives that Heritrix still writes.
+/// The end of the names of archives that Heritrix is still writing.
 const OPEN: &str = ".open";
 
 /// Adds what the `parts` of a pattern match below `at`.
 ///
-/// A hidden name is matched only by a part that begins with the same character. What a pattern
-/// matches may be anything, also a link; only a path that is named itself must be readable.
+/// A hidden name is matched only by a part that begins with the same character. A pattern may match
+/// anything, also a link; only a path that is named itself must be readable.
 fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Result<()> {
     let Some((part, rest)) = parts.split_first() else {
         return if at.is_file() || at.is_dir() { collect(at, 0, false, found) } else { Ok(()) };
@@ -203,7 +204,7 @@ fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Resu
     Ok(())
 }
 
-/// The names and paths in `folder`. One that is gone, or no folder, has none if it `may_be_gone`.
+/// The names and paths in `folder`. If `may_be_gone`, a path that is gone or is no folder has none.
 fn names(folder: &Path, may_be_gone: bool) -> Result<Vec<(String, PathBuf)>> {
     let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let is_gone =
@@ -227,7 +228,8 @@ fn names(folder: &Path, may_be_gone: bool) -> Result<Vec<(String, PathBuf)>> {
     Ok(names)
 }
 
-/// Adds the file at `path`, or the files of the folder. Only what `must` be there may not vanish.
+/// Adds the file at `path`, or the files of the folder. It is an error if `path` has vanished and
+/// `must` is set.
 fn collect(path: &Path, depth: usize, must: bool, found: &mut Listing) -> Result<()> {
     // A link that is named itself is followed; one inside a folder is not.
     let metadata = if depth == 0 { path.metadata() } else { path.symlink_metadata() };
@@ -309,8 +311,8 @@ mod tests {
         assert_eq!(find(&[at("in/[")]).expect_err("no pattern").kind(), Kind::Config);
     }
 
-    /// A link to a file or a folder of a disk that is not mounted was no match of its pattern, and
-    /// nothing told of it. A folder is never left by its links, so none of them counts there.
+    /// A link to a file or folder on a disk that is not mounted was no match of its pattern, and
+    /// nothing was reported. Links inside folders are never followed, so they do not count.
     #[test]
     fn links_that_lead_nowhere_are_told() {
         let root = tempfile::tempdir().expect("a folder");
@@ -324,8 +326,8 @@ mod tests {
         assert!(dangling("").is_empty() && dangling("**").is_empty());
     }
 
-    /// An archive that Heritrix still wrote was read, and its last record was a reject. A pattern
-    /// may name such files.
+    /// An archive that Heritrix was still writing was read, and its last record was a reject. A
+    /// pattern may name such files.
     #[test]
     fn what_heritrix_writes_is_left_out() {
         let root = tempfile::tempdir().expect("a folder");
@@ -355,8 +357,8 @@ mod tests {
         assert_eq!(find(&[literally(&folder).join("*.jsonl")]).expect("found"), [odd]);
     }
 
-    /// A crawler that writes and renames made runs fail: what was listed had vanished when it was
-    /// looked at.
+    /// A crawler that renames its files made runs fail: a listed file had vanished when its size
+    /// was read.
     #[test]
     fn what_vanishes_is_passed_by() {
         let root = tempfile::tempdir().expect("a folder");

@@ -37,8 +37,8 @@ use std::time::UNIX_EPOCH;
 /// The plan of one epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// 16 hex digits of the blake3 of all fields below except the splits, what was passed by,
-    /// and the times.
+    /// 16 hex digits of the blake3 of all fields below, except those that say that they are not
+    /// part of the digest.
     pub digest: String,
     /// The uuid of the store.
     pub store: String,
@@ -65,7 +65,7 @@ pub struct Plan {
     pub sources: Vec<String>,
     /// Whether the inputs are a complete snapshot of the source.
     pub complete: bool,
-    /// The digest of a complete snapshot's inputs, else empty.
+    /// The digest of a complete snapshot's inputs; empty for other inputs.
     pub snapshot: String,
     /// The inputs that are read, sorted by path.
     pub inputs: Vec<Input>,
@@ -76,28 +76,29 @@ pub struct Plan {
     pub same_bytes: Vec<Input>,
     /// The inputs that are not read, because they were consumed under another name.
     pub renamed: Vec<ConsumedInput>,
-    /// Whether the inputs are read again with other options, by which something may be accepted of
-    /// them. Others may be due then, which come after them.
+    /// Whether the inputs are read again because other options may give accepted records. Other
+    /// inputs may be due then, too; later epochs read them.
     pub again: bool,
     /// Files of folders that are no crawl. They are not part of the digest.
     #[serde(default)]
     pub passed: Vec<Passed>,
-    /// What is absent of a complete snapshot, a line each. They are not part of the digest.
+    /// Inputs of a complete snapshot that are absent, a line each. They are not part of the digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
-    /// Its least epoch if all inputs turn out to be useless: the epoch then is none that read
-    /// something.
+    /// The least epoch of `retention` if all inputs turn out to be useless. The epoch then does not
+    /// count as one that read something.
     #[serde(default)]
     pub epoch_min_useless: u32,
-    /// Pages that are gone since before this time are forgotten. It is not part of the digest.
+    /// Pages that have been gone since before this time are forgotten. It is not part of the
+    /// digest.
     #[serde(default)]
     pub gone_min: i64,
     /// The time by which retention counts, seconds since 1970. It is not part of the digest.
     pub logical_time: i64,
-    /// Whether it comes back from a time that was wrong. Pages that were seen then count as seen at
-    /// this epoch's time.
+    /// Whether the time comes back from one that was too far ahead. Pages that were seen then count
+    /// as seen at this epoch's time.
     pub comes_back: bool,
 }
 
@@ -115,14 +116,14 @@ fn config(job: &Job) -> Result<String> {
     Ok(digest_of(&json!([job.identity()?, job.decision(), read, retain])))
 }
 
-/// The plan of the next epoch. Returns none if nothing is due: every input is consumed, no page has
-/// expired, and the head has the same decision and view configuration.
+/// The plan of the next epoch. Returns `None` if nothing is due: every input is consumed, no page
+/// has expired, and the head has the same decision and view configuration.
 pub fn plan(job: &Job, store: &Store, head: Option<&Head>, now: i64) -> Result<Option<Plan>> {
     plan_at_most(job, store, head, Clock::at(now), usize::MAX)
 }
 
-/// [`plan`] with at most `inputs_max` inputs with new bytes, the first by path. The others stay for
-/// a later run. A complete snapshot is never cut.
+/// As [`plan`], with at most `inputs_max` inputs with new bytes: the first by path. The others stay
+/// for a later run. A complete snapshot is always planned whole.
 pub fn plan_at_most(
     job: &Job,
     store: &Store,
@@ -137,7 +138,7 @@ pub fn plan_at_most(
     Ok(plan)
 }
 
-/// [`plan_at_most`] that leaves nothing in the store, which may not be there yet.
+/// As [`plan_at_most`], but writes nothing to the store, which need not exist yet.
 pub fn preview(
     job: &Job,
     store: &Store,
@@ -159,12 +160,12 @@ fn planned(
     let mut found = found(job, store, head, inputs_max)?;
     let kept = std::mem::take(&mut found.kept);
     if head.is_none() && found.inputs.is_empty() {
-        // Files that are there and cannot be read as they are say more than that there is none.
+        // If there are files that cannot be read as they are, the error names one of them.
         return match found.passed.first() {
             Some(Passed { path, what }) => {
                 Err(Error::new(Kind::NoInput, what.line(Path::new(path))))
             }
-            // A server made it, and will fill it.
+            // A server made the inbox, and will fill it.
             None if job.serve.inbox.as_ref().is_some_and(|inbox| inbox.is_dir()) => {
                 Ok((None, kept))
             }
@@ -174,8 +175,8 @@ fn planned(
     Ok((plan_of(job, store, head, found, clock, None)?, kept))
 }
 
-/// The plan of an epoch that takes `again` what an epoch of another store took, under its number,
-/// because the bounds of expiry and the rows of `pages` name epochs.
+/// The plan of an epoch that reads again what an epoch of another store took. It has the number of
+/// that epoch, because the bounds of expiry and the rows of `pages` name epochs.
 pub fn replay(job: &Job, store: &Store, head: Option<&Head>, again: Again) -> Result<Plan> {
     let Again { epoch, logical_time, inputs, same_bytes, renamed, retention, gone_min } = again;
     let snapshot = snapshot_of(&Reading::of(job), inputs.iter().chain(&same_bytes));
@@ -212,7 +213,7 @@ fn plan_of(
     });
     let retention =
         replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
-    // What is replayed is known to have read something or not.
+    // For an epoch that is replayed it is known whether it read something.
     let epoch_min_useless = match replayed_retention.flatten() {
         Some(known) => known.epoch_min,
         None => job.pages.retention(&read_before, logical_time).epoch_min,

@@ -1,8 +1,8 @@
 //! What a rebuild takes again from an older store, step by step, and how far it has come.
 //!
-//! Each step has a mark, a digest of it and of all steps before. The new store notes the marks of
-//! what is to be replayed, so a rebuild that was interrupted goes on only where the new store holds
-//! what is to be replayed now.
+//! Each step has a mark: a digest of the step and of all steps before it. The new store notes the
+//! marks of the steps that are to be replayed. So an interrupted rebuild goes on only if the new
+//! store holds the same steps that would be replayed now.
 
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
@@ -25,7 +25,7 @@ pub struct Replay {
     pub epoch: u64,
     /// The logical time of its head.
     pub logical_time: i64,
-    /// What each epoch took, those that a rollback undid included.
+    /// What each epoch took, including epochs that a rollback undid.
     pub steps: Vec<Step>,
     /// For each step its mark, and one for the head.
     marks: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Replay {
     pub reading: Reading,
 }
 
-/// What one epoch took, as files that are there.
+/// What one epoch took, with the present paths of its files.
 pub struct Again {
     /// The epoch.
     pub epoch: u32,
@@ -49,7 +49,7 @@ pub struct Again {
     pub renamed: Vec<ConsumedInput>,
     /// When pages expired, if that is known.
     pub retention: Option<Retention>,
-    /// Since when pages had to be gone to be forgotten, if that is known.
+    /// Pages that had been gone since before this time were forgotten, if that is known.
     pub gone_min: Option<i64>,
 }
 
@@ -58,7 +58,7 @@ pub struct Again {
 pub struct Note {
     /// The uuid of the store that is replayed.
     pub of: String,
-    /// The epochs at which the new store may stand, with their marks.
+    /// The epochs at which the new store may be, with their marks.
     pub marks: Vec<(u64, String)>,
 }
 
@@ -66,7 +66,7 @@ pub struct Note {
 const NOTE: &str = "replay.json";
 
 impl Note {
-    /// The note in the folder of a store; none if there is no such file.
+    /// The note in the folder of a store; `None` if there is no such file.
     pub fn read(store: &Path) -> Result<Option<Note>> {
         let path = store.join(NOTE);
         match std::fs::read(&path) {
@@ -86,7 +86,8 @@ impl Note {
         durable::write(&store.join(NOTE), &text)
     }
 
-    /// Removes the note of a finished rebuild. One that stays is harmless: what it is of is gone.
+    /// Removes the note of a finished rebuild. A note that stays is harmless, because the store
+    /// that it names is gone.
     pub fn remove(store: &Path) {
         let _ = std::fs::remove_file(store.join(NOTE));
     }
@@ -109,7 +110,7 @@ impl Replay {
             if step.read.is_none() {
                 step.read = Some(read_before_format_3(step.complete, &known, &lines));
             }
-            // Lists are joined as epochs come, so the list counts and not its file.
+            // The mark has the lines of the list and not its file, because later epochs join lists.
             marks.push(digest_of(&json!([Step { file: None, ..step.clone() }, lines])));
             known.extend(lines.into_iter().map(|line| (line.input.path, line.input.digest)));
         }
@@ -123,8 +124,8 @@ impl Replay {
         Ok(Replay { of, epoch, logical_time, steps, marks, paths, reading })
     }
 
-    /// The epochs at which a new store may stand, with their marks: after each step that counts,
-    /// and at the epoch of the head.
+    /// The epochs at which a new store may be, with their marks: after each step that counts, and
+    /// at the epoch of the head.
     pub fn note(&self) -> Note {
         let steps = self.steps.iter().zip(&self.marks).filter(|(step, _)| !step.undone);
         let mut marks: Vec<(u64, String)> =
@@ -135,7 +136,7 @@ impl Replay {
         Note { of: self.of.clone(), marks }
     }
 
-    /// Whether a store at `epoch`, which was built by `noted`, holds what this replay does up to
+    /// Whether a store at `epoch` that was built by `noted` holds the steps of this replay up to
     /// that epoch.
     pub fn goes_on(&self, noted: &Note, epoch: u64) -> bool {
         let at = |note: &Note| {
@@ -145,7 +146,7 @@ impl Replay {
         noted.of == self.of && mark.is_some() && mark == at(&self.note())
     }
 
-    /// What the step took, as it lies there now.
+    /// What the step took, with the present paths of its files.
     ///
     /// # Errors
     ///
@@ -157,7 +158,7 @@ impl Replay {
         let digests: BTreeSet<&str> = inputs.iter().map(|input| input.digest.as_str()).collect();
         let (same_bytes, renamed): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|line| digests.contains(line.input.digest.as_str()));
-        // What was renamed was read by an earlier step, with the options of today.
+        // A renamed file was read by an earlier step of this replay, with the options of today.
         let as_read = |line: ConsumedInput| match line.taken.is_barren() {
             true => line,
             false => ConsumedInput { reading: self.reading.clone(), ..line },
@@ -174,7 +175,7 @@ impl Replay {
         })
     }
 
-    /// Checks that all inputs are there that are to be read again.
+    /// Checks that all inputs that are to be read again are there.
     ///
     /// # Errors
     ///
@@ -209,8 +210,8 @@ impl Replay {
         step: &Step,
     ) -> (Vec<ConsumedInput>, Vec<ConsumedInput>) {
         let read = step.read.unwrap_or(0) as usize;
-        // Nothing would be accepted again, unless the job reads otherwise; then it is due
-        // afterwards.
+        // An input without an accepted record is read again only with the same options of reading,
+        // and gives nothing again. With other options it is due afterwards.
         let is_read = |at: usize, line: &ConsumedInput| {
             at < read || at < read + step.barren as usize && line.reading == self.reading
         };
@@ -221,7 +222,7 @@ impl Replay {
         (unnumbered(read).collect(), unnumbered(others).collect())
     }
 
-    /// The file with the bytes of `input`, under its path or under one that it has got since.
+    /// The file with the bytes of `input`, under its path or under a later one.
     fn found(&self, step: &Step, input: &Input) -> Result<Input> {
         let first = match input.refreshed() {
             Ok(found) => return Ok(found),
@@ -249,7 +250,7 @@ struct AnyLine {
     reading: Option<Reading>,
 }
 
-/// The list of inputs of one step. Where it does not say how they were read, that is `reading`.
+/// The list of inputs of one step. Where it does not say how they were read, `reading` is taken.
 pub fn lines_of(store: &Store, step: &Step, reading: &Reading) -> Result<Vec<ConsumedInput>> {
     let Some(file) = &step.file else { return Ok(Vec::new()) };
     let path = store.lines_path("consumed", file);
@@ -319,9 +320,9 @@ mod tests {
         Replay::new(past, store, &job(store.root())).expect("readable")
     }
 
-    /// A rebuild that was interrupted went on after as many epochs as it had replayed, although
-    /// others were to be replayed by then. It goes on if all that was replayed is still the
-    /// beginning, and not if an epoch was undone, was replaced, or has other inputs.
+    /// An interrupted rebuild went on after as many epochs as it had replayed, even if the store
+    /// had got other epochs. It goes on if the replayed epochs are still the first ones, and not if
+    /// an epoch was undone, was replaced, or has other inputs.
     #[test]
     fn goes_on_where_the_same_was_replayed() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,10 +1,11 @@
-//! The time by which an epoch counts.
+//! The logical time of an epoch.
 //!
-//! It is that of the clock, or given by the command line, and never goes back: if the clock was set
-//! back, time stands still until the clock has caught up. A clock that was far ahead once must not
-//! make it stand still for years, though: then no page would expire, and no command would mend it.
-//! So a store whose time is far ahead of the clock comes back to it, if the clock can be believed:
-//! the command line gives the time, or the store's last file is not from the future, too.
+//! It is the time of the clock, or is given on the command line. It never goes back: if the clock
+//! was set back, logical time stands still until the clock has caught up. But a clock that was once
+//! far ahead must not stop it for years, because no page would expire, and no command would mend
+//! this. So if the time of a store is far ahead of the clock, it is set back to the clock if the
+//! clock can be trusted: if the command line gives the time, or the store's last file is not from
+//! the future, too.
 
 use std::time::UNIX_EPOCH;
 
@@ -12,13 +13,13 @@ use std::time::UNIX_EPOCH;
 /// clocks: one of them is wrong.
 pub const AHEAD_SECONDS_MAX: i64 = 172_800;
 
-/// The clock of the system, in seconds since 1970. Only a few places ask it: a plan freezes a time,
-/// and the rest of the run uses that.
+/// The clock of the system, in seconds since 1970. Few places read it: a plan freezes a time, and
+/// the rest of the run uses that time.
 pub fn now() -> i64 {
     UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64)
 }
 
-/// The times of which one is chosen, all in seconds since 1970.
+/// The times from which the logical time is chosen, in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// The time of the run: the clock's, or that of the command line.
@@ -40,8 +41,9 @@ impl Clock {
         self.system.saturating_add(AHEAD_SECONDS_MAX)
     }
 
-    /// The time of the next epoch after one of the time `last`, whose commit was written at
-    /// `written` by the file system's clock; and whether it comes back from one that was wrong.
+    /// The time of the next epoch, and whether it comes back from a time that was too far ahead.
+    /// `last` is the time of the last epoch, and `written` the time of its commit by the file
+    /// system's clock.
     pub fn next(self, last: i64, written: i64) -> (i64, bool) {
         let is_ahead = last > self.latest();
         if is_ahead && (self.is_given || written <= self.latest()) {
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
 
     /// One run with a clock that was far ahead stopped all expiry until that time came. Time comes
-    /// back if the clock can be believed; otherwise, as with a clock that starts in 1970, it stands
+    /// back if the clock can be trusted; otherwise, as with a clock that starts in 1970, it stands
     /// still.
     #[test]
     fn time_stands_still_or_comes_back() {

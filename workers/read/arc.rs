@@ -43,7 +43,7 @@ impl<'a> HeaderLine<'a> {
         })
     }
 
-    /// Where and when the crawler was, or why that is no page.
+    /// The URL and the time of the visit, or why it is no page.
     fn visit(&self) -> Result<Visit, Item> {
         let url = url(self.url)?;
         if !http::is_web(&url) {
@@ -128,7 +128,7 @@ impl Dialect for Arc {
     }
 }
 
-/// Where and when the crawler was that wrote the record with this header; none if that is no page.
+/// The URL and the time of the visit of the record with this header; `None` if it is no page.
 pub fn visit(header: &[u8]) -> Option<Visit> {
     HeaderLine::parse(header)?.visit().ok()
 }

@@ -1,4 +1,4 @@
-//! The compression of a file, as its first bytes tell.
+//! The compression of a file, recognised by its first bytes.
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

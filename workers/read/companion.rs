@@ -1,8 +1,8 @@
-//! Knows the files that lie beside a crawl and are no crawl, or not in a form that is read.
+//! Recognises files beside a crawl that are no crawl, or are in a form that cannot be read.
 //!
-//! They are told by their first bytes or, where these say nothing, by their name. In a folder they
-//! are passed by, and not counted as bad records; one that the job names is refused, with the
-//! command that makes of it what can be read.
+//! They are recognised by their first bytes or, if these say nothing, by their name. In a folder
+//! they are passed by and not counted as bad records. If the job names such a file, it is refused,
+//! with the command that converts it.
 
 use super::Limits;
 use super::codec::{Codec, without_ending};
@@ -11,7 +11,7 @@ use super::source::Source;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a file is that is not read.
+/// The kind of a file that is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Companion {
@@ -44,7 +44,7 @@ pub enum Companion {
 }
 
 impl Companion {
-    /// What a file of this name is, by its first decoded bytes and the compression that was undone.
+    /// The kind of a file, by its first decoded bytes and its compression.
     pub fn by_content(head: &[u8], codec: Codec) -> Option<Companion> {
         if head.get(257..262) == Some(b"ustar") {
             return Some(Companion::Tar);
@@ -67,9 +67,8 @@ impl Companion {
         plain.filter(|_| codec == Codec::Plain).or_else(|| is_index(head).then_some(Companion::Cdx))
     }
 
-    /// What a file is that begins as JSON lines do, if a browser crawler has written it beside its
-    /// archives. The lines of its list of pages have URLs and even texts, which the archives have
-    /// as well.
+    /// The kind of a file that begins like JSON lines, if a browser crawler wrote it beside its
+    /// archives. Its list of pages has URLs and even texts, which the archives have, too.
     pub fn in_json(head: &[u8], path: &Path) -> Option<Companion> {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let has =
@@ -86,7 +85,7 @@ impl Companion {
         }
     }
 
-    /// What a file is by its name, for content that says nothing.
+    /// The kind of a file by its name, if its content says nothing.
     pub fn by_name(path: &Path) -> Option<Companion> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let name = without_ending(&name);
@@ -130,7 +129,8 @@ impl Companion {
         }
     }
 
-    /// The command that makes of the file at `path` what can be read; none if nothing in it can.
+    /// The command that converts the file at `path` to a form that can be read; `None` if it has
+    /// nothing to read.
     pub fn remedy(self, path: &Path) -> Option<String> {
         let file = word(path);
         let folder =
@@ -141,7 +141,7 @@ impl Companion {
             Companion::Lz4 => Some(format!("lz4 -dm {file}")),
             Companion::Xz => Some(format!("xz -dk {file}")),
             Companion::Bzip2 => Some(format!("bzip2 -dk {file}")),
-            // Without k it would write over files of these names.
+            // Without `k` it would overwrite files of these names.
             Companion::Tar => Some(format!("tar -xkf {file} -C {folder}")),
             Companion::SevenZip => Some(format!("7z x {file} -o{folder}")),
             Companion::Csv => Some(rows(path, "")),
@@ -178,12 +178,12 @@ impl Companion {
     }
 }
 
-/// Bytes of a table that are looked at for its quotes.
+/// The most bytes of a table that are searched for quotes.
 const TABLE_BYTES_MAX: usize = 1 << 20;
 
-/// Whether quotes are text in the table of tab separated values at `path`: a cell begins with one
-/// and does not end with one, yet every line has the cells of the first. Where quotes enclose
-/// cells, one that has line ends leaves lines with fewer.
+/// Whether quotes are text in the table of tab separated values at `path`: a cell begins with a
+/// quote and does not end with one, but every line has as many cells as the first. If quotes
+/// enclosed cells, a cell with a line end would leave lines with fewer cells.
 fn has_literal_quotes(path: &Path) -> bool {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let Ok(mut source) = Source::open(path, 0, bytes, &Limits::default()) else { return false };
@@ -201,16 +201,17 @@ fn has_literal_quotes(path: &Path) -> bool {
     is_any_open
 }
 
-/// Whether a quote begins the cell and none ends it. Two of them are one in the text.
+/// Whether a quote begins the cell and no quote ends it. Two quotes in a row stand for one in the
+/// text.
 fn is_open(cell: &[u8]) -> bool {
     let Some(rest) = cell.strip_prefix(b"\"") else { return false };
     let closing = rest.iter().rev().take_while(|byte| **byte == b'"').count();
     closing % 2 == 0
 }
 
-/// The command that makes JSON lines of a table whose rows Python's reader finds by `arguments`.
-/// Cells may be longer than its usual limit, and Excel writes a byte order mark. A quote without
-/// its end is an error, because it would take the next rows for one cell.
+/// The command that converts a table to JSON lines, with Python's reader called with `arguments`.
+/// Cells may be longer than the reader's usual limit, and Excel writes a byte order mark. A quote
+/// without its end is an error, because the next rows would become part of the cell.
 fn rows(path: &Path, arguments: &str) -> String {
     let program = format!(
         "python3 -c 'import csv, json, sys; csv.field_size_limit(sys.maxsize); \
@@ -241,8 +242,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Companions are told by their content under any name, and else by their name; a crawl in odd
-    /// clothes is none.
+    /// Companions are recognised by their content under any name, and otherwise by their name. A
+    /// crawl with an odd name or beginning is no companion.
     #[test]
     fn companions_are_known() {
         let content = |head: &[u8]| Companion::by_content(head, Codec::Plain);
@@ -287,9 +288,9 @@ mod tests {
         });
     }
 
-    /// Rows of a table were merged where a cell began with a quote that was text.
-    /// Each command does what it is given for, on files that people have: long cells, tabs, a byte
-    /// order mark, compression. It writes over no file.
+    /// Rows of a table were merged where a cell began with a quote that was text. Each command does
+    /// its task on ordinary files: with long cells, tabs, a byte order mark, compression. It
+    /// overwrites no file.
     #[test]
     fn commands_do_what_they_say() {
         let has = |words: &[&str]| {

@@ -1,10 +1,10 @@
-//! Finds where a plain archive can be cut so that its parts are read as the whole is. A compressed
-//! one is never cut; `members.rs` goes through its members.
+//! Finds where a plain archive can be cut so that its parts give the same records as the whole. A
+//! compressed archive is never cut; `members.rs` goes through its members.
 //!
-//! A body may hold what looks like a record, so a reader that starts somewhere could take it for
-//! one. Therefore the file is walked from its start, from header to header, without reading bodies.
-//! It is cut only where [`super::frames`] is sure to begin a record, and no more after the first
-//! record whose length does not lead to the next.
+//! A body may contain bytes that look like a record, and a reader that starts in the middle could
+//! take them for one. Therefore the file is walked from its start, from header to header, without
+//! reading bodies. It is cut only where [`super::frames`] certainly begins a record, and not at all
+//! after the first record whose length does not lead to the next.
 
 use super::dialect::{Dialect, blanks};
 use super::frames::{HEADER_BYTES_MAX, LOOKAHEAD_BYTES};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The places in the first `size` bytes of `path` at which it can be cut, about `share` bytes
+/// The positions in the first `size` bytes of `path` at which it can be cut, about `share` bytes
 /// apart.
 pub fn cuts<D: Dialect + Default>(path: &Path, size: u64, share: u64) -> Result<Vec<u64>> {
     let (file, _) = open_file(path, size)?;
@@ -58,7 +58,7 @@ impl<D: Dialect> Walk<'_, D> {
         Ok(D::starts(&self.window[blanks..]).then_some(at + blanks as u64))
     }
 
-    /// The start of the record after the one at `at`, if this one's length leads to it.
+    /// The start of the record after the record at `at`, if the length of the latter leads to it.
     fn next(&mut self, at: u64) -> Result<Option<u64>> {
         let mut header = None;
         for length in [2 * LOOKAHEAD_BYTES, HEADER_BYTES_MAX] {

@@ -1,9 +1,9 @@
 //! Parses the dates that crawls write, without a clock or a time zone database.
 //!
-//! A date without a zone counts as UTC. Understood are WARC-Date (ISO 8601 in the W3C profile,
-//! which may be cut short, <https://www.w3.org/TR/NOTE-datetime>), the digits of ARC, RFC 2822 and
-//! HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole numbers since 1970: seconds or, told by their size,
-//! milli-, micro- or nanoseconds.
+//! A date without a zone counts as UTC. These forms are understood: WARC-Date (ISO 8601 in the W3C
+//! profile, which may be cut short, <https://www.w3.org/TR/NOTE-datetime>), the digits of ARC, RFC
+//! 2822 and HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole numbers since 1970: seconds or, depending on
+//! their size, milli-, micro- or nanoseconds.
 
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::{rfc2822, temporal};
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// An invalid date is none, never a wrong one.
+    /// An invalid date gives no date, never a wrong one.
     #[test]
     fn no_dates() {
         for text in [

@@ -1,8 +1,8 @@
-//! The codecs, and what decodes the members of a file in one of them.
+//! The decoders of the members of a file, for each codec.
 //!
 //! A decoder borrows the input for each call and never reads beyond the member, so between members
-//! the caller may move the input. It lives as long as the file: to set one up costs more than to
-//! decode a short page.
+//! the caller may move the input. It lives as long as the file, because to set up a decoder takes
+//! longer than to decode a short page.
 
 use super::codec::Codec;
 use super::gzip_stream::GzipStream;
@@ -13,7 +13,7 @@ use super::zstd_stream::ZstdStream;
 use crate::error::Result;
 use std::io::{self, BufRead, Read};
 
-/// What decodes the members of one file.
+/// The decoder of the members of one file.
 pub enum Decoder {
     /// The file is not compressed: all of it is one member, always open.
     Plain,
@@ -37,7 +37,7 @@ enum OpenMember {
     None,
     /// Decoded as it is read.
     Streamed,
-    /// Decoded ahead of time; the input is past it.
+    /// Decoded ahead of time; the input is already behind the member.
     Whole {
         copied_bytes: usize,
     },
@@ -78,8 +78,8 @@ impl Decoder {
         }
     }
 
-    /// Closes the open member and decodes the one at which `input` stands ahead of time, if it is a
-    /// short one in gzip. Does not move the input. An error is the file system's.
+    /// Closes the open member and decodes the member at the position of `input` ahead of time, if
+    /// it is a short gzip member. Does not move the input. Errors come from the file system.
     pub fn decode_whole(&mut self, input: &mut Input) -> Result<Option<WholeMember<'_>>> {
         let Decoder::Gzip(gzip) = self else { return Ok(None) };
         gzip.open = OpenMember::None;
@@ -121,7 +121,7 @@ impl Decoder {
         }
     }
 
-    /// Bytes that the last read cost, if that may be far more than it gave.
+    /// The bytes that the last read had to decode, if these may be far more than it returned.
     pub fn block_bytes(&self) -> u64 {
         match self {
             Decoder::Lz4(lz4) => lz4.block_bytes(),

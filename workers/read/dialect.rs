@@ -12,12 +12,12 @@ pub trait Dialect: Sized {
     fn find_start(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
         find_line::<Self>(bytes, from)
     }
-    /// The length of the header with the line end that closes it; none if it is incomplete. It does
-    /// not end within the first `from` bytes, which are not searched again.
+    /// The length of the header with the line end that closes it; `None` if it is incomplete. It
+    /// does not end within the first `from` bytes, which are not searched again.
     fn header_length(&mut self, bytes: &[u8], from: usize) -> Option<usize>;
     /// Where within this header another record starts.
     fn torn_at(&mut self, header: &[u8]) -> Option<usize>;
-    /// The length of the body that the header claims; none if the claim is impossible.
+    /// The length of the body that the header claims; `None` if the claim is impossible.
     fn body_length(&mut self, header: &[u8]) -> Option<u64>;
     /// Whether these bytes are what must follow a body.
     fn separated(behind: &[u8]) -> bool;

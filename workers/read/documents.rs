@@ -1,4 +1,4 @@
-//! Knows JSON documents: files of JSON whose objects do not stand one on a line.
+//! Recognises JSON documents: JSON files that do not have one object on each line.
 
 use super::Limits;
 use super::json;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Bytes of a file that are looked at.
 const BYTES_MAX: usize = 1 << 20;
 
-/// How a job comes to read a file.
+/// Why a job reads a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Found {
     /// Its inputs name it.
@@ -24,9 +24,10 @@ pub enum Found {
     },
 }
 
-/// The file at `path`, if it is a JSON document, as a sentence with the command that makes lines of
-/// it. After the command the job must not read the document again: what is `found` in a folder gets
-/// a name that is not read, and only once its lines are whole. The error is one of the file system.
+/// If the file at `path` is a JSON document: a sentence with the command that converts it to lines.
+/// After the command the job must not read the document again. So a document that was `found` in a
+/// folder gets a name that is not read, but only after its lines are complete. Errors come from the
+/// file system.
 pub fn remedy(path: &Path, found: Found) -> Result<Option<String>> {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let mut source = Source::open(path, 0, bytes, &Limits::default())?;
@@ -57,8 +58,8 @@ pub fn remedy(path: &Path, found: Found) -> Result<Option<String>> {
     }))
 }
 
-/// What jq has to take of a file that begins with `text`; none if it has one object a line, or if
-/// jq could not read it.
+/// The jq filter for a file that begins with `text`; `None` if it has one object a line, or if jq
+/// could not read it.
 fn filter(text: &[u8], is_whole: bool) -> Option<&'static str> {
     let text = text.trim_ascii_start();
     let is_array = match text.first()? {
@@ -93,7 +94,7 @@ mod tests {
     use super::super::testing::gzip;
     use super::*;
 
-    /// Of lists of values jq made lines of single values, which are no rows either. An array of
+    /// From lists of values jq made lines of single values, which are no rows either. An array of
     /// objects, objects of several lines and several objects on one are documents; an array among
     /// lines of objects is a bad line.
     #[test]
@@ -118,7 +119,7 @@ mod tests {
         assert_eq!(filter(b"[{\"a\": 1},", true), None);
     }
 
-    /// The command reads compressed files, quotes names and writes over no file.
+    /// The command reads compressed files, quotes names and overwrites no file.
     #[test]
     fn the_command_fits_the_file() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,9 @@
-//! Which fields of a row hold what, and what makes the key of its page.
+//! Names the fields of a row that hold the text, the date and so on, and says what makes the key of
+//! its page.
 //!
 //! A field is named by its path: `metadata.url` is the field `url` in the object `metadata`. A
-//! field whose own name has the dot goes before. A field that the job leaves at its default also
-//! has the names that well-known corpora give it, and a row is read by the first that it has.
+//! field whose own name has the dot comes first. A field that the job leaves at its default also
+//! has the names that well-known corpora give it; the first of them that a row has is read.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,11 +21,11 @@ pub struct Fields {
     pub html: String,
     /// The date of the visit.
     pub date: String,
-    /// Whether the page is gone: `true` removes it. Empty is none.
+    /// Whether the page is gone: `true` removes it. An empty name means no field.
     pub deleted: String,
-    /// What to do: `remove` removes the page. Empty is none.
+    /// What to do: `remove` removes the page. An empty name means no field.
     pub op: String,
-    /// A number by which `[keep]` may prefer pages. Default: empty, which is none.
+    /// A number by which `[keep]` may prefer pages. Default: empty, which means no field.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub score: String,
 }
@@ -43,11 +44,11 @@ impl Default for Fields {
     }
 }
 
-/// What makes the key of a page that is a row. In an archive it is always the URL.
+/// What makes the key of a page that is a row. In an archive the key is always the URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum PageKey {
-    /// The URL: of several rows of one URL the latest is the page.
+    /// The URL. If several rows have one URL, the latest is the page.
     #[default]
     Url,
     /// The row itself: every row is a page.
@@ -90,7 +91,7 @@ impl fmt::Display for PageKey {
 }
 
 /// Other names of fields at their default: those of datatrove, dolma, OSCAR, RedPajama and C4. The
-/// second is how often the name was taken, as a note.
+/// second text is the note that counts how often the name was taken.
 const OTHER_URLS: [(&str, &str); 4] = [
     ("metadata.url", "url_in_metadata.url"),
     ("meta.url", "url_in_meta.url"),
@@ -148,7 +149,8 @@ pub const REMOVED_BY_DELETED: &str = "removed_by_deleted";
 /// The note of a row that removes its page by the field `op`.
 pub const REMOVED_BY_OP: &str = "removed_by_op";
 
-/// What removes pages by `noted`: the name that the job gives the field, and the number of rows.
+/// The fields that removed pages, from the notes `noted`: the job's name of each field, and the
+/// number of rows.
 pub fn removers<'f>(fields: &'f Fields, noted: &BTreeMap<String, u64>) -> Vec<(&'f str, u64)> {
     let of = [(REMOVED_BY_DELETED, &fields.deleted), (REMOVED_BY_OP, &fields.op)];
     of.iter().filter_map(|(word, name)| Some((name.as_str(), *noted.get(*word)?))).collect()
@@ -163,7 +165,8 @@ pub struct Name {
     pub is_for: Use,
     /// The note of a name that is not the job's.
     pub note: Option<&'static str>,
-    /// Whether the job leaves the field at its default, so that what has this name may be anything.
+    /// Whether the job leaves the field at its default. Then a column with this name may hold
+    /// anything.
     pub is_default: bool,
 }
 
@@ -174,12 +177,12 @@ pub struct Wanted {
     pub names: Vec<Name>,
     /// What makes the key.
     pub key: PageKey,
-    /// With [`PageKey::Row`], what stands before the place of the row in its key.
+    /// With [`PageKey::Row`], the part of the key before the place of the row.
     pub file: String,
 }
 
 impl Wanted {
-    /// What is looked for by `fields` and `key` in the file whose digest is `file`.
+    /// The names that `fields` and `key` look for in the file whose digest is `file`.
     pub fn new(fields: &Fields, key: &PageKey, file: &str) -> Wanted {
         let default = Fields::default();
         let Fields { url, text, html, date, deleted, op, score } = fields;
@@ -207,13 +210,13 @@ impl Wanted {
         add(text, Use::Text, *text == default.text, &OTHER_TEXTS);
         add(html, Use::Html, *html == default.html, &[]);
         add(date, Use::Date, *date == default.date, &OTHER_DATES);
-        // What may say that pages are gone is not passed by.
+        // A column that may say that pages are gone is not passed by.
         for (name, is_for) in [(deleted, Use::Deleted), (op, Use::Op), (score, Use::Score)] {
             if !name.is_empty() {
                 add(name, is_for, false, &[]);
             }
         }
-        // What the job names has one use.
+        // A field that the job names has only one use.
         let own: Vec<String> =
             names.iter().filter(|name| name.note.is_none()).map(|name| name.path.clone()).collect();
         names.retain(|name| name.note.is_none() || !own.contains(&name.path));
@@ -245,8 +248,8 @@ impl Wanted {
     }
 }
 
-/// Whether `names` has the field `field` (`url`, `text`, `html`, `date`) under a name of the
-/// default.
+/// Whether `names` has the field `field` (`url`, `text`, `html`, `date`) under one of its default
+/// names.
 pub fn has(names: &[String], field: &str) -> bool {
     let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
     let is_for = wanted.names.iter().find(|name| name.path == field).map(|name| name.is_for);
@@ -264,7 +267,7 @@ const FILE_DIGITS: usize = 32;
 mod tests {
     use super::*;
 
-    /// A field that the job names has this name alone; at its default it has others, but none that
+    /// A field that the job names has only this name. At its default it has others, but none that
     /// the job uses for something else.
     #[test]
     fn names_of_a_field() {

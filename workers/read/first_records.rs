@@ -7,8 +7,8 @@ use crate::error::Result;
 /// Opens a reader of splits, such as [`super::open`].
 type Opener = fn(&Split, &Options) -> Result<Box<dyn Reader>>;
 
-/// A reader that ends after some records. Those that are skipped do not count: a sample of an
-/// archive has pages, not requests.
+/// A reader that ends after some records. Skipped records do not count, because a sample of an
+/// archive should have pages, not requests.
 struct FirstRecords {
     reader: Option<Box<dyn Reader>>,
     left: u64,

@@ -1,16 +1,16 @@
 //! Finds where each record of an archive ends and the next one starts, for WARC and ARC alike.
 //!
-//! Each record and each stretch of bytes that is none becomes an entry. The length in a header is
-//! only a claim: it is checked against what follows the record, and no memory is allocated because
-//! of it.
+//! Each record, and each stretch of bytes that is no record, becomes an entry. The length in a
+//! header is only a claim: it is checked against what follows the record, and no memory is
+//! allocated because of it.
 //!
 //! A record is sound if after its body and any line ends the member ends or another record starts.
 //! If not, the length is wrong. In a whole member the record then ends with the member; elsewhere
 //! it is rejected, and reading goes on at the next line that starts a record.
 //!
 //! A body over the limit is passed over without being held. If another record seems to start in it,
-//! the place where it should end is looked at first: an archive may hold an archive, but a length
-//! that lies must not swallow the records behind it.
+//! the place where the body should end is examined first: an archive may contain an archive, but a
+//! wrong length must not swallow the records behind it.
 
 use super::codec::Codec;
 use super::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
@@ -32,8 +32,8 @@ const SLACK_BYTES_MAX: usize = 16;
 /// Bytes of an over-long body by which the record is classified.
 const GLANCE_BYTES: usize = 64 << 10;
 
-/// Bytes that a file of any size may have decoded ahead to see where long records end. Larger files
-/// allow as many more as were decoded. Beyond, a start within a long record ends it.
+/// The bytes that may be decoded ahead in a file of any size to see where long records end. Larger
+/// files allow as many more as were decoded. Beyond that, a start within a long record ends it.
 const AHEAD_BYTES_MIN: u64 = 1 << 30;
 
 /// The reader of an archive in one dialect.
@@ -44,9 +44,9 @@ pub struct Frames<D> {
     notes: Notes,
     /// Records that started in the current member.
     records: u64,
-    /// Decoded bytes up to which the end of a header was searched. A record that starts within a
-    /// header without an end continues from here, so that many starts do not search the whole
-    /// header each.
+    /// The decoded bytes up to which the end of a header was searched. For a record that starts
+    /// within a header without an end, the search continues from here, so that many starts do not
+    /// each search the whole header.
     sought: u64,
     /// Where the last header that was found ends, in decoded bytes.
     header_end: u64,
@@ -305,7 +305,7 @@ impl<D: Dialect> Frames<D> {
     }
 
     /// Whether the record whose body should end at `end`, in decoded bytes, ends there: with its
-    /// member, or before another record. Not if that cannot be known for what it may cost.
+    /// member, or before another record. False if finding out might cost too much.
     fn ends_at(&mut self, end: u64) -> Result<bool> {
         let (mut ahead, distance) = self.source.again(end, &self.limits)?;
         self.ahead_bytes += distance + GLANCE_BYTES as u64;
@@ -413,7 +413,8 @@ impl<D: Dialect> Frames<D> {
                 self.source.consume(start);
                 return Ok(true);
             }
-            // The last bytes stay. The next round looks for a start from the second of them on.
+            // The last bytes stay. The next round looks for a start from the second byte of these
+            // on.
             let drop = (sure as u64).min(left);
             self.source.consume(drop as usize);
             if is_all || drop == left {
@@ -436,8 +437,8 @@ impl<D: Dialect> Frames<D> {
     }
 }
 
-/// Opens the member after the one that ended before `end`, in decoded bytes, if it continues that;
-/// returns whether it does.
+/// Opens the next member, if the last one ended before `end`, in decoded bytes, and the next one
+/// continues it. Returns whether it does.
 fn goes_on<D: Dialect>(source: &mut Source, end: u64) -> Result<bool> {
     let goes_on = source.offset() < end
         && source.end() == Some(&End::Member)

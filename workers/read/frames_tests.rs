@@ -69,8 +69,8 @@ fn members_do_not_matter() {
     }
 }
 
-/// The offset is that of the member in the file where a member holds one record, else that of the
-/// record in the stream.
+/// The offset is the offset of the member in the file if a member holds one record, otherwise the
+/// offset of the record in the stream.
 #[test]
 fn offsets() {
     let (a, b) = (page("http://a/", b"x"), page("http://b/", b"x"));
@@ -95,8 +95,8 @@ fn zero_padding() {
     }
 }
 
-/// A length over the limit that lies costs its own record alone: some MB of sound pages behind one
-/// such record were passed over without a word.
+/// A wrong length over the limit costs only its own record. Some MB of sound pages behind such a
+/// record were passed over without a message.
 #[test]
 fn long_lies() {
     let mut options = Options::default();
@@ -116,8 +116,8 @@ fn long_lies() {
     }
 }
 
-/// An archive that is the body of a record is no part of the crawl. It is noted, since a length
-/// that lies could lead to the start of a record by chance.
+/// An archive that is the body of a record is no part of the crawl. It is noted, because a wrong
+/// length could lead to the start of a record by chance.
 #[test]
 fn archives_in_records() {
     let mut options = Options::default();
@@ -151,8 +151,9 @@ fn skippable_frames() {
     }
 }
 
-/// Looking whether a record goes on in the next member counted as search behind damage: in a sound
-/// file in lz4 nothing behind the first damage was searched. What is not searched is said.
+/// A look whether a record goes on in the next member counted as a search behind damage, so that in
+/// an lz4 file nothing behind the first damage was searched. The detail says which bytes are not
+/// searched.
 #[test]
 fn sound_members_cost_no_search() {
     let [small, large] =
@@ -290,8 +291,8 @@ fn bombs() {
     }
 }
 
-/// One plain archive was the work of one worker. Cut anywhere, whole, damaged, or with archives in
-/// the bodies of its records, it gives the entries of the uncut one.
+/// One worker had to read a plain archive alone. Cut anywhere, an archive gives the entries of the
+/// uncut one, whether it is whole, damaged, or has archives in the bodies of its records.
 #[test]
 fn cuts_change_no_entry() {
     let inner = |n: u64| page(&format!("http://inner/{n}"), b"a body");
@@ -497,7 +498,7 @@ fn damaged(
 }
 
 /// Bit flips, cuts, insertions, zeroed blocks and junk cost the records that they hit. At least 99
-/// % of the others are kept, and in compressed files no damaged one is.
+/// % of the other records are kept, and in compressed files no damaged record is.
 #[test]
 fn damage() {
     for (arc, codec) in [false, true]
@@ -523,7 +524,7 @@ fn damage() {
     }
 }
 
-/// What is kept of a damaged member does not depend on its place in the file.
+/// Which records of a damaged member are kept does not depend on its place in the file.
 #[test]
 fn places_do_not_matter() {
     let pages: Vec<u8> =

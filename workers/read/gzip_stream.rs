@@ -1,9 +1,9 @@
 //! Decodes gzip members as they are read.
 //!
-//! flate2's own gzip decoder owns its input. Here the input is shared with a decoder of whole
-//! members and moved between members, so it stays with the caller and is borrowed for each call.
-//! This module adds the header, checksum and length of RFC 1952 to flate2's inflate. Bytes, errors
-//! and positions equal those of flate2's decoder, which is the oracle of the tests.
+//! flate2's own gzip decoder owns its input. Here a decoder of whole members uses the same input,
+//! and the input is moved between members. So it stays with the caller and is borrowed for each
+//! call. This module adds the header, checksum and length of RFC 1952 to flate2's inflate. Bytes,
+//! errors and positions equal those of flate2's decoder, which is the oracle of the tests.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use std::io::{self, BufRead, ErrorKind};
@@ -26,7 +26,7 @@ const FCOMMENT: u8 = 1 << 4;
 /// Flags that RFC 1952 reserves.
 pub const RESERVED: u8 = 0xe0;
 
-/// What of a member is read next.
+/// The part of a member that is read next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Header,
@@ -246,8 +246,8 @@ mod tests {
     }
 
     proptest! {
-        /// Damage anywhere has the outcome that it has in flate2's decoder: the same bytes, the
-        /// same error, the same place in the file.
+        /// Damage anywhere has the same outcome as in flate2's decoder: the same bytes, the same
+        /// error, the same place in the file.
         #[test]
         fn same_as_flate2(
             seeds in proptest::collection::vec((any::<u16>(), 0usize..4000), 1..4),

@@ -2,7 +2,7 @@
 //!
 //! libdeflate needs the end of the member in advance, so it is guessed: it is where the next header
 //! seems to start, or the end of the file. `decode_guessed` proves the guess by the member's own
-//! checksum and size (RFC 1952). A member that is long, damaged or in any doubt is left to
+//! checksum and size (RFC 1952). A member that is long, damaged or doubtful in any way is left to
 //! [`super::gzip_stream`], so that all damage is reported by one decoder. libdeflate accepts a few
 //! odd codes that no encoder writes and the other decoder refuses; such a member is accepted, since
 //! its checksum and size are right.
@@ -31,8 +31,8 @@ const HEADER_BYTES: usize = 10;
 /// Bytes of the checksum and the size after the compressed ones.
 const TRAILER_BYTES: usize = 8;
 
-/// How many possible ends of a member are tried. An end that is too early is rare, and then the
-/// next one is rarely far.
+/// How many possible ends of a member are tried. A possible end that is too early is rare, and then
+/// the next one is usually near.
 const ENDS_MAX: usize = 4;
 
 /// Decodes members whole, one at a time, into a buffer that is used again.
@@ -43,7 +43,7 @@ pub struct GzipWhole {
     decoded: usize,
     /// Where the last member starts, in bytes of the file.
     at: Option<u64>,
-    /// Its length in the file; none if it was not decoded.
+    /// Its length in the file; `None` if it was not decoded.
     length: Option<usize>,
     /// The longest member that is decoded, in bytes of the file.
     member_bytes_max: usize,
@@ -65,7 +65,7 @@ impl GzipWhole {
         }
     }
 
-    /// Decodes the member at `input`'s position and returns its length in the file; none if it is
+    /// Decodes the member at `input`'s position and returns its length in the file; `None` if it is
     /// not short or not surely sound. A decoded member is in `input`'s buffer, which is not moved.
     /// A second call at the same place decodes nothing again. Errors come from the file system.
     pub fn decode(&mut self, input: &mut Input) -> Result<Option<usize>> {
@@ -134,7 +134,7 @@ struct Guess {
     decoded: usize,
 }
 
-/// The guess for the member at the start of `bytes`; none if no end is in sight, or if its header
+/// The guess for the member at the start of `bytes`; `None` if no end is in sight, or if its header
 /// has fields on which decoders differ. `is_all` means that the file ends with these bytes. Adds
 /// the bytes that are searched to `searched_bytes`.
 fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> {

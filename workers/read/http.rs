@@ -2,7 +2,7 @@
 //! state.
 //!
 //! Archives keep bodies that were already decoded, while the headers still name the encoding. So
-//! each encoding is tried; where it does not fit, the body is kept as it is and counted under
+//! each encoding is tried. If it does not fit, the body is kept as it is and counted under
 //! `raw_body`. A body that was cut off is decoded as far as it goes, and counted under `cut_body`.
 //! A decoded body keeps to the caller's limit; a body without an encoding was bounded by the caller
 //! as part of its record.
@@ -26,20 +26,20 @@ pub fn is_web(url: &str) -> bool {
         .any(|s| url.get(..s.len()).is_some_and(|head| head.eq_ignore_ascii_case(s)))
 }
 
-/// The status of a response; none if it is no response.
+/// The status of a response; `None` if it is no response.
 pub fn status(response: &[u8]) -> Option<u16> {
     parse(response).map(|(status, ..)| status)
 }
 
-/// Where a redirect leads, as its `Location` has it; none if the response is no redirect.
+/// Where a redirect leads, as its `Location` has it; `None` if the response is no redirect.
 pub fn location(response: &[u8]) -> Option<String> {
     let (status, head, _) = parse(response)?;
     let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
     url(Headers::parse(head).get("Location").filter(|_| is_redirect)?).ok()
 }
 
-/// What a response from `at` says: as [`body`], but a redirect of a page to itself, as sites give to
-/// set a cookie, does not remove the page.
+/// What a response from `at` says: as [`body`], except that a redirect of a page to itself, by
+/// which sites set a cookie, does not remove the page.
 pub fn visited(
     at: &str,
     response: &[u8],
@@ -87,7 +87,7 @@ pub fn body(
     };
     let headers = Headers::parse(head);
     match status {
-        // A part of a page, and the answer to HEAD, say that the page is there and not what it says.
+        // A part of a page, or the answer to HEAD, shows that the page is there, but not its text.
         206 => return Ok(Body::Seen),
         200..=299 if body.is_empty() && is_shorter(&headers, 0) => return Ok(Body::Seen),
         200..=299 => {}
@@ -115,7 +115,7 @@ pub fn body(
 /// What was found while a body was decoded.
 struct Found<'a> {
     notes: &'a mut Notes,
-    /// An encoding does not come to its end: what is behind the cut or the damage is lost.
+    /// An encoding is not complete: the bytes behind the cut or the damage are lost.
     is_cut: bool,
     /// The body does not have an encoding that its header names.
     is_raw: bool,
@@ -128,14 +128,15 @@ impl Found<'_> {
     }
 }
 
-/// Whether a body of so many bytes is shorter than its header says. That length does not count
-/// beside a transfer encoding (RFC 9112, 6.3), and says nothing of a body that was decoded before.
+/// Whether a body of `bytes` bytes is shorter than its header says. The length in the header does
+/// not count with a transfer encoding (RFC 9112, 6.3), and says nothing about a body that was
+/// already decoded.
 fn is_shorter(headers: &Headers<'_>, bytes: usize) -> bool {
     let length = headers.text("Content-Length").and_then(|length| length.parse::<u64>().ok());
     headers.get("Transfer-Encoding").is_none() && length.is_some_and(|n| n > bytes as u64)
 }
 
-/// The body of a page of this media type; none if that is neither HTML nor plain text.
+/// The body of a page of this media type; `None` if that is neither HTML nor plain text.
 pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Option<Body> {
     match media {
         "text/html" | "application/xhtml+xml" => {
@@ -193,8 +194,8 @@ fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], found: &mut Found<'_>) -
     }
 }
 
-/// Joins the chunks of `body`; none if it is not chunked. A body that ends early, before its last
-/// chunk of no bytes, is joined as far as it goes, and called cut.
+/// Joins the chunks of `body`; `None` if it is not chunked. A body that ends before its last, empty
+/// chunk is joined as far as it goes, and counts as cut.
 fn chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut joined = Vec::with_capacity(body.len());
     let mut is_cut = true;
@@ -267,8 +268,8 @@ fn zstd_decoder(bytes: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static,
     Ok(decoder)
 }
 
-/// The members of a gzip body. What follows them and is none is passed by: it is no part of the
-/// page, and no sign that something is missing.
+/// The members of a gzip body. Bytes behind them that are no member are passed by: they are not
+/// part of the page, and do not mean that something is missing.
 struct Members<'a>(GzDecoder<&'a [u8]>);
 
 impl Read for Members<'_> {
@@ -284,13 +285,14 @@ impl Read for Members<'_> {
     }
 }
 
-/// What a body decodes to, and whether its encoding is cut; none if it does not have the encoding.
+/// What a body decodes to, and whether its encoding is cut; `None` if it does not have the
+/// encoding.
 type Decoded = Result<Option<(Vec<u8>, bool)>, Item>;
 
 /// Everything that `decoder` decodes, up to `bytes_max`.
 ///
-/// If it fails before its end, what it decoded so far is kept, unless `encoded` is text: such a
-/// body was decoded before and may start like its encoding by chance.
+/// If it fails before its end, the bytes decoded so far are kept, unless `encoded` is text: such a
+/// body was already decoded and may look like its encoding by chance.
 fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Decoded {
     let mut decoder = io::BufReader::with_capacity(32 << 10, decoder);
     let mut all = Vec::new();
@@ -367,7 +369,7 @@ mod tests {
         assert_eq!(bare, Ok(Body::Removed));
     }
 
-    /// A part of a page, and the answer to a request for its head alone, replaced the page by less.
+    /// A part of a page, or the answer to a HEAD request, replaced the page by less text.
     #[test]
     fn answers_without_the_page() {
         let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\n";
@@ -499,9 +501,9 @@ mod tests {
         }
     }
 
-    /// A body that was cut off was taken for a whole one, without a word. It still is the page as
-    /// far as it goes, in every encoding, and is counted. What is whole is not counted, with
-    /// anything behind it and whatever its header says of a body that was decoded before.
+    /// A body that was cut off was taken for a whole one, without a note. It is still read as far
+    /// as it goes, in every encoding, and is counted. A whole body is not counted, whatever follows
+    /// it and whatever its header says about a body that was already decoded.
     #[test]
     fn cut_bodies_are_noted() {
         let text: Vec<u8> =
@@ -526,7 +528,7 @@ mod tests {
             assert_eq!(of_max(name, "", &whole), (text.clone(), vec![]), "{name}");
             for less in [1, 9, whole.len() / 2] {
                 let (bytes, notes) = of_max(name, "", &whole[..whole.len() - less]);
-                // A small frame of zstd has one block, and of a part of it nothing is decoded.
+                // A small zstd frame has one block, and a part of a block does not decode at all.
                 if name != "zstd" {
                     assert!(!bytes.is_empty() && text.starts_with(&bytes), "{name} {less}");
                     assert_eq!(notes, ["cut_body"], "{name} {less}");

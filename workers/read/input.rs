@@ -1,7 +1,7 @@
-//! The bytes of one file as they lie on disk, with the position up to which they were used.
+//! The bytes of one file on disk, with the position up to which they were used.
 //!
-//! The file is never mapped: a mapped file that shrinks kills the process, a read one is an
-//! [`Error`].
+//! The file is never mapped: if a mapped file shrinks, the process is killed; if a file that is
+//! read shrinks, there is an [`Error`].
 
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// A buffered reader of the bytes before `end`. It has a position, and keeps errors of the file
-/// system apart from those of a decompressor that reads from it.
+/// system apart from errors of a decompressor that reads from it.
 #[derive(Debug)]
 pub struct Input {
     path: PathBuf,

@@ -1,14 +1,14 @@
-//! Knows rows whose text lies in several fields or in a list of texts or messages, and the command
-//! that makes one text of them.
+//! Recognises rows whose text is in several fields or in a list of texts or messages, and gives the
+//! command that makes one text of them.
 
 use super::Format;
 use super::shell::{beside, fed, word};
 use std::path::Path;
 
-/// Lists of texts, or of messages, which have a text each.
+/// Names of lists of texts, or of messages with a text each.
 const LISTS: [&str; 6] =
     ["messages", "conversations", "conversation", "text", "content", "paragraphs"];
-/// Fields of which a text is made, in their order.
+/// Fields from which a text is made, in their order.
 const FIELDS: [&str; 12] = [
     "system",
     "instruction",
@@ -24,8 +24,8 @@ const FIELDS: [&str; 12] = [
     "answer",
 ];
 
-/// The command that makes rows with a `text` of the file at `path`, whose rows have the fields
-/// `names` and the lists `lists`, as a sentence; none if they have no such fields.
+/// A sentence with the command that makes rows with a `text` from the file at `path`, whose rows
+/// have the fields `names` and the lists `lists`; `None` if they have no such fields.
 pub fn remedy(path: &Path, format: Format, names: &[String], lists: &[String]) -> Option<String> {
     let is_in = |name: &str, names: &[String]| names.iter().any(|found| found == name);
     let (what, text) = match LISTS.iter().find(|name| is_in(name, lists)) {
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Rows of messages, of lists and of several texts were told to name a field that they do not
-    /// have. The command makes one text of them and keeps all fields.
+    /// For rows of messages, of lists and of several texts the advice was to name a field that they
+    /// do not have. The command makes one text of them and keeps all fields.
     #[test]
     fn commands_make_one_text() {
         if !Command::new("python3").arg("--version").output().is_ok_and(|out| out.status.success())

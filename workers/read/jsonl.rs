@@ -47,8 +47,8 @@ enum LineEnd {
 impl Jsonl {
     /// Opens the lines that start in `split`. The last of them may end after it.
     pub fn open(split: &Split, options: &Options) -> Result<Jsonl> {
-        // Starts one byte early, to see whether a line starts at the split's first byte; or at the
-        // byte order mark, where it may be the first.
+        // Starts one byte early, to see whether a line starts at the first byte of the split, or at
+        // a byte order mark, where the first line may start.
         let before = split.start.saturating_sub(1);
         let from = if split.start <= BOM.len() as u64 { 0 } else { before };
         let mut source = Source::open(&split.path, from, split.end, &options.limits)?;
@@ -99,7 +99,7 @@ impl Jsonl {
                     self.source.next_member()?;
                     want = length + 1;
                 }
-                // Behind the last line of a sound member, which needs no line end.
+                // Junk behind the last line of a sound member. The line needs no line end.
                 Some(End::Damage { reason: JUNK, .. })
                     if self.source.window().trim_ascii_end().ends_with(b"}") =>
                 {
@@ -269,8 +269,8 @@ mod tests {
         assert_eq!(kept.iter().filter(|word| word.starts_with('!')).count(), 3);
     }
 
-    /// The last line of a member is read though junk stands behind the member. It was lost if it
-    /// had no line end; the beginning of a line in a damaged member is none.
+    /// The last line of a member is read even if junk follows the member. It was lost if it had no
+    /// line end. The beginning of a line in a damaged member is no line.
     #[test]
     fn junk_behind_the_last_line() {
         let line = b"{\"url\":\"a\",\"text\":\"1\"}";
@@ -293,7 +293,7 @@ mod tests {
     }
 
     /// Sound lines are read however well they compress. All but the first 64 MiB of a crawl of one
-    /// page at many URLs were given up as a bomb. Lines that are no records are still one.
+    /// page at many URLs were given up as a bomb. Lines that are no records still count as a bomb.
     #[test]
     fn lines_of_one_page_are_no_bomb() {
         let mut options = Options::default();

@@ -1,9 +1,9 @@
 //! Decodes lz4 frames as they are read (the LZ4 Frame Format, version 1.6.4).
 //!
 //! As in [`super::gzip_stream`], the input stays with the caller. The blocks are decoded by
-//! `lz4_flex`; its reader of whole frames is not used, because it owns its input and takes a frame
-//! that was cut off between two blocks for a whole one. A frame states the size of its blocks, at
-//! most 4 MiB, and no memory is set aside for more than that.
+//! `lz4_flex`; its reader of whole frames is not used, because it owns its input, and takes a frame
+//! that was cut off between two blocks for a whole one. A frame states the size of its blocks,
+//! which is at most 4 MiB, and no more memory than that is allocated.
 
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use std::io::{self, BufRead, ErrorKind, Read};
@@ -22,7 +22,7 @@ const STORED: u32 = 1 << 31;
 #[derive(Default)]
 pub struct Lz4Stream {
     state: State,
-    /// The last block as it lies in the file.
+    /// The last block as in the file.
     packed: Vec<u8>,
     /// The last block, of which `at..filled` was not yet read.
     block: Vec<u8>,
@@ -134,7 +134,7 @@ impl Lz4Stream {
 }
 
 impl Frame {
-    /// Checks what stands behind the last block.
+    /// Checks the bytes behind the last block.
     fn check_end(&self, input: &mut impl BufRead) -> io::Result<()> {
         if self.size.is_some_and(|size| size != self.decoded_bytes) {
             return Err(damaged("the frame has another size than it says"));
@@ -224,8 +224,8 @@ mod tests {
 
     proptest! {
         /// Frames of every form decode to what was encoded, one after the other by one decoder, and
-        /// each ends where it ends. A changed one is refused or decodes as `lz4_flex` decodes it,
-        /// and one that was cut off is never taken for a whole one.
+        /// the end of each is found. A changed frame is refused or decodes as `lz4_flex` decodes
+        /// it. A frame that was cut off is never taken for a whole one.
         #[test]
         fn same_as_lz4_flex(
             sizes in proptest::collection::vec((0usize..400_000, 0u8..64), 1..4),

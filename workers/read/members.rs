@@ -28,15 +28,15 @@ const TRIAL_BYTES: usize = 4096;
 /// Decoded bytes by which most candidates are dismissed.
 const GLANCE_BYTES: usize = 256;
 
-/// What the trials of candidates may cost in a file of any size, in bytes that they decode; larger
-/// files allow [`TRIAL_COST_RATIO`] more for each of their bytes.
+/// The most that trials of candidates may cost in a file of any size, in bytes that they decode.
+/// Larger files allow [`TRIAL_COST_RATIO`] more for each of their bytes.
 const TRIAL_COST_MIN: u64 = 16 << 20;
 const TRIAL_COST_RATIO: u64 = 8;
 
-/// What a candidate costs that decodes to nothing.
+/// The cost of a candidate that decodes to nothing.
 const TRIAL_COST: u64 = 64;
 
-/// Of the bytes of sound records one in so many counts as growth of the file.
+/// One in so many bytes of sound records counts as growth of the file.
 ///
 /// A record costs what its limits allow, so growth must only be bounded where there are no records:
 /// in line ends, zeros, and lines that are no records. But records of a few bytes in the file must
@@ -86,7 +86,7 @@ pub struct Members {
     /// Where the current member starts, in bytes of the file.
     at: u64,
     decoded_bytes: u64,
-    /// Those of them that do not count as growth of the file.
+    /// The decoded bytes that do not count as growth of the file.
     uncounted_bytes: u64,
     /// What the trials behind damage cost so far.
     trial_cost: u64,
@@ -95,8 +95,8 @@ pub struct Members {
     zero_padding: bool,
 }
 
-/// How the bytes at which `input` stands are compressed. Skippable frames, with which files in zstd
-/// and in lz4 may begin, are looked behind.
+/// How the bytes at the position of `input` are compressed. Skippable frames, with which zstd and
+/// lz4 files may begin, are passed over.
 pub fn codec_of(input: &mut Input) -> Result<Codec> {
     let start = input.position();
     let first = Codec::of(input.peek(4)?);
@@ -113,7 +113,8 @@ pub fn codec_of(input: &mut Input) -> Result<Codec> {
 /// Bytes of the header of a skippable frame.
 const SKIPPABLE_HEADER_BYTES: usize = 8;
 
-/// The length of the skippable frame with these first bytes, with its header; none if it is none.
+/// The length of the skippable frame with these first bytes, including its header; `None` if it is
+/// no such frame.
 fn skippable_bytes(head: &[u8]) -> Option<u64> {
     match *head {
         [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] => {
@@ -180,7 +181,7 @@ impl Members {
         self.input.position() - self.start
     }
 
-    /// Where the bytes that are read end in the file.
+    /// The end of the bytes to be read, in bytes of the file.
     pub fn end(&self) -> u64 {
         self.input.position() + self.input.left()
     }
@@ -339,9 +340,9 @@ impl Members {
     /// After [`End::Damage`]: goes to the next member that decodes to the start of a record, or to
     /// the end of the file, and opens none.
     ///
-    /// The search begins at the damaged member's own start, since a damaged member may seem to end
-    /// too late as well as too early. Returns how many bytes at the end of the file were not
-    /// searched, since that would cost too much.
+    /// The search begins at the damaged member's own start, because a damaged member may seem to
+    /// end too late as well as too early. Returns how many bytes at the end of the file were not
+    /// searched because this would cost too much.
     pub fn skip_damage(&mut self, starts: Starts) -> Result<u64> {
         let mut from = self.at + 1;
         let mut unsearched = 0;
@@ -361,14 +362,14 @@ impl Members {
             }
             from = at + 1;
         }
-        // A bomb used up more than the file may grow by. The members that follow are measured by
-        // their own growth alone.
+        // A bomb used up more than the growth that the file may have. The members that follow are
+        // measured by their own growth alone.
         let allowed = self.used_bytes().saturating_mul(self.ratio_max);
         self.uncounted_bytes = self.uncounted_bytes.max(self.decoded_bytes.saturating_sub(allowed));
         Ok(unsearched)
     }
 
-    /// The next place from `from` on where a member may start; none at the end of the file.
+    /// The next place from `from` on where a member may start; `None` at the end of the file.
     fn find_magic(&mut self, from: u64) -> Result<Option<u64>> {
         let codec = self.codec();
         self.input.seek(from)?;
@@ -398,9 +399,9 @@ impl Members {
         }
     }
 
-    /// Whether the member at `at` decodes to bytes that `accepts` accepts; of a long one only the
-    /// first [`TRIAL_BYTES`] are decoded, and of one whose first line is refused less. Only between
-    /// members; the input is moved. Returns what it cost, too.
+    /// Whether the member at `at` decodes to bytes that `accepts` accepts. At most the first
+    /// [`TRIAL_BYTES`] are decoded, and fewer if the first line is refused. To be called only
+    /// between members; the input is moved. Also returns the cost.
     fn trial(&mut self, at: u64, accepts: impl Fn(&[u8]) -> bool) -> Result<(bool, u64)> {
         self.input.seek(at)?;
         if self.decoder.open_stream().is_err() {

@@ -2,7 +2,7 @@
 //!
 //! Every record of an input becomes one [`record::Entry`], so what was read is the sum of what was
 //! accepted, skipped and rejected. The format is detected from the content; the name decides only
-//! where the content does not. Files are never mapped, and no length that a file states is trusted.
+//! if the content does not. Files are never mapped, and no length that a file states is trusted.
 
 mod arc;
 pub mod codec;
@@ -127,10 +127,10 @@ impl Options {
 
 /// The records of one input, one after the other.
 pub trait Reader {
-    /// The next entry; none at the end. An error comes from the file or the system and ends the
+    /// The next entry; `None` at the end. An error comes from the file or the system and ends the
     /// split.
     fn next(&mut self) -> Result<Option<Entry>>;
-    /// Bytes of the split consumed so far, as they lie in the file; at the end all of them.
+    /// Bytes of the split in the file that were consumed so far; at the end all of them.
     fn consumed_bytes(&self) -> u64;
     /// Oddities that were accepted so far.
     fn notes(&self) -> Notes;
@@ -138,7 +138,7 @@ pub trait Reader {
     fn record_id(&self) -> Option<&str> {
         None
     }
-    /// Where in the input the file ends that has the last record, if the input is a file of files.
+    /// If the input contains files (WACZ): where the file with the last record ends in the input.
     fn file_end(&self) -> Option<u64> {
         None
     }
@@ -216,7 +216,7 @@ impl Format {
     }
 }
 
-/// What a file is, by its content or, where that says nothing, by its name.
+/// What a file is, by its content or, if that says nothing, by its name.
 enum Recognised {
     Crawl(Format),
     Companion(Companion),
@@ -244,8 +244,8 @@ fn recognised(source: &mut Source) -> Result<Recognised> {
     Ok(Companion::by_name(path).map_or(Recognised::Unknown, Recognised::Companion))
 }
 
-/// What the file of `size` bytes at `path` is, if it is known and no crawl. Errors come from the
-/// file system.
+/// The kind of the file of `size` bytes at `path`, if it is a known kind that is no crawl. Errors
+/// come from the file system.
 pub fn companion(path: &Path, size: u64) -> Result<Option<Companion>> {
     Ok(match recognised(&mut Source::open(path, 0, size, &Limits::default())?)? {
         Recognised::Companion(companion) => Some(companion),
@@ -302,7 +302,7 @@ impl Reader for Refused {
 /// `reason` of the one record of a file that a reader refuses.
 pub const BAD_FILE: &str = "bad_file";
 
-/// What is wrong with the file of `split`, without its path.
+/// What is wrong with the file of `split`, without the path.
 fn why(split: &Split, error: &Error) -> String {
     let line = error.to_string();
     let rest = line.strip_prefix(&*split.path.to_string_lossy());
@@ -310,8 +310,8 @@ fn why(split: &Split, error: &Error) -> String {
     rest.map_or(line.clone(), str::to_owned)
 }
 
-/// What the reader says of a file that it refuses as a whole; none if it reads the file. Errors
-/// come from the file system.
+/// The message of the reader for a file that it refuses as a whole; `None` if it reads the file.
+/// Errors come from the file system.
 pub fn refusal(split: &Split, options: &Options) -> Result<Option<String>> {
     match open(split, options) {
         Ok(_) => Ok(None),
@@ -321,7 +321,7 @@ pub fn refusal(split: &Split, options: &Options) -> Result<Option<String>> {
 }
 
 /// As [`open`], but a file of unknown format, or one that is damaged as a whole, becomes one
-/// reject, `bad_file`. For files that the job does not name one by one. One whose columns do not
+/// reject, `bad_file`. For files that the job does not name one by one. A file whose columns do not
 /// fit counts as all of its rows, so that `[read] rejects_max` sees how much is lost.
 pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     match open(split, options) {
@@ -363,7 +363,7 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok(starts.zip(&ends).map(|(start, &end)| Split { path: path.to_owned(), start, end }).collect())
 }
 
-/// The format and the compression of the file of `size` bytes at `path`; none if it has no known
+/// The format and the compression of the file of `size` bytes at `path`; `None` if it has no known
 /// format. Errors come from the file system.
 pub fn shape(path: &Path, size: u64) -> Result<Option<(Format, Codec)>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
@@ -438,7 +438,7 @@ mod tests {
     }
 
     /// A record has the same position however its file is compressed: where it starts in the
-    /// decoded stream. It begins a member if nothing of the member stands before it.
+    /// decoded stream. It begins a member if nothing of the member comes before it.
     #[test]
     fn positions() {
         let pages: Vec<Vec<u8>> =

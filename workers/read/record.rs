@@ -1,7 +1,7 @@
 //! The entries that all readers produce: one for each record of an input, in any format.
 //!
-//! A leaf but for the parser of headers: the readers and the extractor depend on it, and it depends
-//! on none of them.
+//! A leaf, except for the parser of headers: the readers and the extractor depend on it, and it
+//! does not depend on them.
 
 use super::headers;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A longer URL is not the address of a page; in bytes as found.
 pub const URL_BYTES_MAX: usize = 64 << 10;
 
-/// A longer header of HTTP is none that a [`Heading`] has.
+/// The longest HTTP header that a [`Heading`] has.
 const HTTP_BYTES_MAX: usize = 256 << 10;
 
 /// The detail of a reject is cut to this many bytes.
@@ -19,20 +19,20 @@ pub const DETAIL_BYTES_MAX: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The URL as found, not yet in canonical form. Control characters and invalid UTF-8 are
-    /// percent-escaped. Of a row whose key is another field, the value of that as it is.
+    /// percent-escaped. For a row whose key is another field, the value of that field as it is.
     pub url: String,
-    /// Seconds since 1970 in UTC; none if the crawl recorded no valid date.
+    /// Seconds since 1970 in UTC; `None` if the crawl recorded no valid date.
     pub date: Option<i64>,
     /// Whether the crawl recorded a date that is not understood.
     pub bad_date: bool,
-    /// The number by which the keep rule may prefer the page, in 1/1,000,000; none if the record
+    /// The number by which the keep rule may prefer the page, in 1/1,000,000; `None` if the record
     /// has no valid one.
     pub score: Option<i64>,
     /// What was found there.
     pub body: Body,
 }
 
-/// Where and when a crawl was.
+/// The URL and the time of a visit of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
     /// [`Record::url`].
@@ -65,11 +65,11 @@ pub enum Body {
     },
     /// The page is gone: 404, 410, 301, 308, or a row that removes it.
     Removed,
-    /// The page was visited without news: a revisit of its own URL, 304, 5xx.
+    /// The page was visited without a new text: a revisit of its own URL, 304, 5xx.
     Seen,
 }
 
-/// The head of a record in an archive: its own header and, behind it, that of HTTP.
+/// The head of a record in an archive: its own header and, behind it, the HTTP header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heading {
     bytes: Vec<u8>,
@@ -93,12 +93,12 @@ impl Heading {
         &self.bytes[..self.header]
     }
 
-    /// The header of HTTP, with the empty line that ends it; empty if there is none.
+    /// The HTTP header, with the empty line that ends it; empty if there is none.
     pub fn http(&self) -> &[u8] {
         &self.bytes[self.header..]
     }
 
-    /// The bytes of both.
+    /// The number of bytes of both.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -120,7 +120,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of a record at `position`, which is no first record of a member.
+    /// The entry of a record at `position` that is not the first record of a member.
     pub fn at(position: u64, item: Item) -> Entry {
         Entry { offset: position, position, member: None, item }
     }
@@ -157,7 +157,7 @@ impl Item {
         Item::Reject { reason, detail, url: None, records: 1 }
     }
 
-    /// The word under which a run skips the record; none if it is accepted or rejected.
+    /// The word under which a run skips the record; `None` if it is accepted or rejected.
     pub fn skipped(&self) -> Option<&'static str> {
         match self {
             Item::Skip(reason) => Some(reason),
@@ -171,7 +171,7 @@ impl Item {
         !matches!(self, Item::Reject { .. })
     }
 
-    /// The same; a reject is about `page`.
+    /// The same item; a reject is about `page`.
     pub fn about(self, page: &str) -> Item {
         match self {
             Item::Reject { reason, detail, records, .. } => {
@@ -181,7 +181,7 @@ impl Item {
         }
     }
 
-    /// The records that it stands for.
+    /// The number of records that it stands for.
     pub fn records(&self) -> u64 {
         match self {
             Item::Reject { records, .. } => *records,
@@ -189,7 +189,7 @@ impl Item {
         }
     }
 
-    /// The same; a reject stands for so many records.
+    /// The same item; a reject stands for so many records.
     pub fn of_records(self, records: u64) -> Item {
         match self {
             Item::Reject { reason, detail, url, .. } => {
@@ -207,7 +207,7 @@ pub struct Mirror {
     pub url: String,
     /// The URL of the capture.
     pub of: String,
-    /// When that was captured, seconds since 1970; none if the record does not say.
+    /// The time of the capture, seconds since 1970; `None` if the record does not say.
     pub of_date: Option<i64>,
 }
 
@@ -231,7 +231,7 @@ impl Notes {
         self.0.iter().map(|(&word, &count)| (word, count))
     }
 
-    /// The sum of both.
+    /// The sum of both notes.
     pub fn merged(mut self, other: &Notes) -> Notes {
         other.iter().for_each(|(word, count)| *self.0.entry(word).or_default() += count);
         self

@@ -1,6 +1,6 @@
 //! Finds where an archived redirect leads, for the labels of `eval --canonical`.
 //!
-//! What a redirect does to its page is in `http.rs` (`body`): the readers skip it, or count it as a
+//! `http.rs` (`body`) says what a redirect does to its page: the readers skip it, or count it as a
 //! removal.
 
 use super::dialect::Dialect;
@@ -13,14 +13,15 @@ use url::Url;
 /// A response that leads from one URL to another (301, 302, 303, 307 or 308).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// Where and when the crawler was.
+    /// The URL and the time of the visit.
     pub visit: Visit,
     /// Where the response leads.
     pub target: String,
 }
 
 impl Redirect {
-    /// The redirect with this head; none if it is another record. A revisit of a redirect is one.
+    /// The redirect with this head; `None` if it is another record. A revisit of a redirect counts
+    /// as a redirect.
     ///
     /// ```
     /// use workers::read::record::Heading;
@@ -55,7 +56,7 @@ mod tests {
     use super::super::{Options, Reader, open};
     use super::*;
 
-    /// From where to where the records of a file lead. All have a date.
+    /// The sources and targets of the redirects of a file. All have a date.
     fn redirects(bytes: &[u8]) -> Vec<String> {
         let file = Temporary::new("x", bytes);
         of_reader(&mut *open(&file.split(), &Options::default()).unwrap())
@@ -76,7 +77,7 @@ mod tests {
     }
 
     /// Each status that leads elsewhere is a redirect, whatever the readers make of it; its target
-    /// is resolved against the URL of the record. Other records are none.
+    /// is resolved against the URL of the record. Other records are no redirects.
     #[test]
     fn statuses() {
         for status in ["301 Moved", "302 Found", "303 See", "307", "308 Moved"] {
@@ -110,8 +111,8 @@ mod tests {
         assert_eq!(found, ["http://a.example/b c http://a.example/d"]);
     }
 
-    /// Archives in a WACZ have heads, too, and so has a sample: their canonical links in HTTP were
-    /// not seen, either.
+    /// Records of archives in a WACZ, and of samples, have heads, too. Their canonical links in
+    /// HTTP were not found.
     #[test]
     fn heads_come_through() {
         let record =

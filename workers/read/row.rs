@@ -8,14 +8,14 @@ use super::fields::{PageKey, REMOVED_BY_DELETED, REMOVED_BY_OP, Use, Wanted};
 use super::record::{Body, Item, Record, key, url};
 use super::score;
 use super::value::Value;
-/// The values of a row: for each name that is wanted its value, none if the row does not have it.
+/// The values of a row: for each wanted name its value, or `None` if the row does not have it.
 pub struct FieldRow<'a> {
     values: Vec<Option<Value<'a>>>,
     wanted: &'a Wanted,
 }
 
 impl<'a> FieldRow<'a> {
-    /// The row with these values, in the order of the names of `wanted`. Of each field the first
+    /// The row with these values, in the order of the names of `wanted`. For each field, the first
     /// name that the row has is taken, even if it holds nothing.
     pub fn new(mut values: Vec<Option<Value<'a>>>, wanted: &'a Wanted) -> FieldRow<'a> {
         debug_assert_eq!(values.len(), wanted.names.len());
@@ -85,7 +85,7 @@ impl<'a> FieldRow<'a> {
         let places = texts.map(|is_for| self.place(is_for));
         let body = match self.body(&mut note) {
             Ok(Some(body)) => body,
-            // Null is how tables write an empty text.
+            // Tables write null for an empty text.
             Ok(None) if has_text => Body::Text(String::new()),
             Ok(None) => {
                 let [text, html] = places.map(|at| at.map_or("", |at| &self.wanted.names[at].path));
@@ -97,7 +97,7 @@ impl<'a> FieldRow<'a> {
         Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
     }
 
-    /// What the row says about its page; none if nothing.
+    /// What the row says about its page; `None` if nothing.
     fn body(&mut self, note: &mut impl FnMut(&'static str)) -> Result<Option<Body>, Item> {
         let deleted = match self.take(Use::Deleted) {
             (Value::Null | Value::Bool(false) | Value::Integer(0), _) => false,
@@ -118,7 +118,7 @@ impl<'a> FieldRow<'a> {
             (Value::Text(text), _) => return Ok(Some(Body::Text(text.into_owned()))),
             (value, name) => return Err(unfit(&value, name)),
         }
-        // A charset that the page names is that of its former bytes, not of this text.
+        // A charset in the page is the charset of its former bytes, not of this text.
         match self.take(Use::Html) {
             (Value::Null, _) => Ok(None),
             (Value::Text(html), _) => Ok(Some(Body::Html {
@@ -168,7 +168,7 @@ impl<'a> FieldRow<'a> {
     }
 }
 
-/// Whether a number stands for a whole one, and for no other.
+/// Whether a floating-point number stands for exactly one whole number.
 fn is_whole(number: f64) -> bool {
     const EXACT_MAX: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
     number.fract() == 0.0 && number.abs() < EXACT_MAX
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!([reason(" \t".into()), reason("x".repeat(70_000))], ["no_key", "long_url"]);
     }
 
-    /// A row whose id is null was told that it has none, though it has the field.
+    /// The message for a row whose id is null said that the field is missing.
     #[test]
     fn what_a_key_lacks() {
         let wanted = Wanted::new(&Fields::default(), &PageKey::Field("id".into()), "");
@@ -232,9 +232,9 @@ mod tests {
         assert_eq!(why(Some(Value::Text(" ".into()))), "`id` is empty");
     }
 
-    /// A row whose text is null was damaged, and one whose text is empty was not, so that a column
-    /// with one null in twenty stopped a corpus. Both are empty; a row without the field has no
-    /// text.
+    /// A row whose text is null counted as damaged, and a row whose text is empty did not, so a
+    /// column with one null in twenty stopped a corpus. Both are empty; only a row without the
+    /// field has no text.
     #[test]
     fn a_text_that_is_null_is_empty() {
         let wanted = Wanted::new(&Fields::default(), &PageKey::Row, "");
@@ -262,8 +262,8 @@ mod tests {
         assert_eq!(key_of(Value::Integer(i64::MIN)).as_deref(), Ok("-9223372036854775808"));
     }
 
-    /// Tools write whole numbers as others where one of them is missing: `7.0` is the id 7. What is
-    /// no whole number, or may stand for several, is none.
+    /// Tools write whole numbers as floating-point numbers if one of them is missing: `7.0` is the
+    /// id 7. A number that is not whole, or may stand for several whole numbers, is no id.
     #[test]
     fn keys_that_are_whole() {
         assert_eq!(key_of(Value::Float(7.0)).as_deref(), Ok("7"));

@@ -8,13 +8,13 @@ use crate::error::Result;
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Lines of JSON whose fields are looked at.
+/// The most lines of JSON whose fields are examined.
 const LINES_MAX: usize = 100;
-/// Bytes of them.
+/// The most bytes of these lines.
 const BYTES_MAX: usize = 8 << 20;
-/// Objects in one another whose fields are named.
+/// The most levels of nested objects whose fields are named.
 const LEVELS_MAX: usize = 4;
-/// Fields that are named.
+/// The most fields that are named.
 const NAMES_MAX: usize = 1000;
 
 /// What a file is.
@@ -22,7 +22,7 @@ const NAMES_MAX: usize = 1000;
 pub enum Look {
     /// A crawl or a corpus, in this format and compression.
     Crawl(Format, Codec),
-    /// Something else, if it is known what; a line says so.
+    /// Something else, with its kind if that is known, and a line that says so.
     Other(Option<Companion>, String),
 }
 
@@ -36,8 +36,8 @@ pub fn look(path: &Path, size: u64) -> Result<Look> {
     })
 }
 
-/// The paths of the fields that the first rows of the file have, in the order of the file; none for
-/// an archive, and for what cannot be read.
+/// The paths of the fields of the first rows of the file, in the order of the file. Empty for an
+/// archive, and for a file that cannot be read.
 pub fn names(path: &Path, size: u64) -> Result<Vec<String>> {
     Ok(match look(path, size)? {
         Look::Crawl(Format::Jsonl, _) => names_of_lines(path, size)?,
@@ -46,7 +46,7 @@ pub fn names(path: &Path, size: u64) -> Result<Vec<String>> {
     })
 }
 
-/// The fields at the top that are lists in the first rows; none for what has no rows.
+/// The top-level fields that are lists in the first rows. Empty for a file without rows.
 pub fn lists(path: &Path, size: u64) -> Result<Vec<String>> {
     if let Look::Crawl(Format::Parquet, Codec::Plain) = look(path, size)? {
         return parquet::lists(path, size);
@@ -102,8 +102,8 @@ mod tests {
     use super::super::testing::{Temporary, gzip};
     use super::*;
 
-    /// Fields are named by their paths, of lines in any compression; what is no crawl has a line
-    /// that says so.
+    /// Fields are named by their paths, of lines in any compression; for a file that is no crawl, a
+    /// line says so.
     #[test]
     fn fields_and_formats() {
         let lines = b"{\"text\":\"t\",\"m\":{\"url\":1,\"x\":{\"y\":[]}}}\n{\"id\":1,\"text\":null}\n{broken\n";

@@ -1,26 +1,26 @@
 //! Reads the score of a row: a decimal number, in fixed point of 1/1,000,000.
 //!
-//! Scores order pages, so they are whole numbers from here on. A number that the format holds in
-//! binary is read by the fewest decimal digits that name it, and these are rounded to six after the
-//! point, half away from zero: `0.1` is 100,000 in JSON and in a column of 32 or 64 bits alike.
+//! Scores order pages, so they are whole numbers from here on. A binary number is converted to the
+//! shortest decimal text that gives it back, and this is rounded to six digits after the point,
+//! half away from zero: `0.1` is 100,000 in JSON and in a column of 32 or 64 bits alike.
 
 use super::value::Value;
 use crate::document::NO_SCORE;
 
 /// The units of a whole number.
 const ONE: i64 = 1_000_000;
-/// The greatest score, and with a minus the least one. Beyond, binary numbers skip thousandths.
+/// The greatest score; its negative is the least. Beyond, binary numbers skip thousandths.
 pub const SCORE_MAX: i64 = 9_000_000_000_000;
 
 /// A value that is no score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoScore;
 
-/// The score of `value` in 1/1,000,000, and none if there is none: null, or an empty text.
+/// The score of `value` in 1/1,000,000; `None` if there is no score: null, or an empty text.
 ///
 /// # Errors
 ///
-/// If it is something else than a number or the text of one, or is beyond [`SCORE_MAX`].
+/// If it is neither a number nor the text of a number, or is beyond [`SCORE_MAX`].
 pub fn read(value: &Value<'_>) -> Result<Option<i64>, NoScore> {
     match value {
         Value::Null => Ok(None),
@@ -34,12 +34,12 @@ pub fn read(value: &Value<'_>) -> Result<Option<i64>, NoScore> {
     }
 }
 
-/// `number` in 1/1,000,000; none if it is not finite or is too large.
+/// `number` in 1/1,000,000; `None` if it is not finite or is too large.
 fn fixed(number: f64) -> Option<i64> {
     if !number.is_finite() || number.abs() > SCORE_MAX as f64 {
         return None;
     }
-    // Never with an exponent, and never more digits than are needed.
+    // The text never has an exponent or more digits than needed.
     let digits = number.abs().to_string();
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let digit = |at: usize| fraction.as_bytes().get(at).map_or(0, |digit| i64::from(digit - b'0'));
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(of(Value::Text("2.5e-1".into())), Ok(Some(250_000)));
     }
 
-    /// Nothing is no score; what is no number, or too large a one, is told from it.
+    /// A missing value is no score. A value that is no number, or too large, is reported as bad.
     #[test]
     fn no_numbers() {
         for none in [Value::Null, Value::Text("".into()), Value::Text(" ".into())] {
@@ -105,8 +105,8 @@ mod tests {
     }
 
     proptest! {
-        /// A greater number never has a lesser score, and what differs in its first six digits
-        /// after the point has another one.
+        /// A greater number never has a lesser score, and numbers that differ in the first six
+        /// digits after the point have different scores.
         #[test]
         fn order_is_kept(a in -9e12f64..9e12, b in -9e12f64..9e12, near in -1.0f64..1.0) {
             for (a, b) in [(a, b), (near, near + 3e-6), (near, near + 1e-9)] {

@@ -1,7 +1,7 @@
-//! Parts of the commands for a shell that messages give.
+//! Parts of the shell commands in messages.
 //!
-//! People copy them as they stand, so names are quoted, compressed files are decoded, and what a
-//! command writes is named after no file that is there.
+//! People copy the commands as they are, so names are quoted, compressed files are decoded, and a
+//! command never writes to the name of an existing file.
 
 use super::codec::{Codec, without_ending};
 use std::fs::File;
@@ -13,7 +13,7 @@ pub fn word(path: &Path) -> String {
     let path = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
     if path.starts_with('-') {
-        // It would be an option.
+        // Otherwise the name would be an option.
         word(&Path::new(".").join(path))
     } else if !path.is_empty() && path.chars().all(is_plain) {
         path
@@ -22,7 +22,7 @@ pub fn word(path: &Path) -> String {
     }
 }
 
-/// The command line by which `program` reads the decoded bytes of the file at `path` from stdin.
+/// A command line in which `program` reads the decoded bytes of the file at `path` from stdin.
 pub fn fed(program: &str, path: &Path) -> String {
     let file = word(path);
     match decoder(codec(path)) {
@@ -41,7 +41,7 @@ pub fn decoder(codec: Codec) -> Option<&'static str> {
     }
 }
 
-/// The codec of the file, or the one that its name says if it cannot be read.
+/// The codec of the file, or the codec by its name if it cannot be read.
 pub fn codec(path: &Path) -> Codec {
     let mut head = [0; 4];
     if File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() {
@@ -55,7 +55,7 @@ pub fn codec(path: &Path) -> Codec {
     }
 }
 
-/// A name beside `path` for what is made of it, with this ending, that no file has.
+/// An unused name beside `path`, with this ending, for a file that is made from it.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = without_ending(&name);
@@ -65,7 +65,7 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
     names.find(|name| name != path && !name.exists()).unwrap_or_default()
 }
 
-/// `path` under a name that is not read in a folder, and that no file has.
+/// An unused name for `path` that is not read in a folder.
 pub fn hidden(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut marks = (1..).map(|n| "_".repeat(n));
@@ -77,7 +77,7 @@ pub fn hidden(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// A name is quoted where the shell would read it as something else.
+    /// A name is quoted if the shell would read it as something else.
     #[test]
     fn words_of_a_shell() {
         for (path, expected) in [
@@ -91,8 +91,8 @@ mod tests {
         }
     }
 
-    /// What is made of a file has its name without the endings of compression and form, and never
-    /// that of a file that is there: the command would write over it.
+    /// A file that is made from another has its name without the endings of compression and form.
+    /// It never has the name of an existing file, because the command would overwrite that.
     #[test]
     fn names_that_are_free() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,9 @@
 //! The decoded bytes of a file, through a window that grows on demand.
 //!
 //! The window stays within one member until the caller opens the next. The place of its bytes in
-//! the file is known, and how the member ended. Memory is never allocated because a file states a
-//! length: the window grows with what was really decoded, up to what the caller asks for.
+//! the file is known, and also how the member ended. Memory is never allocated because a file
+//! states a length: the window grows with the bytes that were really decoded, up to the number that
+//! the caller asks for.
 
 use super::Limits;
 use super::codec::Codec;
@@ -91,9 +92,9 @@ impl Source {
         }
     }
 
-    /// Another source of the same bytes, and how many of its bytes come before `offset`, which lies
-    /// behind the start of the current member. A plain file is opened at that place, another at the
-    /// start of the member.
+    /// Another source of the same bytes, and the number of its bytes before `offset`, which is
+    /// behind the start of the current member. A plain file is opened at `offset`, another file at
+    /// the start of the member.
     pub fn again(&self, offset: u64, limits: &Limits) -> Result<(Source, u64)> {
         let (codec, ahead) = (self.codec(), offset - self.member_offset);
         let is_plain = codec == Codec::Plain;
@@ -112,7 +113,8 @@ impl Source {
         self.members.path()
     }
 
-    /// Lets a plain file go on to its end: what starts before the end of a split may end after it.
+    /// Lets a plain file go on to its end, because a record that starts before the end of a split
+    /// may end after it.
     pub fn lift_end(&mut self) {
         if self.codec() == Codec::Plain {
             self.members.lift_end();
@@ -193,8 +195,8 @@ impl Source {
         if self.window.len() >= self.filled + CHUNK_BYTES {
             return;
         }
-        // Moves at most as many bytes as were used: a record may make the window long and then turn
-        // out to be short.
+        // Moves at most as many bytes as were used, because a record may make the window long and
+        // then turn out to be short.
         let left = self.filled - self.at;
         if left == 0 || self.at >= left.max(CHUNK_BYTES) {
             self.window.copy_within(self.at..self.filled, 0);

@@ -51,7 +51,7 @@ pub fn read_to_end(reader: &mut dyn Reader, bytes: usize) -> Vec<Entry> {
     entries
 }
 
-/// A word for each entry: the URL and the kind of an accepted one, else the reason.
+/// A word for each entry: the URL and the kind of an accepted record, otherwise the reason.
 pub fn words(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(|entry| word(&entry.item)).collect()
 }
@@ -103,7 +103,7 @@ pub fn zip(files: &[(&str, &[u8])]) -> (Vec<u8>, usize) {
     for (name, content) in files {
         let [size, check] = [content.len() as u32, rawzip::crc32(content)].map(u32::to_le_bytes);
         let length = (name.len() as u16).to_le_bytes();
-        // Version, flags, method, time and date; then what both headers have.
+        // Version, flags, method, time and date; then the fields that both headers have.
         let shared =
             [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &check, &size, &size, &length, &[0; 2]].concat();
         let at = (bytes.len() as u32).to_le_bytes();

@@ -12,16 +12,17 @@ pub enum Value<'a> {
     Bool(bool),
     /// A whole number.
     Integer(i64),
-    /// A whole number beyond these.
+    /// A whole number beyond the range of `Integer`.
     Unsigned(u64),
-    /// Another number.
+    /// A floating-point number.
     Float(f64),
     /// A date, in seconds since 1970.
     Seconds(i64),
     /// A text.
     Text(Cow<'a, str>),
-    /// Bytes that are no UTF-8. A line of JSON with such bytes has no values at all.
+    /// Bytes that are no UTF-8, in Parquet only: a JSON line with such bytes is rejected as a
+    /// whole.
     Bytes,
-    /// Nothing that a field can use: a list or an object.
+    /// A value that no field can use: a list or an object.
     Other,
 }

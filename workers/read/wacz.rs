@@ -1,9 +1,9 @@
 //! Reads WACZ: a zip archive with WARC files in its folder `archive` (WACZ 1.1.1).
 //!
-//! The files of that folder are stored as they are, so each is read where it lies, as a file of its
-//! own; nothing is unpacked. What else is in the zip (indexes, lists of pages) says nothing more. A
-//! zip in which one of them cannot be read so is refused as a whole: compressed once more,
-//! encrypted, or lying over another one, by which a small zip would become a large crawl.
+//! The files of that folder are stored as they are, so each is read in place, as a file of its own;
+//! nothing is unpacked. The other files in the zip (indexes, lists of pages) are not needed. A zip
+//! is refused as a whole if one of the WARC files is compressed once more, is encrypted, or
+//! overlaps another one, by which a small zip could become a large crawl.
 
 use super::codec::Codec;
 use super::companion::Companion;
@@ -24,7 +24,8 @@ const FOLDER: &[u8] = b"archive/";
 /// The most WARC files of a WACZ.
 const ARCHIVES_MAX: usize = 1 << 15;
 
-/// The bits of a position that count bytes of one WARC file; those above have its number.
+/// The bits of a position that count bytes of one WARC file. The bits above have the number of the
+/// file.
 const POSITION_BITS: u32 = 48;
 
 /// The first bytes of a zip archive.
@@ -33,8 +34,8 @@ const MAGIC: &[u8] = b"PK\x03\x04";
 /// Bytes of a zip archive before the name of its first file.
 const NAME_AT: usize = 30;
 
-/// Whether a file of this name that begins so is a WACZ: a zip archive that is named so, or whose
-/// first file is one that a WACZ has.
+/// Whether a file with this name and this beginning is a WACZ: a zip archive with the name of a
+/// WACZ, or whose first file is one that a WACZ has.
 pub fn is_wacz(head: &[u8], path: &Path) -> bool {
     let name = head.get(NAME_AT..).unwrap_or_default();
     let has_name = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("wacz"));
@@ -45,12 +46,12 @@ pub fn is_wacz(head: &[u8], path: &Path) -> bool {
 /// A WARC file in the zip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Archive {
-    /// Where its header in the zip starts.
+    /// The start of its header in the zip.
     header: u64,
-    /// Its bytes in the zip.
+    /// The start of its bytes in the zip.
     start: u64,
     end: u64,
-    /// How many lie before it.
+    /// The number of WARC files before it.
     number: u64,
 }
 
@@ -59,10 +60,10 @@ pub struct Wacz {
     path: PathBuf,
     limits: Limits,
     keeps_heads: bool,
-    /// Those that are not yet opened, the last one first.
+    /// The WARC files that are not opened yet, the last one first.
     archives: Vec<Archive>,
     open: Option<OpenMember>,
-    /// Of the files that are read.
+    /// The notes of the files that were read.
     notes: Notes,
     bytes: u64,
     start: u64,
@@ -114,7 +115,7 @@ impl OpenMember {
             return Err(Error::new(Kind::Data, format!("{}: {why}", path.display())));
         }
         if self.codec == Codec::Plain {
-            // Each record begins at a place in the zip, as members do.
+            // Each record begins at a position in the zip, as members do.
             offset += self.archive.start;
             member = Some(self.archive.start + position);
         }
@@ -238,7 +239,7 @@ fn archives(path: &Path, size: u64) -> Result<Vec<Archive>> {
 
 fn refused(path: &Path, why: String) -> Error {
     let remedy = Companion::Zip.remedy(path).unwrap_or_default();
-    // If it kept its name, each later run would find and reject it again.
+    // With its old name, each later run would find and reject it again.
     let (old, new) = (shell::word(path), shell::word(&shell::hidden(path)));
     let line = format!(
         "{} {why}; if it can be unpacked, run {remedy} && mv {old} {new}, a name that is not read",
@@ -254,10 +255,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Where the flags and the method of the first file stand in the central directory.
+    /// The position of the flags and the method of the first file in the central directory.
     const FLAGS_AT: usize = 8;
     const METHOD_AT: usize = 10;
-    /// Where the sizes and the place of the first file stand there.
+    /// The position of the sizes and the place of the first file in the central directory.
     const SIZES_AT: usize = 20;
     const PLACE_AT: usize = 42;
 
@@ -269,8 +270,8 @@ mod tests {
         pages.iter().flat_map(|page| member(codec, page)).collect()
     }
 
-    /// A WACZ of three WARC files in three forms, one of them in a folder of its own, among what
-    /// else a WACZ has.
+    /// A WACZ of three WARC files in three forms, one of them in a folder of its own, among other
+    /// files of a WACZ.
     fn crawl() -> (Vec<u8>, usize) {
         zip(&[
             ("datapackage.json", b"{}"),
@@ -283,8 +284,9 @@ mod tests {
         ])
     }
 
-    /// A WACZ has the records of its WARC files and no other, however it is divided. Each has a
-    /// position of its own, and one that lies alone begins in the zip where its entry says.
+    /// A WACZ has the records of its WARC files and no other, however it is divided. Each record
+    /// has a position of its own. A record that has bytes of its own begins in the zip where its
+    /// entry says.
     #[test]
     fn records_of_all_files() {
         let (bytes, _) = crawl();
@@ -312,8 +314,8 @@ mod tests {
         }
     }
 
-    /// Damage in one WARC file costs its own records, and a bomb is told by the growth of the file
-    /// that has it.
+    /// Damage in one WARC file costs its own records, and a bomb is recognised by the growth of the
+    /// file that has it.
     #[test]
     fn damage_stays_in_its_file() {
         let (mut bytes, _) = crawl();

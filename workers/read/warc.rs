@@ -1,8 +1,8 @@
 //! Reads WARC records (ISO 28500, versions 0.17 to 1.1); WET and WAT are WARC too.
 //!
-//! Only pages and news of pages are accepted; every other type of record is skipped under its name.
-//! Segmented records are never joined. A `revisit` says that the page of its URL was seen, or that
-//! it is a mirror of another URL's page.
+//! Only pages, and records that say something new of pages, are accepted. Every other type of
+//! record is skipped under its name. Segmented records are never joined. A `revisit` says that the
+//! page of its URL was seen, or that it is a mirror of another URL's page.
 
 use super::dialect::Dialect;
 use super::headers::{self, Headers, media_type};
@@ -161,7 +161,7 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     }
 }
 
-/// Where and when the crawler was, or why that is no page.
+/// The URL and the time of the visit, or why it is no page.
 pub fn visit(headers: &Headers<'_>) -> Result<Visit, Item> {
     let url = url(target(headers))?;
     if !http::is_web(&url) {
@@ -176,7 +176,7 @@ fn target<'a>(headers: &'a Headers<'_>) -> &'a [u8] {
     bare(headers.get("WARC-Target-URI").unwrap_or_default())
 }
 
-/// The revisit that says of `page` that it had the bytes of a capture of `other`.
+/// The item of a revisit which says that `page` had the bytes of a capture of `other`.
 fn mirror(page: &str, other: &[u8], headers: &Headers<'_>) -> Item {
     let Ok(of) = url(other) else { return Item::Skip(Mirror::REASON) };
     let of_date = headers.text("WARC-Refers-To-Date").and_then(date::parse);
@@ -206,7 +206,8 @@ fn bare(target: &[u8]) -> &[u8] {
     target.strip_prefix(b"<").and_then(|inner| inner.strip_suffix(b">")).unwrap_or(target)
 }
 
-/// A response holds an HTTP message unless its Content-Type names something else.
+/// Whether the record holds an HTTP message. A response does, unless its Content-Type names
+/// something else.
 fn is_http(headers: &Headers<'_>, body: &[u8]) -> bool {
     body.starts_with(b"HTTP/")
         || headers.get("Content-Type").is_none_or(|t| media_type(t).0 == "application/http")

@@ -26,9 +26,10 @@ pub trait Column: Clone + Ord {
 
 /// The type of a column that rows are looked up and routed by.
 pub trait Key: Column + Copy + std::fmt::Debug + Send + Sync {
-    /// Its first 64 bits, by which it is routed. A greater key has no lesser ones.
+    /// Its first 64 bits, by which it is routed. They never decrease where keys ascend.
     fn leading(&self) -> u64;
-    /// The keys whose canonical bytes, one after the other, are `bytes`. None if there is a rest.
+    /// The keys whose canonical bytes, one after the other, are `bytes`. `None` if bytes are left
+    /// over.
     fn parse_all(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 

@@ -1,4 +1,4 @@
-//! Two configurations, compared in words of the job file.
+//! Compares two configurations, in words of the job file.
 
 use crate::store::digest::is_digest;
 use serde_json::Value;
@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 pub struct Difference {
     then: String,
     now: String,
-    /// Whether it is the version of a rule, which a build has and no job says.
+    /// Whether it is the version of a rule, which the build determines and not the job.
     is_rule: bool,
 }
 
 /// Keys whose values are in 1/10,000; a job file has them as fractions.
 const SHARES: [&str; 3] = ["similarity_min", "short_similarity_min", "coverage_min"];
 
-/// The configuration with explicit defaults as if they were absent. Stores that were built before
-/// this was one configuration have them.
+/// The configuration without keys that have their defaults. Stores of earlier builds have such keys
+/// explicitly.
 pub fn settled(identity: &Value) -> Value {
     let mut settled = identity.clone();
     let k = identity["simhash"]["k"].as_u64();
@@ -48,7 +48,7 @@ pub fn all_of(differences: &[Difference]) -> String {
     each.join("; ")
 }
 
-/// Why a store cannot be used, which was built with other keys or by a build with other rules, and
+/// Why a store that was built with other keys, or by a build with other rules, cannot be used, and
 /// what helps.
 pub fn refusal(differences: &[Difference]) -> String {
     let rules = differences.iter().filter(|difference| difference.is_rule).count();
@@ -135,7 +135,7 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
 
 fn shown(key: &str, value: &Value) -> String {
     match value {
-        // Of a file its digest counts.
+        // For a file, its digest is compared.
         Value::String(digest) if is_digest(digest) => {
             format!("a file of digest {}...", &digest[..8])
         }
@@ -151,8 +151,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// All keys are named at once, as the job file has them, with both values. A job was told to
-    /// put back the version of a rule, which it does not say.
+    /// All keys are named at once, as the job file has them, with both values. A message told users
+    /// to set the version of a rule in the job, where there is no such key.
     #[test]
     fn in_the_job_files_words() {
         let then = json!({
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(all_of(&moved), "confirm.similarity_min = 0.8, the job says 0.9");
     }
 
-    /// A store that was built with an explicit default is the same as one without.
+    /// A store that was built with an explicit default equals a store without it.
     #[test]
     fn explicit_defaults() {
         let of = |bands: Value| settled(&json!({ "simhash": { "k": 3, "bands": bands } }));

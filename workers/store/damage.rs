@@ -1,9 +1,9 @@
 //! Ends the reading of damaged rows.
 //!
-//! Functions that read rows return rows: they are called in tight loops, and no caller can mend a
-//! file. So when a batch turns out to be damaged, [`end_reading`] unwinds with the error up to
-//! [`caught`], which every stage of an epoch and every command has around its work. This is not a
-//! panic: no hook runs and nothing is printed.
+//! Functions that read rows return rows and no `Result`, because they are called in tight loops,
+//! and no caller can mend a file. So when a batch is damaged, [`end_reading`] unwinds with the
+//! error up to [`caught`]. Every stage of an epoch and every command runs its work inside
+//! [`caught`]. This is not a panic: no hook runs and nothing is printed.
 
 use crate::error::{Error, Result};
 use std::any::Any;
@@ -23,13 +23,14 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(ended)
 }
 
-/// Runs `work` like [`caught`]. A panic in it, of which the hook has told, becomes an error, too:
-/// it says that `what` panicked.
+/// Runs `work` like [`caught`]. A panic in it becomes an error, too, which says that `what`
+/// panicked. The panic hook has printed the panic before.
 pub fn caught_all<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(of_thread(payload, what)))
 }
 
-/// The error with which a thread ended early: that of [`end_reading`], or that `what` panicked.
+/// The error with which a thread ended early: the one of [`end_reading`], or one that says that
+/// `what` panicked.
 pub fn of_thread(payload: Box<dyn Any + Send>, what: &str) -> Error {
     payload
         .downcast::<Error>()

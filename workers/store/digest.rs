@@ -43,7 +43,7 @@ pub fn check(path: &Path, digest: &str) -> Result<()> {
     Err(damaged(path))
 }
 
-/// The error for a file that has not the digest of its name.
+/// The error for a file that does not have the digest in its name.
 pub fn damaged(path: &Path) -> Error {
     let line = format!(
         "{}: damaged, its bytes are not those of its name; `pagefold verify JOB --full` says what helps",
@@ -52,8 +52,8 @@ pub fn damaged(path: &Path) -> Error {
     Error::new(Kind::Io, line)
 }
 
-/// A file that is hashed while it is written. It is hashed where its buffer is flushed: blake3 is
-/// several times as fast over many KB as over the fields of a row.
+/// A file that is hashed while it is written. It is hashed when its buffer is flushed, because
+/// blake3 is several times as fast over many KB as over single fields.
 pub struct HashingFile {
     path: PathBuf,
     file: BufWriter<Hashed>,

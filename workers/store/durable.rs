@@ -3,9 +3,9 @@
 //! A file is written under a temporary name, fsynced, then renamed or linked to its name, and then
 //! its folder is fsynced. Without the last step an acknowledged epoch could be lost. An error here
 //! ends the run and is never retried: after a failed fsync the kernel may have dropped the pages.
-//! The supervisor decides so for workers (`Message::failed` in `src/cluster/control.rs`), the
-//! thread that writes the inbox for a server (`src/serve/inbox_writer.rs`). Records of an inbox are
-//! fsynced where they are appended, in `workers/online/inbox.rs`.
+//! `Message::failed` in `src/cluster/control.rs` sees to this for workers, the thread that writes
+//! the inbox (`src/serve/inbox_writer.rs`) for a server. Records of an inbox are fsynced where they
+//! are appended, in `workers/online/inbox.rs`.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::names::random_hex;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folder that `path` lies in; that of a bare name is the one of the run.
+/// The folder that `path` lies in; the working folder if `path` is a bare name.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -61,9 +61,9 @@ pub fn place(file: &File, aside: &Path, path: &Path) -> Result<()> {
     sync_folder(folder_of(path))
 }
 
-/// Writes `bytes` durably as `path`, replacing a file of that name. Several processes may do so at
-/// the same time, as a process of an abandoned attempt may still run, or the system's locks may not
-/// hold: each rename publishes a whole file.
+/// Writes `bytes` durably as `path`, replacing a file of that name. Several processes may do this
+/// at the same time: a process of an abandoned attempt may still run, or the system's locks may not
+/// hold. Each rename publishes a whole file.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let (file, aside) = write_aside(path, bytes)?;
     place(&file, &aside, path)
@@ -92,8 +92,8 @@ pub fn create_aside(stem: &Path) -> Result<(File, PathBuf)> {
     Err(Error::internal("two random names are the same"))
 }
 
-/// Whether `path` is named as [`create_aside`] names a file of [`tag`]. Other files that end so are
-/// not ours.
+/// Whether `path` has the form of a name from [`create_aside`] with a [`tag`]. Other files that end
+/// in `.writing` are not ours.
 pub fn is_aside(path: &Path) -> bool {
     let name = path
         .file_name()
@@ -116,8 +116,8 @@ pub fn tag() -> &'static str {
     TAG.get_or_init(|| std::process::id().to_string())
 }
 
-/// Makes [`tag`] unique over all hosts, where process ids may coincide. To be called before
-/// anything is written: a tag that is already in use stays.
+/// Makes [`tag`] unique over all hosts, where process ids may coincide. Call it before anything is
+/// written, because a tag that is already in use stays.
 pub fn make_tag_unique() -> Result<()> {
     let random = random_hex()?;
     TAG.get_or_init(|| format!("{}-{random}", std::process::id()));

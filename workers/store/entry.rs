@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// What one epoch took: the inputs that it consumed, and the bounds by which it let pages expire.
 ///
-/// `rebuild` takes it again, so it has all that a plan does not find in the job and the store.
+/// `rebuild` reads the same again, so the entry has everything that a plan does not find in the job
+/// and the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consumed {
     /// The epoch.
@@ -18,13 +19,14 @@ pub struct Consumed {
     pub complete: bool,
     /// The inputs, one on each line. There are none if the epoch only let pages expire.
     pub file: FileRef,
-    /// The number of its first lines that were read. The others have bytes that were known.
+    /// The number of lines at its beginning whose inputs were read. The bytes of the others were
+    /// known already.
     pub read: u64,
-    /// The number of lines after them that were read and of which nothing was accepted.
+    /// The number of lines after them whose inputs were read, but without an accepted record.
     pub barren: u64,
     /// When pages expired.
     pub retention: Retention,
-    /// Since when pages had to be gone to be forgotten, seconds since 1970.
+    /// Pages that had been gone since before this time were forgotten; seconds since 1970.
     pub gone_min: i64,
     /// Whether a rollback undid the epoch.
     pub undone: bool,

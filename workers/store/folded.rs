@@ -1,10 +1,10 @@
-//! Keeps what epochs took from growing a manifest, and the number of lists, without bound.
+//! Keeps a manifest small, and the number of lists of inputs low, however many epochs there were.
 //!
 //! A manifest has an entry for each epoch that read inputs, and each entry has a list of them. An
-//! epoch every 15 minutes makes 35,000 of both a year, and every commit would write all entries
-//! again. So the manifest itself has only the last entries. Older ones are in files, size-tiered as
-//! runs of rows are: four files of as many entries become one. The lists of the entries in one file
-//! are joined, too. In memory a manifest always has all entries.
+//! epoch every 15 minutes makes 35,000 entries and lists a year, and every commit would write all
+//! entries again. So the manifest itself has only the last entries. Older entries are in files,
+//! which are merged in size tiers like runs of rows: four files of as many entries become one. The
+//! lists of the entries in one file are joined, too. In memory a manifest always has all entries.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest;
@@ -13,7 +13,7 @@ use crate::store::lists::{self, FileRef, Lists};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The entries of the least file. A manifest has fewer than twice as many of its own.
+/// The entries of the smallest file. A manifest itself has fewer than twice as many.
 pub const ENTRIES: usize = 64;
 /// The number of files of one size that become one.
 const FILES: usize = 4;
@@ -23,14 +23,14 @@ const LIST_BYTES_MAX: u64 = 67_108_864;
 /// Entries in a file of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folded {
-    /// Their number.
+    /// The number of entries.
     pub entries: u64,
     /// The file, an entry on each line.
     pub file: FileRef,
 }
 
-/// Writes the older ones of the entries `consumed` of a manifest to files, unless `consumed_before`
-/// has them. Returns their number.
+/// Writes the older entries of `consumed` of a manifest to files, unless they are in files of
+/// `consumed_before` already. Returns the number of entries in files.
 pub fn fold(
     root: &Path,
     consumed: &mut [Consumed],
@@ -61,7 +61,7 @@ pub fn fold(
     Ok(at)
 }
 
-/// Adds the entries that are in the files `consumed_before` to those that a manifest has itself.
+/// Adds the entries in the files `consumed_before` to the entries that a manifest has itself.
 pub fn unfold(root: &Path, consumed: &mut Vec<Consumed>, consumed_before: &[Folded]) -> Result<()> {
     let mut all = Vec::new();
     let mut lists = Lists::new(root, "consumed");

@@ -1,12 +1,13 @@
 //! Makes files durable behind the work that writes them.
 //!
 //! A worker that waits for the disk at the end of each file waits a hundred times in an epoch, and
-//! each time also for what others write. Here a file gets its name at once, so that the next stage
-//! can read it, and a thread fsyncs the file and then its folder.
+//! each time also for writes of other workers. Here a file gets its name at once, so that the next
+//! stage can read it. A thread then fsyncs the file and its folder.
 //!
-//! Until [`Fsyncs::finish`] returns a power cut may leave a name without its bytes. So nothing that
-//! outlives a run may refer to such a file before, or its bytes must be compared with a digest; and
-//! a file that is there already is replaced only by a durable one, since a manifest may name it.
+//! Until [`Fsyncs::finish`] returns, a power cut may leave a name without its bytes. So before
+//! that, whatever outlives the run must not refer to such a file, unless the bytes are compared
+//! with a digest. A file that is there already is replaced only by a durable one, because a
+//! manifest may name it.
 
 use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
@@ -20,10 +21,11 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Files that wait. Each is open, and a disk that is slower than the work slows it down.
+/// The most files that wait. Each is open. If the disk is slower than the work, the work waits for
+/// it.
 const WAITING_MAX: usize = 64;
 
-/// Fsyncs files. By default that is done at once.
+/// Fsyncs files; by default at once.
 #[derive(Default)]
 pub struct Fsyncs(Mutex<Option<Running>>);
 
@@ -36,8 +38,8 @@ struct Running {
 }
 
 impl Fsyncs {
-    /// Starts a thread that fsyncs. Only for files that no other host reads: it would see their
-    /// names before their bytes.
+    /// Starts a thread that fsyncs. Only for files that no other host reads, because it might see
+    /// their names before their bytes.
     pub fn behind() -> Result<Fsyncs> {
         let (files, received) = sync_channel(WAITING_MAX);
         let thread = Builder::new().name("fsync".into()).spawn(move || fsync_all(received));
@@ -51,14 +53,15 @@ impl Fsyncs {
     ///
     /// # Errors
     ///
-    /// Also if an earlier file could not be fsynced; [`Fsyncs::finish`] has the cause.
+    /// `place` also fails if an earlier file could not be fsynced; [`Fsyncs::finish`] has the
+    /// cause.
     pub fn place(&self, file: File, aside: &Path, path: &Path) -> Result<()> {
         let Some(files) = lock(&self.0).as_ref().map(|running| running.files.clone()) else {
             return durable::place(&file, aside, path);
         };
         match renameat_with(CWD, aside, CWD, path, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            // The last two are from file systems that do not know how.
+            // File systems that do not support it return the last two.
             Err(Errno::EXIST | Errno::INVAL | Errno::NOSYS) => {
                 return durable::place(&file, aside, path);
             }
@@ -75,7 +78,7 @@ impl Fsyncs {
         self.place(file, &aside, path)
     }
 
-    /// Waits until all files are durable. Those that are placed later are so at once.
+    /// Waits until all files are durable. Files that are placed later are fsynced at once.
     pub fn finish(&self) -> Result<()> {
         let Some(Running { files, thread }) = lock(&self.0).take() else { return Ok(()) };
         drop(files);
@@ -84,7 +87,7 @@ impl Fsyncs {
 }
 
 impl Drop for Fsyncs {
-    /// No thread outlives work that failed.
+    /// Ends the thread, also if the work failed.
     fn drop(&mut self) {
         let _ = self.finish();
     }

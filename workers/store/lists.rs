@@ -21,7 +21,8 @@ pub struct FileRef {
     pub bytes: u64,
     /// The number of lines.
     pub lines: u64,
-    /// The lines' first byte and the byte after the last; none if they are all of the file.
+    /// The first byte of the lines and the byte behind the last; `None` if the lines are the whole
+    /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<(u64, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Locks on files. The kernel releases those of a process that ends.
+//! Locks on files. When a process ends, the kernel releases its locks.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::durable;
@@ -15,11 +15,11 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on the file at `path`, which is made with its folders. Returns none if
-    /// another process holds it, unless the caller is patient and waits.
+    /// Takes the lock on the file at `path`, and creates the file and its folders if needed. If
+    /// another process holds the lock, waits for it if `is_patient`, and otherwise returns `None`.
     pub fn take(path: &Path, is_patient: bool) -> Result<Option<Lock>> {
         path.parent().map_or(Ok(()), durable::create_folder)?;
-        // A user who may open it may lock it, and would keep all others out.
+        // Whoever can open the file can lock it and keep others out.
         let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file = file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
         let operation = if is_patient {
@@ -39,7 +39,7 @@ impl Lock {
 mod tests {
     use super::*;
 
-    /// A lock is held by one until it is dropped, and who waits gets it then.
+    /// A lock has one holder until it is dropped; then a waiting process gets it.
     #[test]
     fn one_holds_it() {
         let folder = tempfile::tempdir().expect("a folder");

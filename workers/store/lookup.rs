@@ -1,6 +1,6 @@
 //! Looks up a few rows by key in a table whose rows are large.
 //!
-//! The digests of batches are not compared, so an epoch does not read what it does not need: the
+//! The digests of batches are not compared, so that an epoch reads only the rows that it needs. The
 //! rows have digests of their own, which the caller compares. [`crate::store::runs::Table`] is the
 //! counterpart that reads whole batches.
 
@@ -16,7 +16,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// From so many rows of a batch on, it is read in one go: they lie in most of its pages.
+/// If at least so many rows of a batch are wanted, it is read in one go, because they lie in most
+/// of its pages.
 const ROWS_TO_PREFETCH: usize = 64;
 
 /// The position of a row.
@@ -60,7 +61,7 @@ impl<R: Row> Lookup<R> {
         Ok(())
     }
 
-    /// The same; `open` shares it with other workers.
+    /// As [`Lookup::push`]; `open` shares the segment with other workers.
     pub fn push_shared(
         &mut self,
         open: &OpenSegments,
@@ -71,9 +72,10 @@ impl<R: Row> Lookup<R> {
         Ok(())
     }
 
-    /// Finds for each of the ascending `keys` the position of the row with that key that was added
-    /// last, or else retracted last, without reading rows. Rows of one key may differ in bytes that
-    /// say the same, such as those of two versions of a compressor: only this one can be live.
+    /// For each of the ascending `keys`, finds the position of the row with that key that was added
+    /// last, or else of the row that was retracted last. Reads no rows. Rows of one key may have
+    /// different bytes with the same meaning, such as those of two versions of a compressor; only
+    /// this row can be live.
     pub fn places(&self, keys: &[R::Key]) -> Vec<Option<Place>> {
         let mut places = vec![None; keys.len()];
         self.each_place(keys, |at, place| places[at] = Some(place));
@@ -96,10 +98,10 @@ impl<R: Row> Lookup<R> {
         }
     }
 
-    /// Calls `found` with the index of a key and the position of a row with it, for every segment,
-    /// from the oldest run on, and every one of the ascending `keys` in it: of the row that was
-    /// added, if the segment has one. Both the keys and the rows of a segment are galloped through,
-    /// so few keys in a large segment and many in a small one cost little.
+    /// For every segment, from the oldest run on, and every one of the ascending `keys` in it,
+    /// calls `found` with the index of the key and the position of a row with it. It is the row
+    /// that was added, if the segment has one. The search gallops through both the keys and the
+    /// rows, so few keys in a large segment cost little, and many keys in a small one.
     pub fn each_place(&self, keys: &[R::Key], mut found: impl FnMut(usize, Place)) {
         for (number, segment) in self.segments.iter().enumerate() {
             let (mut at, mut position) = (0, 0);
@@ -134,8 +136,8 @@ impl<R: Row> Lookup<R> {
     }
 }
 
-/// The position of the row that was added, of those with the key of the row at `position`, the
-/// first with its key; or that position.
+/// Among the rows with the key of the row at `position`, which is the first of them: the position
+/// of the row that was added, or else `position`.
 fn added<R: Row>(segment: &Segment<R>, position: usize) -> usize {
     let same = (position + 1..segment.len())
         .take_while(|next| key(segment, *next) == key(segment, position))
@@ -214,9 +216,9 @@ mod tests {
         assert_eq!(Lookup::<BytesRow>::default().places(&keys[..2]), [None, None]);
     }
 
-    /// A content that went and came back may have other bytes, as a newer program compresses its
-    /// text otherwise. The row that is found is the live one, in whatever runs the rows lie, so
-    /// that what is retracted later is what was added.
+    /// A content that went and came back may have other bytes, because a newer program compresses
+    /// its text in another way. The row that is found is the live one, whichever runs the rows are
+    /// in. So what is retracted later is what was added.
     #[test]
     fn the_live_row_is_found() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -259,8 +261,8 @@ mod tests {
         let (columns, at) = sound.row(sound.places(&[first])[0].expect("there")).expect("sound");
         assert_eq!(BytesRow::row(columns, at), row(0, 1));
         drop(sound);
-        // The offsets of the byte strings in the first batch: the one of row n has n bytes while n
-        // is small.
+        // The offsets of the byte strings in the first batch: for small n, the string of row n has
+        // n bytes.
         let offsets: Vec<u8> =
             (0..4u64).map(|n| n * (n - n.min(1)) / 2).flat_map(u64::to_le_bytes).collect();
         let at =

@@ -42,7 +42,7 @@ impl TableState {
         self.runs.iter().flat_map(|run| &run.segments)
     }
 
-    /// The size of all its files.
+    /// The size of all its files in bytes.
     pub fn bytes(&self) -> u64 {
         self.segments().map(|segment| segment.bytes).sum()
     }
@@ -107,7 +107,7 @@ pub struct Manifest {
     pub decision: String,
     /// The digest of the view configuration.
     pub view: String,
-    /// Both configurations, to say what differs. Manifests of earlier builds lack it.
+    /// Both configurations, to say what differs. Manifests of earlier builds lack this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<serde_json::Value>,
     /// The tables by name.
@@ -262,7 +262,7 @@ pub fn head(root: &Path) -> Result<Option<Head>> {
     versions(root)?.last().map(|&version| read(root, version)).transpose()
 }
 
-/// What mends the store where the manifest of `version` is damaged.
+/// What mends the store if the manifest of `version` is damaged.
 pub(in crate::store) fn remedy(root: &Path, version: u64) -> &'static str {
     match versions(root).unwrap_or_default()[..] {
         [.., _, last] if last == version => {
@@ -284,7 +284,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
     read_since(FORMAT, root, version)
 }
 
-/// The same of the formats from `oldest` on. The tables of an older one cannot be read.
+/// Like [`read`], for the formats from `oldest` on. The tables of an older format cannot be read.
 pub(in crate::store) fn read_since(oldest: u32, root: &Path, version: u64) -> Result<Head> {
     let path = path(root, version);
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
@@ -354,7 +354,7 @@ pub(in crate::store) mod tests {
         .expect("a manifest")
     }
 
-    /// What `epoch` took: the inputs of the list `file`.
+    /// An entry: `epoch` took the inputs of the list `file`.
     pub fn consumed(epoch: u64, file: FileRef) -> Consumed {
         let retention = Retention::default();
         let read = file.lines;
@@ -372,8 +372,8 @@ pub(in crate::store) mod tests {
         }
     }
 
-    /// A manifest grew with every epoch, and so did the number of files that each plan read. After
-    /// many epochs both are few, every entry still has its list, and a rollback that changes old
+    /// A manifest and the number of files that each plan read grew with every epoch. After many
+    /// epochs both are small, every entry still has its list, and a rollback that changes old
     /// entries is committed like any other.
     #[test]
     fn manifests_stay_small() {

@@ -1,4 +1,4 @@
-//! Maps immutable files into memory. No other place does.
+//! Maps immutable files into memory. No other module maps files.
 
 use crate::error::{Error, Kind, Result};
 use bytes::Bytes;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// How much of a file is going to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Most of it, as of what an epoch has just written. The system reads ahead.
+    /// Most of it, such as of a file that the epoch has just written. The system reads ahead.
     Most,
-    /// Few places, as of what was stored before. The system's read-ahead, which on some hosts is
-    /// megabytes, would read a thousand times what a look-up needs, and push out of memory what
-    /// other look-ups need. Who reads more says so by [`Map::prefetch`].
+    /// Few places, such as of a file of an earlier epoch. The system's read-ahead, which is
+    /// megabytes on some hosts, would read a thousand times what a look-up needs, and push out of
+    /// memory what other look-ups need. Readers that need more call [`Map::prefetch`].
     Few,
 }
 
@@ -47,13 +47,13 @@ impl Map {
         // intact.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::io("map", path, e))?;
         if access == Access::Few {
-            // Some file systems refuse advice. All is read there, too.
+            // Some file systems refuse advice. Reading works there, too.
             let _ = map.advise(Advice::Random);
         }
         Ok(Map(Some(Arc::new(map))))
     }
 
-    /// The bytes of the file. They stay mapped while somebody has them.
+    /// The bytes of the file. They stay mapped while the result is in use.
     pub fn bytes(&self) -> Bytes {
         self.0.as_ref().map_or_else(Bytes::new, |map| Bytes::from_owner(Mapped(map.clone())))
     }

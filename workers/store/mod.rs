@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `README.md` in this folder has the manifest, the effects of crashes, and the assumptions about
-//! the system; the one of `tables` has the bytes of segments and rows.
+//! the system; `README.md` in `tables` has the bytes of segments and rows.
 
 pub(crate) mod column;
 pub(crate) mod configuration;
@@ -79,9 +79,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens or creates the store at `root` for a job with the identity configuration `identity`.
-    /// A store of another identity in which nothing was committed is made anew, so the caller holds
-    /// its [`Store::lock`]: a run may be in its first epoch.
+    /// Opens or creates the store at `root` for a job with the identity configuration `identity`. A
+    /// store of another identity without a commit is made anew. So the caller must hold its
+    /// [`Store::lock`], because another run may be in its first epoch.
     ///
     /// # Errors
     ///
@@ -94,7 +94,8 @@ impl Store {
         Store::open(root, Some(identity))
     }
 
-    /// Creates the store at `root` if none is there. It never replaces one, so it needs no lock.
+    /// Creates the store at `root` if there is none. It never replaces a store, so it needs no
+    /// lock.
     pub fn create_if_missing(root: &Path, identity: &serde_json::Value) -> Result<()> {
         let path = root.join("FORMAT");
         check_manifests(root)?;
@@ -109,9 +110,9 @@ impl Store {
         durable::create_new(&path, &Format::text(identity)?).map(drop)
     }
 
-    /// Whether the store at `root` is of another identity and nothing was committed yet. It then
-    /// binds no later run: a first run may be refused because of the very key that the job then
-    /// corrects.
+    /// Whether the store at `root` is of another identity and has no commit yet. Then its identity
+    /// does not bind later runs: a guard may refuse a first run because of the very key that the
+    /// job then corrects.
     fn has_other_plans(root: &Path, identity: &serde_json::Value) -> Result<bool> {
         let format = serde_json::from_slice::<Format>(&format_text(root)?);
         let is_other = format.is_ok_and(|format| {
@@ -144,8 +145,8 @@ impl Store {
         Ok(Store { root: root.to_owned(), uuid: format.store })
     }
 
-    /// The store that a first run would make at `root`. Nothing is there, and nothing may be
-    /// written.
+    /// The store that a first run would make at `root`. There is nothing at `root`, and nothing may
+    /// be written.
     pub fn to_be_made(root: &Path) -> Store {
         Store { root: root.to_owned(), uuid: String::new() }
     }
@@ -209,7 +210,7 @@ impl Store {
         Store::try_lock(root)?.ok_or_else(held)
     }
 
-    /// Takes the lock without waiting. Returns none if another run holds it.
+    /// Takes the lock without waiting. Returns `None` if another run holds it.
     pub fn try_lock(root: &Path) -> Result<Option<Lock>> {
         Lock::take(&root.join("LOCK"), false)
     }
@@ -285,8 +286,9 @@ fn lost_format(root: &Path) -> Error {
     lost(root, "its file FORMAT is lost, though it has manifests; put the file back from a copy")
 }
 
-/// Fails if the store at `root` has no manifest, though something of it was exported, which is done
-/// after a commit alone. It is no new store: a run would forget all that only this one knows.
+/// Fails if the store at `root` has no manifest although it has exported something, which it does
+/// only after a commit. Such a store is not new: a run would forget everything that only this store
+/// knows.
 pub(in crate::store) fn check_manifests(root: &Path) -> Result<()> {
     if !manifest::versions(root)?.is_empty() || entries(&root.join("exported"))?.is_empty() {
         return Ok(());

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// The paths of all entries of `folder`, sorted. A folder that does not exist has none.
+/// The paths of all entries of `folder`, sorted. Empty if the folder does not exist.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

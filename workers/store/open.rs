@@ -2,8 +2,8 @@
 //!
 //! Every worker of a process reads the segments of every run. If each mapped them for itself, the
 //! number of maps would grow with the square of the workers, and Linux allows a process 65,530. So
-//! the workers of a process share what is open: a segment is mapped once, and its batches are
-//! checked once. So do the heads that a server asks one after the other.
+//! the workers of a process share open segments: a segment is mapped once, and its batches are
+//! checked once. The heads that a server asks one after the other share them, too.
 
 use crate::error::Result;
 use crate::locks::lock;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 /// them again.
 pub const IDLE_MAX: usize = 16_384;
 
-/// A segment as one of the types that read it.
+/// An open segment, as one of the types that read segments.
 type Opened = Arc<dyn Any + Send + Sync>;
 /// A segment that is open, or that a thread is opening while it holds the lock.
 type Slot = Arc<Mutex<Option<Opened>>>;
@@ -45,7 +45,7 @@ impl OpenSegments {
         Ok(opened)
     }
 
-    /// Closes the segments that nobody reads. Files that garbage collection deleted take space
+    /// Closes the segments that are not in use. Files that garbage collection deleted take space
     /// until then.
     pub fn close_idle(&self) {
         lock(&self.0).retain(|_, slot| is_used(slot));
@@ -60,7 +60,7 @@ impl OpenSegments {
     }
 }
 
-/// Whether another thread holds the slot or somebody reads its segment.
+/// Whether another thread holds the slot or its segment is in use.
 fn is_used(slot: &Slot) -> bool {
     Arc::strong_count(slot) > 1
         || lock(slot).as_ref().is_some_and(|opened| Arc::strong_count(opened) > 1)
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(*open.get(folder, &segment(2), || Ok(9u64)).expect("open"), 9);
     }
 
-    /// Segments that nobody reads are closed when there are too many, and no others.
+    /// Segments that are not in use are closed when there are too many, and no others.
     #[test]
     fn idle_segments_are_closed() {
         let open = OpenSegments::default();

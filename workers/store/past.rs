@@ -1,8 +1,8 @@
-//! What a store has taken in the past, as its manifests say in this format or in an older one.
+//! What a store has taken in the past, according to its manifests, in this format or in an older
+//! one.
 //!
-//! A rebuild takes it again. It is the only thing that is read of an older format, so that any
-//! store can be brought up to date while its inputs exist. Whether a page is in the store is looked
-//! up in `workers/fold/pages.rs`.
+//! A rebuild takes the same again. Nothing else is read of an older format, so that any store can
+//! be brought up to date while its inputs exist.
 
 use crate::error::{Error, Kind, Result};
 use crate::store::entry::{Consumed, Retention};
@@ -34,19 +34,20 @@ pub struct Step {
     pub epoch: u64,
     /// The time of its plan.
     pub logical_time: i64,
-    /// The name of the source; none if the format did not have sources.
+    /// The name of the source; `None` if the format did not have sources.
     pub source: Option<String>,
     /// Whether the inputs were a complete snapshot of the source.
     pub complete: bool,
-    /// The list of inputs; none if the epoch only let pages expire.
+    /// The list of inputs; `None` if the epoch only let pages expire.
     pub file: Option<FileRef>,
-    /// The number of its first lines that were read; none if the format did not say.
+    /// The number of its first lines that were read; `None` if the format did not say.
     pub read: Option<u64>,
     /// The number of lines after them that were read and of which nothing was accepted.
     pub barren: u64,
-    /// When pages expired; none if that is not known any more.
+    /// When pages expired; `None` if that is not known any more.
     pub retention: Option<Retention>,
-    /// Since when pages had to be gone to be forgotten; none if the format did not say.
+    /// Pages that had been gone since before this time were forgotten; `None` if the format did not
+    /// say.
     pub gone_min: Option<i64>,
     /// Whether a rollback undid the epoch.
     pub undone: bool,
@@ -97,7 +98,7 @@ struct AnyEpoch {
     undone: bool,
 }
 
-/// The past of the store at `root`; none before its first commit.
+/// The past of the store at `root`; `None` before its first commit.
 pub fn read(root: &Path) -> Result<Option<Past>> {
     let versions = manifest::versions(root)?;
     let Some(&last) = versions.last() else {
@@ -142,7 +143,7 @@ pub fn read(root: &Path) -> Result<Option<Past>> {
     Ok(Some(Past { store: head.store, epoch: head.epoch, logical_time: head.logical_time, steps }))
 }
 
-/// The past that a manifest says that is like those of this format.
+/// The past according to a manifest that is like those of this format.
 fn of_this_format(head: Manifest) -> Past {
     let step = |of: Consumed| Step {
         epoch: of.epoch,
@@ -160,8 +161,8 @@ fn of_this_format(head: Manifest) -> Past {
     Past { store: head.store, epoch: head.epoch, logical_time: head.logical_time, steps }
 }
 
-/// Adds to `steps` what a head did not say up to format 2 and the manifests of the epochs do, as
-/// far as they exist: the bounds of expiry, and the epochs that only let pages expire.
+/// Completes `steps`. Up to format 2 a head did not have the bounds of expiry, nor the epochs that
+/// only let pages expire. The manifests of the epochs have them, as far as they exist.
 fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step>> {
     let mut all: BTreeMap<u64, Step> = steps.into_iter().map(|step| (step.epoch, step)).collect();
     // The epochs that the store builds on after each commit, by the digest of its tables.
@@ -244,9 +245,9 @@ mod tests {
         past.steps.iter().map(told).collect()
     }
 
-    /// Any older format could only be deleted. What its epochs took is read: from format 1, which
-    /// had lists of inputs alone, and from format 2, whose bounds of expiry are in the manifests of
-    /// the epochs. Of these, epochs that a rollback undid and that read nothing are left out.
+    /// A store of an older format could only be deleted. What its epochs took is read: from format
+    /// 1, which had lists of inputs alone, and from format 2, whose bounds of expiry are in the
+    /// manifests of the epochs. Epochs that a rollback undid and that read nothing are left out.
     #[test]
     fn older_formats_are_read() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -2,8 +2,8 @@
 //!
 //! Linux lets a process have some 65,000 maps (`vm.max_map_count`), and an epoch may read more
 //! segments than that, each by every worker. So the workers of a process share one map of a
-//! segment, and beyond a limit the map that was opened first is closed for the next. A segment
-//! that is closed while a worker reads it stays mapped until that worker is done.
+//! segment, and beyond a limit the oldest map is closed when another one is opened. A segment that
+//! is closed while a worker reads it stays mapped until that worker is done.
 
 use crate::error::Result;
 use crate::locks::lock;
@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Segments of one pool that are mapped at the same time. An epoch has two pools, of visits and of
-/// evidence, and half of what Linux allows is left to the tables of the store.
+/// The most segments of one pool that are mapped at the same time. An epoch has two pools, of
+/// visits and of evidence, so half of what Linux allows is left for the tables of the store.
 pub const MAPS_MAX: usize = 16_384;
 
-/// Segments of one folder that are opened as `S` when they are needed.
+/// Segments of one folder, which are opened as `S` when they are needed.
 pub struct Pool<S> {
     folder: PathBuf,
     segments: Vec<SegmentRef>,
@@ -88,9 +88,9 @@ mod tests {
         Ok(Counted(segment.rows))
     }
 
-    /// Every worker mapped every segment, and an epoch of many files failed for want of maps. Now
-    /// all workers together have no more than the limit, and one for each of them, and all the same
-    /// each reads every segment.
+    /// Every worker mapped every segment, and an epoch of many files failed because there were not
+    /// enough maps. Now all workers together have no more maps than the limit and one for each
+    /// worker, and each worker reads every segment nevertheless.
     #[test]
     fn workers_share_a_bounded_number_of_maps() {
         let multiset = MultisetHash(0);

@@ -1,6 +1,6 @@
 //! Reads the live rows of a table from the segments of all its runs.
 //!
-//! A row that one run added and a later one retracted cancels here, and nowhere else. The
+//! A row that one run added and a later run retracted cancels here, and nowhere else. The
 //! difference between two states of a table is a table, too: its rows have diff +1 where they were
 //! added and -1 where they were retracted.
 
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// The keys whose lookup counts as one portion.
+/// The number of keys whose lookup counts as one portion.
 const PORTION_KEYS: usize = 1 << 10;
 
-/// Up to so many keys a batch filters are asked before the batch is read.
+/// Filters are asked before batches are read if there are fewer keys than this for each batch.
 const SPARSE_KEYS: usize = 4;
 
 /// A table's segments, mapped.
@@ -53,8 +53,8 @@ impl<R: Row> Table<R> {
         Ok(Table { segments: segments.map(few).collect::<Result<_>>()?, ..Table::default() })
     }
 
-    /// The same for the segments that may have keys whose leading bits are in `range`, as
-    /// [`SegmentRef::overlaps`] has it; `open` shares them with other workers.
+    /// As [`Table::open`], for the segments that may have keys whose leading bits are in `range`
+    /// (see [`SegmentRef::overlaps`]); `open` shares them with other workers.
     pub fn open_range(
         open: &OpenSegments,
         folder: &Path,
@@ -79,8 +79,8 @@ impl<R: Row> Table<R> {
     /// The change from `before` to `after`: a row with +1 for each that is live only after, with -1
     /// for each that is live only before.
     ///
-    /// Segments of both states cancel unread. So the difference that an epoch made costs only what
-    /// the epoch changed, even if older runs were merged before it.
+    /// Segments that both states have cancel unread. So the difference that an epoch made costs
+    /// only as much as the epoch changed, even if older runs were merged before it.
     pub fn difference(
         folder: &Path,
         before: Option<&TableState>,
@@ -152,7 +152,7 @@ impl<R: Row> Table<R> {
             let (first, last) = segment.leading();
             let keys = &keys[keys.partition_point(|key| key.leading() < first)..];
             let keys = &keys[..keys.partition_point(|key| key.leading() <= last)];
-            // Else most batches have some of the keys, and are read for these.
+            // Otherwise most batches have some of the keys and are read anyway.
             let is_sparse = keys.len() < SPARSE_KEYS * segment.batches();
             for (at, &key) in keys.iter().enumerate() {
                 if at % PORTION_KEYS == 0 {
@@ -176,8 +176,8 @@ impl<R: Row> Table<R> {
         consolidate(rows)
     }
 
-    /// The first live rows with `key`, at most `rows_max`, in order. The others of a key that has
-    /// millions of rows are not read.
+    /// The first live rows with `key`, at most `rows_max`, in order. The other rows, of which a key
+    /// may have millions, are not read.
     pub fn first(&self, key: R::Key, rows_max: usize) -> Vec<R> {
         let mut heads: Vec<(&Segment<R>, i8, usize, R)> = Vec::new();
         let read = |segment: &Segment<R>, position: usize| {
@@ -211,8 +211,8 @@ impl<R: Row> Table<R> {
         rows
     }
 
-    /// The number of live rows of each of the ascending `keys`, without reading them: the diffs of
-    /// a row sum to 0 or 1 over all runs, so those of all rows of a key sum to this number.
+    /// The number of live rows of each of the ascending `keys`, without reading the rows. The diffs
+    /// of a row sum to 0 or 1 over all runs, so the diffs of all rows of a key sum to this number.
     pub fn counts(&self, keys: &[R::Key]) -> Vec<u64> {
         let mut sums = vec![0i64; keys.len()];
         for (segment, sign) in self.signed() {
@@ -254,7 +254,7 @@ impl<R: Row> Table<R> {
         first.into_iter().flat_map(move |first| self.portions_in(first, None, rows))
     }
 
-    /// The live rows with keys in `[from, to)`, likewise.
+    /// The live rows with keys in `[from, to)`, in portions as in [`Table::portions`].
     pub fn portions_in(
         &self,
         from: R::Key,

@@ -10,9 +10,9 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
-/// The number of rows in a batch, unless a table declares another. A batch is read and checked
-/// whole when one of its rows is needed, so it is small: one of keys has 53 KB. A segment of 50
-/// million rows has 24,415 batches; opening it reads its footer alone.
+/// The number of rows in a batch, unless a table declares another. A whole batch is read and
+/// checked when one of its rows is needed, so it is small: a batch of keys has 53 KB. A segment of
+/// 50 million rows has 24,415 batches; opening it reads its footer alone.
 pub const BATCH_ROWS: usize = 1 << 11;
 
 /// A row of a table.
@@ -27,8 +27,8 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     /// The number of rows in a batch of a segment. Tables with large rows have fewer, so that a
     /// decoded batch stays small.
     const BATCH_ROWS: usize = BATCH_ROWS;
-    /// The bits of a filter for each row of its batch, see [`crate::store::segment`]; 0: segments
-    /// have no filters.
+    /// The bits that a filter has for each row of its batch, see [`crate::store::segment`]; 0 if
+    /// segments have no filters.
     const FILTER_BITS: usize = 0;
 
     /// The lookup key.
@@ -54,8 +54,8 @@ pub trait Row: Clone + Ord + std::fmt::Debug + Send + 'static {
     fn key_at(columns: &Self::Columns, row: usize) -> Self::Key {
         Self::Key::value(Self::keys(columns), row)
     }
-    /// Appends the canonical bytes of all columns but `diff` and the history to `sink`: those that
-    /// a run from scratch would write, too.
+    /// Appends the canonical bytes of all columns except `diff` and the history to `sink`: the
+    /// columns that a run from scratch would write, too.
     fn content_bytes(&self, sink: &mut Vec<u8>);
 }
 
@@ -216,7 +216,7 @@ impl TryFrom<String> for MultisetHash {
 }
 
 impl MultisetHash {
-    /// Adds a row. `scratch` saves an allocation for each.
+    /// Adds a row. `scratch` is a buffer that saves an allocation for each row.
     pub fn add<R: Row>(&mut self, row: &R, scratch: &mut Vec<u8>) {
         scratch.clear();
         row.content_bytes(scratch);
@@ -230,8 +230,8 @@ impl MultisetHash {
     }
 }
 
-/// Cancels rows that were both added and retracted, and sorts the others. One row is left for each
-/// net change.
+/// Cancels rows that were both added and retracted, and sorts the others. For each net change one
+/// row is left.
 ///
 /// Ends the reading ([`end_reading`]) if a row was added or retracted twice, because the diffs of a
 /// row sum to 0 or 1.
@@ -262,13 +262,13 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
         .collect()
 }
 
-/// The rows that put `new` in the place of `old`, ascending. They are none if both are equal.
+/// The rows that replace `old` by `new`, ascending. There are none if both are equal.
 pub fn replacement<R: Row>(old: Option<R>, new: Option<R>) -> impl Iterator<Item = R> {
     let mut rows = match old == new {
         true => [None, None],
         false => [old.map(|row| row.with_diff(-1)), new],
     };
-    // Rows sort by their values first, so the new one may be the lesser.
+    // Rows sort by their values first, so the new row may come first.
     rows.sort_unstable();
     rows.into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! Rows for the tests of this room, which knows none of the tables above.
+//! Rows for the tests of this room, which does not know the tables of `tables`.
 
 use crate::document::Id;
 use crate::store::table::table;

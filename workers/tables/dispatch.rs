@@ -14,7 +14,7 @@ pub trait OnTable {
     fn on<R: Row>(self) -> Self::Outcome;
 }
 
-/// Does `work` on the table `name`, or returns none if this build has no such table.
+/// Does `work` on the table `name`, or returns `None` if this build has no such table.
 pub fn on_table<W: OnTable>(name: &str, work: W) -> Option<W::Outcome> {
     Some(match name {
         PageRow::NAME => work.on::<PageRow>(),

@@ -54,7 +54,7 @@ impl EvidenceRow {
         EvidenceRow { content, fingerprint, chars, keys, sketches, text, digest, diff: 1 }
     }
 
-    /// Whether its digest is that of its values.
+    /// Whether its digest equals the digest of its values.
     pub fn is_sound(&self) -> bool {
         let EvidenceRow { fingerprint, chars, keys, sketches, text, .. } = self;
         let facts = Facts { fingerprint: *fingerprint, chars: *chars, keys, sketches, text };
@@ -85,11 +85,11 @@ pub fn keys(bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> + '_ {
 }
 
 thread_local! {
-    /// To make one takes as long as to unpack a text of 1,000 characters.
+    /// Kept, because to make one takes as long as to unpack a text of 1,000 characters.
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Decodes the text of [`EvidenceRow::text`], or returns none if it is empty or damaged.
+/// Decodes the text of [`EvidenceRow::text`], or returns `None` if it is empty or damaged.
 pub fn unpack_text(bytes: &[u8]) -> Option<String> {
     let (&form, rest) = bytes.split_first()?;
     let unpacked;
@@ -111,7 +111,7 @@ pub fn unpack_text(bytes: &[u8]) -> Option<String> {
         }
         _ => return None,
     };
-    // This check and a copy take less time than the check that makes a string of the bytes.
+    // This check and a copy take less time than `String::from_utf8`.
     simdutf8::basic::from_utf8(text).ok().map(str::to_owned)
 }
 
@@ -129,7 +129,7 @@ pub struct Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// The evidence in row `row` of `columns`, or none if it is damaged.
+    /// The evidence in row `row` of `columns`, or `None` if it is damaged.
     pub fn read(columns: &'a EvidenceColumns, row: usize) -> Option<Content<'a>> {
         let facts = Facts {
             fingerprint: columns.fingerprint.value(row),
@@ -142,7 +142,7 @@ impl<'a> Content<'a> {
         Content::read_again(columns, row).filter(|_| digest == columns.digest.value(row))
     }
 
-    /// The same of a row that was read before and was not damaged.
+    /// As [`Content::read`], for a row that was read before and was not damaged.
     pub fn read_again(columns: &'a EvidenceColumns, row: usize) -> Option<Content<'a>> {
         Some(Content {
             fingerprint: columns.fingerprint.value(row),
@@ -155,7 +155,7 @@ impl<'a> Content<'a> {
         })
     }
 
-    /// What is known of a content if its evidence is not kept.
+    /// A content whose evidence is not kept, with what is known of it nevertheless.
     pub fn bare(fingerprint: u64, chars: u32) -> Content<'a> {
         let (text, damaged) = (OnceCell::new(), Cell::new(false));
         Content {
@@ -183,11 +183,11 @@ impl<'a> Content<'a> {
         self.damaged.get()
     }
 
-    /// The text of this content, which is `id`; none if it is not kept.
+    /// The text of this content, whose digest is `id`; `None` if it is not kept.
     ///
     /// # Errors
     ///
-    /// `Io` if it is kept and cannot be read.
+    /// `Io` if the text is kept and cannot be read.
     pub fn kept_text(&self, id: Id) -> Result<Option<Cow<'_, str>>> {
         let text = confirm::Evidence::text(self);
         if self.is_damaged() { Err(damaged(id, "is damaged")) } else { Ok(text) }
@@ -213,13 +213,13 @@ impl confirm::Evidence for Content<'_> {
     }
 }
 
-/// What is known of a content without its text, in its own memory: where it is read from, a row is
-/// spread over columns.
+/// What is known of a content without its text, copied into one place in memory, because a row in a
+/// segment is spread over columns.
 pub struct Sketched {
     /// Its fingerprint.
     pub fingerprint: u64,
     chars: u32,
-    /// As in [`EvidenceRow`].
+    /// The sketches, as in [`EvidenceRow`].
     pub sketches: Box<[u8]>,
 }
 
@@ -272,8 +272,8 @@ impl Archive {
         Content::read(columns, row).ok_or_else(|| damaged(content, "is damaged"))
     }
 
-    /// The same of evidence that was read before. Its digest is not compared once more, which takes
-    /// as long as to refuse a pair by its sketches.
+    /// As [`Archive::read`], for evidence that was read before. Its digest is not compared again,
+    /// which would take as long as to refuse a pair by its sketches.
     pub fn read_again(&self, content: Id, place: Place) -> Result<Content<'_>> {
         let (columns, row) = self.rows.row(place)?;
         Content::read_again(columns, row).ok_or_else(|| damaged(content, "is damaged"))

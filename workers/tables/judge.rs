@@ -1,7 +1,7 @@
 //! Decides pairs of contents by the evidence of both.
 //!
-//! Most pairs are decided by what is known without their texts. The texts of the others are read
-//! and prepared in an order in which pairs that share texts follow each other.
+//! Most pairs are decided without their texts. For the other pairs texts are read and prepared, in
+//! an order in which pairs that share texts follow each other.
 
 use crate::confirm::prepared::{Prepared, PreparedTexts};
 use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
@@ -16,12 +16,13 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// The pairs of which the contents are looked up at once.
+/// The number of pairs whose contents are looked up at once.
 const PAIRS_AT_ONCE: usize = 1 << 15;
-/// The bytes of what a worker keeps of contents without their texts, before it begins again.
+/// The most bytes that a worker keeps of contents without their texts. Beyond that it forgets all
+/// of them.
 const SKETCHED_BYTES_MAX: usize = 1 << 26;
 
-/// What was read of contents without their texts.
+/// The contents that were read without their texts.
 #[derive(Default)]
 struct SketchedContents {
     of: HashMap<Id, Sketched, BuildSeeded>,
@@ -69,8 +70,9 @@ impl<'a> Judge<'a> {
         self.by_texts(pairs, &open, found)
     }
 
-    /// Decides pairs, of which the first is at `start`, by what is known without their texts, and
-    /// adds the positions of others to `open`. Most pairs of texts made to collide end here.
+    /// Decides pairs, of which the first has the position `start`, by what is known without their
+    /// texts, and adds the positions of the other pairs to `open`. Most pairs of texts made to
+    /// collide end here.
     fn by_sketches(
         &self,
         start: usize,
@@ -112,7 +114,7 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Makes `contents` known. A content of many pairs is read once for all of them.
+    /// Reads `contents` without their texts. A content of many pairs is read once for all of them.
     fn sketch(
         &self,
         known: &mut SketchedContents,
@@ -140,7 +142,7 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Decides those of `pairs` whose positions are `open`.
+    /// Decides, by their texts, those of `pairs` whose positions are in `open`.
     fn by_texts(
         &self,
         pairs: &[(Id, Id, Option<u32>)],
@@ -168,7 +170,7 @@ impl<'a> Judge<'a> {
         let edges: Vec<(u32, u32)> =
             open.iter().map(|at| (number(&pairs[*at].0), number(&pairs[*at].1))).collect();
         // Pairs of texts that are alike follow each other, so that few texts have to be prepared
-        // again. Pairs with the same later text do so directly.
+        // again. Pairs with the same later text are neighbours.
         let mut later: Option<Compared<'_>> = None;
         for edge in walk::order(contents.len(), &edges) {
             let (at, (one, other)) = (open[edge.at], edge.nodes);

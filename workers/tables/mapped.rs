@@ -12,7 +12,7 @@ use crate::tables::{
 };
 use std::time::Instant;
 
-/// All tables but `evidence`, whose large rows some readers stream and others look up.
+/// All tables except `evidence`, whose large rows some readers stream and others look up.
 pub struct Mapped {
     /// The bands of the job.
     pub bands: Bands,
@@ -70,8 +70,8 @@ impl Mapped {
         })
     }
 
-    /// Reads and checks batches that were not read yet, until `until`: first of the tables that
-    /// each question reads. Returns whether none is left.
+    /// Reads and checks batches that were not read yet, until `until`, beginning with the tables
+    /// that every question reads. Returns whether none is left.
     pub fn warm(&self, until: Instant) -> bool {
         self.groups.warm(until)
             && self.band.iter().all(|band| band.warm(until))

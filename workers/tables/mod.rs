@@ -1,6 +1,6 @@
 //! The schema: the row types of all tables of the store, in the order of the stages of an epoch.
-//! `CONTRIBUTING.md` has the steps to add one. Beside the rows stands what several rooms do with
-//! them: [`judge`] decides pairs by the evidence, [`mapped`] and [`snapshot`] open tables.
+//! `CONTRIBUTING.md` has the steps to add one. The modules beside the rows do what several rooms
+//! need: [`judge`] decides pairs by the evidence, [`mapped`] and [`snapshot`] open tables.
 //!
 //! ```text
 //! table                 key                   refers to          written by
@@ -23,21 +23,21 @@
 //! ```
 //!
 //! - A **page** is named by its DocId, the [`Id`] of its canonical URL. A **content** is a distinct
-//!   normalised text, named by its digest, the [`Id`] of that text. Of a text that was **cut**
-//!   ([`visits::CUT`]) what was cut off is in the digest, too.
+//!   normalised text, named by its digest, the [`Id`] of that text. The digest of a text that was
+//!   **cut** ([`visits::CUT`]) also depends on the part that was cut off.
 //! - A content is **too short** if it has too few features for a meaningful fingerprint
 //!   ([`visits::TOO_SHORT`]). It is **gathered** if extraction found no main text on any page that
-//!   has it, so that the text is what the site's chrome left ([`visits::GATHERED`]). These and cut
-//!   ones are in `contents` and `content_pages` only, and their pages fold only with each other. A
-//!   content that is none of it is **comparable** ([`ContentRow::is_comparable`]).
+//!   has it, and took all text of the page ([`visits::GATHERED`]). Too short, gathered and cut
+//!   contents are in `contents` and `content_pages` only, and only pages of the same content fold.
+//!   All other contents are **comparable** ([`ContentRow::is_comparable`]).
 //! - Rows sort by all columns in the order below and are looked up by the first. The last one is
-//!   `diff`: +1 if a run added the row, -1 if it retracted it. To change a row is to retract it and
-//!   to add another.
+//!   `diff`: +1 if a run added the row, -1 if it retracted it. A row is changed by retracting it
+//!   and adding another.
 //! - **History** columns say what became of a page over time. A run from scratch would give other
 //!   values, so they are not part of a table's multiset hash. `pages` has some. `gone` and
 //!   `successors` are all history: a run from scratch has no such row.
-//! - All other columns are a pure function of the live pages and the job's configuration, but for
-//!   the representatives of `clusters` where the keep rule reads who represented before
+//! - All other columns are a pure function of the live pages and the job's configuration. There is
+//!   one exception: the representatives in `clusters`, if the keep rule reads the former ones
 //!   ([`crate::graph::keep_rule`]).
 
 pub(crate) mod dispatch;
@@ -88,8 +88,9 @@ table! {
             last_time: i64,
             /// The source that it was last seen in: an index of the manifest's `sources`.
             source: u16,
-            /// The date that a dated record must reach to replace it: its own; if it has none, or
-            /// one too far ahead, that of what it replaced, or [`crate::document::NO_DATE`].
+            /// The date that a dated record must reach to replace it: its own date; if it has none,
+            /// or one too far ahead, the date of the record that it replaced, or
+            /// [`crate::document::NO_DATE`].
             as_of: i64,
             /// The input that has the record which decided it: the first 64 bits of the digest of
             /// its bytes, so that no name of a file is stored with a page.
@@ -101,7 +102,8 @@ table! {
 }
 
 table! {
-    /// The URL of a live page. It is not a column of `pages`, so that those have fixed widths.
+    /// The URL of a live page. It is not a column of `pages`, so that all columns of `pages` have
+    /// fixed widths.
     pub struct UrlRow in "urls", columns UrlColumns {
         key {
             /// The DocId of the page.
@@ -143,9 +145,9 @@ table! {
             as_of: i64,
             /// Why it is gone: [`pages::REMOVED`], [`pages::MISSING`] or [`pages::EXPIRED`].
             cause: u8,
-            /// The epoch since which it is gone.
+            /// The epoch in which it went.
             epoch: u32,
-            /// The logical time of the last epoch that said so, seconds since 1970.
+            /// The logical time of the last epoch that said that it is gone, seconds since 1970.
             last_time: i64,
         }
     }
@@ -197,7 +199,8 @@ impl ContentRow {
         self.flags & (visits::TOO_SHORT | visits::GATHERED | visits::CUT) == 0
     }
 
-    /// Whether its pages fold with none by `clusters`: it says too little to tell pages by.
+    /// Whether its pages fold with no page, by `clusters`, because its text says too little to
+    /// compare pages by.
     pub fn says_little(&self, clusters: &clusters::Options) -> bool {
         clusters.says_little(self.letters, self.flags & visits::NOTICE != 0)
     }
@@ -226,8 +229,8 @@ table! {
             /// [`evidence::RAW`], [`evidence::ZSTD`] (a frame) or [`evidence::CODED`]
             /// ([`crate::text::packed`]).
             text: Box<[u8]>,
-            /// The digest of the other values, as [`EvidenceRow::new`] computes it: rows are read
-            /// one at a time, and those beside them are not.
+            /// The digest of the other values, as [`EvidenceRow::new`] computes it. It is needed
+            /// because single rows are read, without the rest of their batch.
             digest: u64,
         }
         history {}
@@ -235,8 +238,8 @@ table! {
 }
 
 table! {
-    /// A comparable content under its fingerprint. It is the table of band 0,
-    /// too: a distinct key is a fingerprint. `fold/groups.rs` writes it.
+    /// A comparable content under its fingerprint. The table also serves as the table of band 0,
+    /// because each distinct key is a fingerprint. `fold/groups.rs` writes it.
     pub struct GroupRow in "fingerprint_contents", columns GroupColumns {
         key {
             /// The fingerprint as the sort key of band 0, see
@@ -319,8 +322,9 @@ table! {
 }
 
 table! {
-    /// The component of a content: the contents that accepted pairs join, directly or by others.
-    /// Contents without an accepted pair have no row. `fold/components.rs` writes it.
+    /// The component of a content: the contents that accepted pairs connect, directly or through
+    /// other contents. Contents without an accepted pair have no row. `fold/components.rs` writes
+    /// it.
     pub struct ComponentRow in "components", columns ComponentColumns {
         key {
             /// The content.
@@ -364,8 +368,9 @@ table! {
 }
 
 impl ClusterRow {
-    /// Where the cluster of `content` is in the table, given its rows of `components` and
-    /// `leaders`: its component and its leader. A content in no component stands for both.
+    /// The place of the cluster of `content` in the table, given its rows of `components` and
+    /// `leaders`: its component and its leader. For a content in no component, both are the content
+    /// itself.
     pub fn place_of(
         content: Id,
         component: Option<&ComponentRow>,
@@ -375,8 +380,8 @@ impl ClusterRow {
         (component, leader.map_or(component, |row| row.leader))
     }
 
-    /// Where it is in the table. Two states of a cluster have the same place unless its component
-    /// or its leader changes.
+    /// Its place in the table. Two states of a cluster have the same place unless its component or
+    /// its leader changes.
     pub fn place(&self) -> (Id, Id) {
         (self.component, self.leader)
     }
@@ -413,9 +418,9 @@ table! {
 }
 
 table! {
-    /// A content that no page has any more, and the content in which it lives on: another of the
-    /// cluster that it was in. `fold/successors.rs` writes it when the last page goes, and retracts
-    /// it when the content is back, or after the job's `[pages] gone_days`.
+    /// A content that no page has any more, and its successor: another content of the cluster that
+    /// it was in. `fold/successors.rs` writes it when the last page goes, and retracts it when the
+    /// content is back, or after the job's `[pages] gone_days`.
     pub struct SuccessorRow in "successors", columns SuccessorColumns {
         key {
             /// The content that no page has.
@@ -423,7 +428,8 @@ table! {
         }
         value {}
         history {
-            /// Its successor. That lived after the epoch, and may have a successor itself by now.
+            /// Its successor, which was live after the epoch and may have a successor itself by
+            /// now.
             successor: Id,
             /// The epoch in which the content died.
             epoch: u32,
@@ -456,7 +462,7 @@ table! {
             /// Its length in letters, see [`crate::text::letters::weight`].
             letters: u32,
             /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
-            /// [`visits::GATHERED`].
+            /// [`visits::GATHERED`], [`visits::CUT`].
             flags: u8,
             /// The hash of the host, see [`crate::document::host_key`].
             host: u64,
@@ -468,8 +474,8 @@ table! {
             score: i64,
         }
         history {
-            /// The input that has the record, as in `pages`. What a record says does not depend on
-            /// where it stands, so it is no part of the rule but for records that say the same.
+            /// The input that has the record, as in `pages`. The place of a record decides only
+            /// between records that say the same.
             input: u64,
             /// Where the record starts in it, as in `pages`.
             position: u64,

@@ -1,8 +1,8 @@
-//! Decides which live pages are removed unless the epoch sees them, and how long it is remembered
-//! that they are gone.
+//! Decides which live pages are removed unless the epoch sees them, and how long they are
+//! remembered as gone.
 //!
-//! These are pages that were last seen too long ago, and pages of a source whose complete snapshot
-//! is read.
+//! The epoch removes pages that were last seen too long ago, and pages of a source whose complete
+//! snapshot it reads.
 
 use crate::document::Id;
 use crate::graph::keep_rule::Facts;
@@ -55,20 +55,20 @@ pub struct LapseRule {
     pub retention: Retention,
     /// The source of which a complete snapshot is read.
     pub complete: Option<u16>,
-    /// Pages that were seen later than this were seen when the clock was wrong. They do not go, but
-    /// are corrected.
+    /// Pages that were seen later than this were seen while the clock was wrong. They do not go,
+    /// but are corrected.
     pub seen_max: i64,
 }
 
 impl LapseRule {
-    /// Whether there can be no such pages.
+    /// Whether the rule can select no page.
     pub fn is_never(self) -> bool {
         self.retention == Retention::default()
             && self.complete.is_none()
             && self.seen_max == i64::MAX
     }
 
-    /// The rows of such pages in `segment` with keys in `[from, to)`. Rows are tested by their
+    /// The rows of selected pages in `segment` with keys in `[from, to)`. Rows are tested by their
     /// mapped columns, because most do not match.
     pub fn rows(
         self,
@@ -88,7 +88,7 @@ impl LapseRule {
         })
     }
 
-    /// Whether it selects `page`.
+    /// Whether the rule selects `page`.
     pub fn takes(self, page: &PageRow) -> bool {
         has_expired(page, self.retention) || Some(page.source) == self.complete
     }
@@ -103,7 +103,7 @@ impl LapseRule {
 
 /// A row about what is gone, which is remembered for a while.
 pub trait Remembered: Row<Key = Id> {
-    /// The time from which that while counts, seconds since 1970.
+    /// The time from which this while is counted, seconds since 1970.
     fn last_time(columns: &Self::Columns, row: usize) -> i64;
 }
 
@@ -119,8 +119,8 @@ impl Remembered for SuccessorRow {
     }
 }
 
-/// The rows of `segment` with keys in `[from, to)` about what is gone since before `time_min`,
-/// which are forgotten, or from a time after `time_max`, when the clock was wrong.
+/// The rows of `segment` with keys in `[from, to)` whose time is before `time_min`, which are
+/// forgotten, or after `time_max`, when the clock was wrong.
 pub fn out_of_time<R: Remembered>(
     segment: &Segment<R>,
     from: u64,
@@ -138,7 +138,7 @@ pub fn out_of_time<R: Remembered>(
 }
 
 /// The number of live pages whose records are in inputs with keys that `is_counted` takes. The
-/// diffs of a row sum to 0 or 1, so those of all such rows sum to this number.
+/// diffs of a row sum to 0 or 1, so the diffs of all such rows sum to this number.
 pub fn of_inputs(pages: &Table<PageRow>, is_counted: impl Fn(u64) -> bool) -> u64 {
     let mut sum = 0;
     for segment in pages.segments() {
@@ -151,7 +151,7 @@ pub fn of_inputs(pages: &Table<PageRow>, is_counted: impl Fn(u64) -> bool) -> u6
 }
 
 /// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
-/// live ones.
+/// live rows.
 pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     let rule = LapseRule { retention, complete: None, seen_max: i64::MAX };
     if rule.is_never() {
@@ -163,9 +163,9 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
     pages.segments().iter().map(live).sum::<i64>() > 0
 }
 
-/// The number of live pages by the epoch and the time that saw them last. Both columns and the
-/// diffs are read through: the diffs of a row sum to 0 or 1, so those of all rows with one pair of
-/// values sum to the pages that have it.
+/// The number of live pages by the epoch and the time that saw them last. Only both columns and the
+/// diffs are read: the diffs of a row sum to 0 or 1, so the diffs of all rows with the same epoch
+/// and time sum to the number of such pages.
 pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
     let mut sums: BTreeMap<(u32, i64), i64> = BTreeMap::new();
     for segment in pages.segments() {

@@ -5,12 +5,13 @@ use crate::store::runs::Table;
 use crate::tables::SuccessorRow;
 use std::collections::BTreeMap;
 
-/// Where each of `contents` lives on: the end of its chain of successors, or itself if it has none.
+/// For each of `contents` the end of its chain of successors, or the content itself if it has no
+/// successor.
 ///
-/// A content that lives has no successor, so the end is a live content unless all of a cluster
-/// died. Each step is to a content that died in a later epoch or lives, so that a chain ends; in a
-/// damaged table a step back ends it, too. All chains take a step at once: there are as many
-/// look-ups as the longest chain has steps.
+/// A live content has no successor, so the end is a live content unless a whole cluster died. Each
+/// step leads to a content that is live or died in a later epoch, so every chain ends. In a damaged
+/// table a step to an earlier epoch ends the chain, too. All chains take a step at once, so there
+/// are as many look-ups as the longest chain has steps.
 pub fn ends(successors: &Table<SuccessorRow>, contents: &[Id]) -> BTreeMap<Id, Id> {
     let mut ends: BTreeMap<Id, (Id, u32)> =
         contents.iter().map(|content| (*content, (*content, 0))).collect();
@@ -39,8 +40,8 @@ mod tests {
     use super::*;
     use crate::store::segment::{self, Segment};
 
-    /// Chains are followed to their ends over runs; what has no successor stands for itself. Rows
-    /// that a damaged table has in a circle end.
+    /// Chains are followed to their ends over runs. A content without a successor is its own end. A
+    /// circle in a damaged table ends, too.
     #[test]
     fn chains_end() {
         let id = |high| Id { high, low: 0 };

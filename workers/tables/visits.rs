@@ -15,15 +15,15 @@ pub const TOO_SHORT: u8 = 1;
 pub const REPLACED: u8 = 2;
 /// A bit of `flags`: the text is an error page, a login or consent wall, or the like.
 pub const NOTICE: u8 = 4;
-/// A bit of `flags`. Of a visit: extraction gathered the text from the whole page, because it found
-/// no main text. Of a content: so it is on all pages that have it.
+/// A bit of `flags`. For a visit: extraction gathered the text from the whole page, because it
+/// found no main text. For a content: this is so on all pages that have it.
 pub const GATHERED: u8 = 8;
-/// A bit of `flags`: the text was cut, as it is longer than
-/// [`crate::document::TEXT_USED_BYTES_MAX`], and folds only with identical texts.
+/// A bit of `flags`: the text was cut because it is longer than
+/// [`crate::document::TEXT_USED_BYTES_MAX`]. It folds only with identical texts.
 pub const CUT: u8 = 16;
 
 impl Visit {
-    /// Whether both say the same of a URL, wherever their records stand.
+    /// Whether both say the same of a URL, apart from the place of their records.
     pub fn says_as(&self, other: &Visit) -> bool {
         let of = |visit: &Visit| {
             let Visit {
@@ -45,9 +45,9 @@ impl Visit {
     }
 }
 
-/// Removes from the sorted `visits` those that say what another one says. The one with the least
-/// input and position stays, whatever the division of inputs and their names. Returns how many were
-/// removed.
+/// Of the sorted `visits` that say the same, keeps the visit with the least input and position, and
+/// removes the others. The result does not depend on the division of inputs or their names. Returns
+/// the number of visits removed.
 pub fn dedup(visits: &mut Vec<Visit>) -> usize {
     let before = visits.len();
     visits.dedup_by(|later, kept| later.says_as(kept));
@@ -59,8 +59,8 @@ mod tests {
     use super::*;
     use crate::document::{Id, NO_SCORE};
 
-    /// Of records that say the same the one of the least place stays, in whatever order and
-    /// portions they come; those that differ all stay.
+    /// Of records that say the same, the one with the least place stays, in whatever order and
+    /// portions they come. Records that differ all stay.
     #[test]
     fn the_first_of_equal_records_stays() {
         let visit = |doc: u64, date: i64, place: (u64, u64)| Visit {

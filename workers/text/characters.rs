@@ -13,7 +13,7 @@ pub fn stands_alone(c: char) -> bool {
 }
 
 /// Whether letters of the script of `c` run on over several words: no spaces part words in Chinese,
-/// Japanese, Thai, Lao, Burmese and Khmer, and a Korean word bears its particles.
+/// Japanese, Thai, Lao, Burmese and Khmer, and a Korean word ends with its particles.
 pub fn runs_on(c: char) -> bool {
     stands_alone(c)
         || matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
@@ -21,15 +21,15 @@ pub fn runs_on(c: char) -> bool {
 
 /// Whether a Chinese character of the most frequent range, U+4E00 to U+9FFF, begins at byte `at`.
 ///
-/// Two of its three bytes tell, so that it need not be decoded to be counted.
+/// Two of its three bytes are enough to tell, so a character need not be decoded to be counted.
 #[inline(always)]
 pub fn is_frequent_han(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes().get(at..).and_then(|rest| rest.first_chunk());
     bytes.is_some_and(|two| matches!(u16::from_be_bytes(*two), 0xe4b8..=0xe9bf))
 }
 
-/// Whether `c` is a letter or digit of any script: `char::is_alphanumeric`, faster for frequent
-/// characters.
+/// Whether `c` is a letter or digit of any script: like `char::is_alphanumeric`, but faster for
+/// frequent characters.
 ///
 /// ```
 /// use workers::text::characters::{is_han, is_letter};
@@ -51,7 +51,7 @@ pub fn is_letter(c: char) -> bool {
 }
 
 /// Whether `c` is a mark that belongs to the letter before it, such as a tone mark of Thai or the
-/// virama and nukta of India. Selectors of a glyph say nothing.
+/// virama and nukta of India. Variation selectors are not.
 #[inline]
 pub fn is_mark_of_letter(c: char) -> bool {
     c >= '\u{300}' && !matches!(c, '\u{fe00}'..='\u{fe0f}') && is_combining_mark(c)
@@ -61,8 +61,8 @@ pub fn is_mark_of_letter(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Two bytes tell of all characters of the frequent range and of no others, which are all
-    /// letters of three bytes.
+    /// Two bytes tell exactly the characters of the frequent range. All of these are letters of
+    /// three bytes.
     #[test]
     fn frequent_characters() {
         for c in '\0'..=char::MAX {
@@ -73,7 +73,7 @@ mod tests {
         assert!(!is_frequent_han("", 0) && !is_frequent_han("a", 0) && !is_frequent_han("a", 1));
     }
 
-    /// The short cuts of `is_letter` change its answer for no character.
+    /// The short cuts of `is_letter` change the answer for no character.
     #[test]
     fn letters_are_alphanumeric() {
         assert!(('\0'..=char::MAX).all(|c| is_letter(c) == c.is_alphanumeric()));

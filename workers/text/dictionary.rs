@@ -1,14 +1,14 @@
-//! Words that a job adds to the dictionary of Chinese words: a frozen file, as users of jieba have
-//! it.
+//! Words that a job adds to the dictionary of Chinese words, by a frozen file in the format of
+//! jieba's user dictionaries.
 //!
 //! A line is `word [frequency] [tag]`, with white space between. A word without a frequency gets
-//! the least by which it is found. A frequency that is given replaces that of a known word. Both
-//! are jieba's rules (`add_word`; `load_dict` of jieba-rs differs in that it takes a missing
-//! frequency for 0, by which no word is found). The tag says for verdicts what the word is, such as
-//! `nr` for the name of a person; one that the dictionary has keeps its tag.
+//! the least frequency with which it is found. A given frequency replaces that of a known word.
+//! Both are jieba's rules (`add_word`; `load_dict` of jieba-rs takes a missing frequency for 0,
+//! with which no word is found). The tag tells verdicts what the word is, such as `nr` for the name
+//! of a person. A word that the dictionary has keeps its tag.
 //!
-//! The words are brought to the normal form of texts, since texts are cut after they are. What has
-//! no character in it then, or a space, is in no text.
+//! The words are brought to the normal form of texts, because texts are cut in normal form. A word
+//! that is then empty, or has a space, is in no text.
 
 use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
@@ -44,12 +44,12 @@ pub struct UserDictionary {
 impl UserDictionary {
     /// The dictionary at `path`, whose words are normalised as texts.
     ///
-    /// A process reads each file once, and all its threads share the words: the words are those of
-    /// the digest in the identity, even if the file is changed meanwhile.
+    /// A process reads each file once, and all its threads share the words: so they are the words
+    /// of the digest in the identity, even if the file is changed meanwhile.
     ///
     /// # Errors
     ///
-    /// `NoInput` if there is no such file, `Config` if it is none of words.
+    /// `NoInput` if there is no such file, `Config` if it is not a file of words.
     pub fn read(path: &Path, normal: &normalize::Options) -> Result<Arc<UserDictionary>> {
         static READ: Mutex<Vec<Arc<UserDictionary>>> = Mutex::new(Vec::new());
         let mut read = lock(&READ);
@@ -96,7 +96,7 @@ impl UserDictionary {
         &self.digest
     }
 
-    /// A number that other words do not have.
+    /// A number that differs for other lists of words.
     pub fn key(&self) -> u64 {
         self.key
     }
@@ -171,7 +171,7 @@ fn text<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b str> {
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
 }
 
-/// What lines are wanted.
+/// The form of lines, for messages.
 const WANTED: &str = "a line `word [frequency] [tag]` for each word";
 
 /// What a line says.
@@ -182,7 +182,7 @@ struct Entry<'t> {
     tag: Option<&'t str>,
 }
 
-/// What the lines of `text` say, which is that of the file at `path`.
+/// The entries of the lines of `text`, which is the text of the file at `path`.
 fn entries<'t>(path: &Path, text: &'t str) -> Result<Vec<Entry<'t>>> {
     let mut entries = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -197,13 +197,13 @@ fn entries<'t>(path: &Path, text: &'t str) -> Result<Vec<Entry<'t>>> {
     Ok(entries)
 }
 
-/// What `line` says; nothing if it is blank. The error says what is wrong, and the remedy.
+/// The entry of `line`; `None` if it is blank. The error says what is wrong, and the remedy.
 fn entry(line: &str) -> std::result::Result<Option<Entry<'_>>, String> {
     let mut fields = line.split_whitespace();
     let Some(word) = fields.next() else { return Ok(None) };
     let rest: Vec<&str> = fields.collect();
     if word.starts_with('#') {
-        // It was taken for a word, and jieba cuts none that begins so.
+        // jieba takes a comment for a word, but never finds a word that begins with `#`.
         return Err("comments are not known here; take the line out".into());
     }
     if word.chars().count() > WORD_CHARS_MAX {
@@ -211,7 +211,7 @@ fn entry(line: &str) -> std::result::Result<Option<Entry<'_>>, String> {
     }
     let (frequency, tag) = match rest[..] {
         [] => (None, None),
-        // jieba takes lower-case letters alone for a tag.
+        // For jieba only lower-case letters are a tag.
         [tag] if tag.bytes().all(|byte| byte.is_ascii_lowercase()) => (None, Some(tag)),
         [frequency] => (Some(frequency), None),
         [frequency, tag] => (Some(frequency), Some(tag)),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     /// Lines are read as jieba reads them: frequency and tag may be missing, fields are parted by
-    /// any white space, blank lines and a byte order mark are nothing.
+    /// any white space, blank lines and a byte order mark are ignored.
     #[test]
     fn lines() {
         let all = |line| {
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(dictionary.tagger().tag("凯特琳", true)[0].tag, "nz");
     }
 
-    /// Words have the normal form of texts, and of two lines that are one word then the last
+    /// Words have the normal form of texts. If two lines have the same normal form, the last one
     /// counts.
     #[test]
     fn words_are_normalised() {
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(words(&dictionary, "at&t台积电厂"), ["at&t", "台积电厂"]);
     }
 
-    /// A file that is none of words is refused with its name, its line and what to do.
+    /// A file that is not a file of words is refused, with its name, the line and the remedy.
     #[test]
     fn other_files_are_refused() {
         let refused = |text: &[u8]| {

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The version of these rules, the dictionary included; part of a store's identity.
+/// The version of these rules and of the dictionary; part of a store's identity.
 pub const VERSION: &str = "1, jieba-rs 0.11 with its dictionary, Unicode 16";
 
 /// One feature of a text.
@@ -100,8 +100,8 @@ impl Default for Options {
     }
 }
 
-/// Extracts features as the options say. Each worker has its own, and clones share what is read
-/// from files.
+/// Extracts features as the options say. Each worker has its own; clones share what was read from
+/// files.
 ///
 /// ```
 /// use workers::text::features::{Featurizer, Options, Unit, WEIGHT_MAX};
@@ -199,7 +199,7 @@ impl Featurizer {
         self.hashes.extend(grams.map(|gram| xxh3_64(gram.as_bytes())));
     }
 
-    /// Writes the features to `out` whose occurrences are in `self.hashes`.
+    /// Writes to `out` the features whose occurrences are in `self.hashes`.
     fn weigh(&mut self, out: &mut Vec<Feature>) {
         out.clear();
         shingles::sort(&mut self.hashes);
@@ -229,7 +229,7 @@ impl Featurizer {
 
 /// The square root of a count, in units of 1/256.
 fn sqrt_weight(count: u64) -> u64 {
-    /// Those of small counts, which almost all words have.
+    /// The roots of small counts, which almost all words have.
     const SMALL: [u64; 64] = {
         let mut small = [0; 64];
         let mut count = 0;
@@ -251,8 +251,8 @@ fn words(text: &str, segmenter: &mut Segmenter, mut found: impl FnMut(&str)) {
     });
 }
 
-/// The words of a text without Chinese characters that the dictionary could know. Of the others
-/// each one is a word.
+/// The words of a text between runs of Chinese characters. A Chinese character that the dictionary
+/// cannot know is a word by itself.
 fn words_between(mut text: &str, mut found: impl FnMut(&str)) {
     while !text.is_empty() {
         let (other, rest) = text.split_at(text.find(is_han).unwrap_or(text.len()));
@@ -263,7 +263,8 @@ fn words_between(mut text: &str, mut found: impl FnMut(&str)) {
     }
 }
 
-/// Whether `c` is certainly in no word: most gaps are one mark of Chinese punctuation.
+/// Whether `c` is certainly in no word. A cheap test, because most gaps are one mark of Chinese
+/// punctuation.
 fn is_mark(c: char) -> bool {
     matches!(c, ' ' | '!'..='/' | ':'..='?' | '\u{2010}'..='\u{203b}' | '\u{3001}'..='\u{3002}' | '\u{3008}'..='\u{3011}')
 }
@@ -322,8 +323,8 @@ fn word_key(word: &str, normal: &normalize::Options) -> u64 {
     word_hash(&out)
 }
 
-/// The bytes of a frozen file that a job names. If it is missing, the error says how to make one of
-/// this `kind`: the file of another kind may be read, too, and means nothing then.
+/// The bytes of a frozen file that a job names. If it is missing, the error says how to make a file
+/// of this `kind`. A file of another kind may be readable, too, but makes no sense.
 pub(crate) fn frozen(path: &Path, kind: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
@@ -338,7 +339,7 @@ pub(crate) fn frozen(path: &Path, kind: &str) -> Result<Vec<u8>> {
     })
 }
 
-/// The same as text.
+/// As [`frozen`], as text.
 pub(crate) fn read(path: &Path, kind: &str) -> Result<String> {
     String::from_utf8(frozen(path, kind)?)
         .map_err(|_| Error::new(Kind::Config, format!("{}: not UTF-8", path.display())))
@@ -361,8 +362,8 @@ mod tests {
         list
     }
 
-    /// The words by their definition: jieba's of the runs of Chinese characters, Unicode's of what
-    /// is between.
+    /// The words by their definition: jieba's in runs of Chinese characters, Unicode's between
+    /// them.
     fn listed_plainly(text: &str, jieba: &Jieba) -> Vec<String> {
         let mut list = Vec::new();
         let mut rest = text;
@@ -401,7 +402,7 @@ mod tests {
         }
     }
 
-    /// A featurizer cuts by the dictionary that its options name, and so do its clones.
+    /// A featurizer and its clones cut by the dictionary that its options name.
     #[test]
     fn words_of_a_dictionary() {
         let file = tempfile::NamedTempFile::new().expect("a file");

@@ -1,14 +1,14 @@
-//! Takes the lines off a text that its host repeats on most of its pages, by a frozen file.
+//! Removes from a text the lines that its host repeats on most of its pages, by a frozen file.
 //!
-//! Pages that keep their chrome in plain text (WET, JSON lines) have no markup that tells menus and
-//! footers from the article. What tells them is the site: its other pages have the same lines.
-//! A rule over the live pages would make the text of a page, which names its content, depend on
-//! other pages: each new page could change all contents of its host. So the lines are learnt once,
-//! by `pagefold lexicon --kind furniture`, and the file is part of a store's identity.
+//! Pages in plain text (WET, JSON lines) have no markup that tells menus and footers from the
+//! article. But the other pages of the site have the same menus and footers. A rule over the live
+//! pages would make the text of a page, which names its content, depend on other pages: each new
+//! page could change all contents of its host. So the lines are learnt once, by
+//! `pagefold lexicon --kind furniture`, and the file is part of a store's identity.
 //!
 //! This is template detection by frequency, as in Bar-Yossef and Rajagopalan, "Template Detection
-//! via Data Mining and its Applications" (WWW 2002). We differ in that pages of one article count
-//! once ([`context`]), since the copies of an article must not make it a template.
+//! via Data Mining and its Applications" (WWW 2002). We differ in that all pages of one article
+//! count once ([`context`]), so that copies of an article do not make its lines a template.
 
 use crate::document::host_key;
 use crate::error::{Error, Result};
@@ -22,9 +22,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// The version of these rules; part of a store's identity where a file is named.
 pub const VERSION: u32 = 1;
 
-/// A longer line, in characters, is part of an article, however many pages have it.
+/// The most characters of a line. A longer line is part of an article, however many pages have it.
 pub const LINE_CHARS_MAX: usize = 300;
-/// The longest lines that tell one article of a host from another.
+/// The number of longest lines that tell the articles of a host apart.
 const CONTEXT_LINES: usize = 3;
 
 /// The key of the line `normal` of a host.
@@ -32,9 +32,9 @@ pub fn line_key(host: u64, normal: &str) -> u64 {
     xxh3_64_with_seed(normal.as_bytes(), host)
 }
 
-/// What tells the article on a page from others of its host: the letters of its three longest
-/// lines. Copies of an article under several addresses, with another counter or date, have the
-/// same. `lines` are the distinct lines in normal form.
+/// A hash that tells the article on a page from other articles of its host: of the letters of its
+/// three longest lines. Copies of an article under several addresses, with another counter or date,
+/// have the same hash. `lines` are the distinct lines of the page in normal form.
 ///
 /// ```
 /// use workers::text::furniture::context;
@@ -94,7 +94,7 @@ impl Furniture {
         Ok(Furniture { known: Arc::new(known), options: options.clone(), normal })
     }
 
-    /// Takes the lines of `host` off `text`. Returns how many lines that were.
+    /// Removes the lines of `host` from `text`. Returns the number of removed lines.
     pub fn take_off(&mut self, host: u64, text: &mut String) -> usize {
         if !self.known.hosts.contains(&host) {
             return 0;
@@ -140,8 +140,8 @@ mod tests {
         Furniture::read(&path, &normalize::Options::default())
     }
 
-    /// The lines of a host are taken off its pages, in any spelling that has the same normal form,
-    /// and off no other page. What is left keeps its order.
+    /// The lines of a host are removed from its pages, in any spelling with the same normal form,
+    /// and from no other page. The other lines keep their order.
     #[test]
     fn lines_are_taken_off_pages_of_their_host() {
         let mut furniture =

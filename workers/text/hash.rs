@@ -1,7 +1,7 @@
 //! Hashes numbers that are hashes already.
 //!
-//! They are defined by arithmetic alone and are part of keys that stores keep, so they can never
-//! change: a library's hash may.
+//! These hashes are part of keys that stores keep, so they must never change. They are defined by
+//! arithmetic alone, because the hash of a library may change.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
@@ -31,7 +31,8 @@ pub fn chain(seed: u64, values: impl IntoIterator<Item = u64>) -> u64 {
 
 /// The hasher of maps whose keys are hashes already.
 ///
-/// Only for maps that no text of a crawl fills: an attacker could choose keys of one slot.
+/// Only for maps that are not filled from texts of a crawl: an attacker could choose keys that fall
+/// into one slot.
 #[derive(Default)]
 pub struct AsIs(u64);
 
@@ -52,8 +53,8 @@ impl Hasher for AsIs {
     }
 }
 
-/// The hasher of maps whose keys are digests of texts: a seed, another in each map, keeps those who
-/// write texts from choosing keys of one slot.
+/// The hasher of maps whose keys are digests of texts. Each map has a random seed, so that an
+/// author of texts cannot choose keys that fall into one slot.
 pub struct Seeded(u64);
 
 /// The builder of [`Seeded`].

@@ -1,9 +1,9 @@
-//! The letters and digits of a normalised text, side by side, as shingles and sentences are made of
-//! them.
+//! The letters and digits of a normalised text without what is between them. Shingles and sentences
+//! are made of them.
 //!
 //! They are found and copied once for each text, before anything is hashed. A hash reads eight
-//! bytes at once: if the processor has just written these in several pieces, it waits until all of
-//! them have arrived.
+//! bytes at once. If the processor has just written these bytes in several pieces, the read must
+//! wait for all of the pieces.
 
 use crate::text::characters::{is_frequent_han, is_letter, stands_alone};
 use std::ops::Range;
@@ -29,34 +29,34 @@ pub struct Letters {
 /// What stands between two letters, or before the first, or after the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Its place in the text.
+    /// Its bytes in the text.
     pub place: Range<usize>,
-    /// The bytes of all letters before it.
+    /// The number of bytes of all letters before it.
     pub letter_bytes: usize,
 }
 
 impl Letters {
-    /// Those of `normal`.
+    /// The letters of `normal`.
     pub fn of(normal: &str) -> Letters {
         let mut letters = Letters::default();
         letters.read(normal);
         letters
     }
 
-    /// Takes those of `normal` in place of those of another text.
+    /// Replaces the letters by those of `normal`.
     pub fn read(&mut self, normal: &str) {
         assert!(u32::try_from(normal.len()).is_ok(), "a text of {} bytes", normal.len());
         let Letters { together, starts, gaps, weight } = self;
         together.clear();
         starts.clear();
         gaps.clear();
-        // What the weight is more than the number of letters.
+        // The weight minus the number of letters.
         let mut more = 0i64;
         let (mut at, mut word_end) = (0, usize::MAX);
         while at < normal.len() {
             let (start, before) = (at, together.len());
             while at < normal.len() {
-                // Most letters are such, and are passed over without being decoded.
+                // Most letters are frequent Chinese characters, which need not be decoded.
                 let bytes = if is_frequent_han(normal, at) {
                     3
                 } else if let Some(c) = normal[at..].chars().next().filter(|c| is_letter(*c)) {
@@ -86,28 +86,28 @@ impl Letters {
         starts.push(together.len() as u32);
     }
 
-    /// How many there are.
+    /// The number of letters.
     pub fn count(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
-    /// How much they say, which is the [`weight`] of the text.
+    /// How much the letters say: the [`weight`] of the text.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// They as one string.
+    /// All letters as one string.
     pub fn together(&self) -> &str {
         &self.together
     }
 
-    /// What stands between them, in order.
+    /// The gaps between the letters, in order.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
     }
 
-    /// Every `q` consecutive ones, in order; all of them if they are fewer, and nothing if there is
-    /// none.
+    /// Every `q` consecutive letters, in order. If there are fewer, all letters as one gram; if
+    /// there are none, no gram.
     pub fn grams(&self, q: usize) -> impl Iterator<Item = &str> {
         let q = q.clamp(1, self.count().max(1));
         let ends = self.starts.get(q..).unwrap_or_default();
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Words of scripts with spaces count two letters each, characters of others one; what is no
-    /// letter counts nothing.
+    /// A word of a script with spaces counts two letters, a character of another script one. Other
+    /// characters count nothing.
     #[test]
     fn weights_of_scripts() {
         for (text, expected) in [
@@ -167,8 +167,7 @@ mod tests {
     }
 
     proptest! {
-        /// Letters, what is between them and grams equal their definition, and nothing of the text
-        /// before remains.
+        /// Letters, gaps and grams equal their definition, and nothing of an earlier text remains.
         #[test]
         fn letters_are_plain(
             texts in prop::collection::vec("[a-c1 ,。一-三春-晓䶿々ぁ゙・ⅷ²é\u{1d7d8}\u{20000}\u{2a6e0}]{0,40}|\\PC{0,40}", 1..4),

@@ -1,10 +1,10 @@
 //! Says which texts say too little to tell pages apart: a headline alone, an error page, a login
 //! or consent wall.
 //!
-//! Such a text stands under many addresses that have nothing else in common. That their texts are
-//! identical is no sign that the pages are copies. Two properties of a text tell: its length in
-//! letters, against a limit of the job, and the phrases of a frozen list. Both are functions of the
-//! text alone, so that which pages stay apart does not depend on other pages.
+//! Such a text stands under many addresses that have nothing else in common. Identical texts are
+//! then no sign that the pages are copies. Such texts are recognised by two properties: their
+//! length in letters, which is below a limit of the job, and phrases of a frozen list. Both depend
+//! on the text alone, so it does not depend on other pages which pages stay apart.
 
 use crate::text::characters::is_letter;
 use crate::text::letters::weight;
@@ -15,21 +15,23 @@ use std::sync::OnceLock;
 /// The version of these rules and of the list; part of a store's identity.
 pub const VERSION: u32 = 2;
 
-/// A longer text, in letters, is no notice, whatever it says.
+/// The most letters of a notice. A longer text is none, whatever it says.
 const NOTICE_LETTERS_MAX: u32 = 200;
 
-/// The phrases of notices, one a line; what only describes a page has [`DESCRIBES`] in front.
+/// The phrases of notices, one a line. A phrase that only describes a page has [`DESCRIBES`] in
+/// front.
 const NOTICES: &str = include_str!("notices.txt");
 
 /// Marks a phrase that articles have, too.
 const DESCRIBES: char = '~';
 
-/// Such a phrase makes a notice if it has one of so many letters of its clause.
+/// A phrase that only describes makes a notice if it has at least one in so many letters of its
+/// clause.
 const CLAUSE_PARTS: u32 = 3;
 
-/// Whether the normalised text `normal`, of so many `letters`, is a notice: an error page, a page
-/// that waits, a login or consent wall. It is if it is short and most of its sentences have a
-/// phrase of the list.
+/// Whether the normalised text `normal`, with the weight `letters`, is a notice: an error page, a
+/// page that waits, a login or consent wall. It is a notice if it is short and most of its
+/// sentences have a phrase of the list.
 ///
 /// ```
 /// use workers::text::letters::weight;
@@ -76,14 +78,14 @@ fn is_word_of_its_own(sentence: &[u8], range: Range<usize>) -> bool {
 /// The phrases of the list.
 struct Phrases {
     of: AhoCorasick,
-    /// For each whether it only describes.
+    /// For each phrase, whether it only describes.
     describes: Vec<bool>,
 }
 
 impl Phrases {
-    /// Whether `sentence` has a phrase of the list, and not inside a longer word of ASCII letters.
-    /// One that only describes must be a good part of its clause: of a bridge under construction
-    /// people write whole articles.
+    /// Whether `sentence` has a phrase of the list that is not inside a longer word of ASCII
+    /// letters. A phrase that only describes must be a large part of its clause, because whole
+    /// articles are about a bridge `under construction`.
     fn are_in(&self, sentence: &str) -> bool {
         self.of.find_overlapping_iter(sentence).any(|found| {
             let describes = self.describes[found.pattern().as_usize()];
@@ -93,11 +95,12 @@ impl Phrases {
     }
 }
 
-/// The phrases of the list; none only if the library refused them, which a test excludes.
+/// The phrases of the list; `None` only if the library refused them, which a test excludes.
 fn phrases() -> Option<&'static Phrases> {
     static PHRASES: OnceLock<Option<Phrases>> = OnceLock::new();
     let read = || {
-        // Short texts are many, so all phrases are looked for in one pass of the fastest automaton.
+        // There are many short texts, so all phrases are looked for in one pass of the fastest
+        // automaton.
         let mut builder = AhoCorasick::builder();
         let builder = builder.kind(Some(AhoCorasickKind::DFA));
         let of = builder.build(listed().map(|(phrase, _)| phrase)).ok()?;
@@ -112,8 +115,8 @@ fn listed() -> impl Iterator<Item = (&'static str, bool)> {
     lines.map(|line| line.strip_prefix(DESCRIBES).map_or((line, false), |phrase| (phrase, true)))
 }
 
-/// The sentences of a text: what stands between end marks and has a letter. A full stop ends one
-/// only before a space or at the end, as numbers and names have points.
+/// The sentences of a text: what stands between end marks and has a letter. A full stop ends a
+/// sentence only before a space or at the end of the text, because numbers and names have points.
 fn sentences_of(normal: &str) -> impl Iterator<Item = &str> {
     let mut rest = normal;
     let sentences = std::iter::from_fn(move || {
@@ -136,7 +139,8 @@ mod tests {
     use crate::text::normalize::{Options, normalize};
     use proptest::prelude::*;
 
-    /// A phrase that is not in normal form is found in no text. So each phrase alone is a notice.
+    /// A phrase that is not in normal form would be found in no text. So the test checks that each
+    /// phrase alone is a notice.
     #[test]
     fn phrases_are_in_normal_form() {
         let phrases: Vec<&str> = listed().map(|(phrase, _)| phrase).collect();

@@ -1,8 +1,8 @@
 //! Natural logarithms of integers.
 //!
 //! The last digit of a library's logarithm may differ between machines, and the words of a text
-//! depend on it where two ways to cut it have equal frequencies. So it is computed from integers,
-//! and rounded once.
+//! depend on it where two ways to cut it have equal frequencies. So the logarithm is computed from
+//! integers and rounded once.
 
 /// The bits behind the point.
 const BITS: u32 = 100;
@@ -12,7 +12,7 @@ const LN_2: u128 = 0xb_1721_7f7d_1cf7_9abc_9e3b_3980;
 /// The floating-point number that is nearest to ln(n), for n > 0.
 ///
 /// ln(n) is ln(2) for each doubling, and 2 atanh(z) for the rest, where z is at most 1/3. Errors
-/// add up to less than 2^-90, so that the nearest number is missed once in 2^35 times.
+/// add up to less than 2^-90, so the nearest number is missed about once in 2^35 times.
 pub(super) fn ln(n: u64) -> f64 {
     let doublings = n.ilog2();
     let power = 1 << doublings;

@@ -1,7 +1,7 @@
 //! Binary logarithms of integers.
 //!
-//! Weights and verdicts must be the same on every machine, and the last digit of a library's
-//! floating-point logarithm is not.
+//! Weights and verdicts must be the same on every machine, but the last digit of a library's
+//! floating-point logarithm may differ.
 
 /// log2(n) in units of 2^-`FRACTION_BITS`, rounded down, for n > 0.
 ///

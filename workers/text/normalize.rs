@@ -1,17 +1,17 @@
 //! Normalises a page's text to the string from which digest, features, evidence and length derive.
 //!
 //! The normal form is NFKC (Unicode Standard Annex 15) in lower case, with every run of white space
-//! as one space, without invisible characters, without the vowel signs that Arabic and Hebrew may
-//! be written with, with one letter for each of the Arabic and Persian kaf and yeh, and with
-//! simplified Chinese characters instead of traditional ones.
+//! as one space, without invisible characters, without the optional vowel signs of Arabic and
+//! Hebrew, with one letter for each of the Arabic and Persian kaf and yeh, and with simplified
+//! Chinese characters instead of traditional ones.
 //!
 //! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`]. A content is named by its
 //! normal form and, if it was cut, by its whole text (`fold/visit_maker.rs`).
 //!
 //! The mapping of scripts serves comparison, not reading. It maps character by character, so that a
-//! text in either script gets the same normal form; where one traditional character has two
-//! simplified forms it does not choose by meaning. So it is with alef maksura, which is a yeh
-//! without dots, and in Egypt the usual form of a final yeh.
+//! text in either script gets the same normal form. If a traditional character has two simplified
+//! forms, the mapping does not choose by meaning. Alef maksura is mapped to yeh in the same way: it
+//! is a yeh without dots, and in Egypt the usual form of a final yeh.
 
 use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
@@ -43,7 +43,8 @@ impl Default for Options {
 struct Fold(u32);
 
 impl Fold {
-    /// Neighbours may change it, or it becomes several characters: needs the slow path.
+    /// Neighbours may change the character, or it becomes several characters. It needs the slow
+    /// path.
     const SLOW: Fold = Fold(u32::MAX);
     /// The character is dropped.
     const DROP: Fold = Fold(u32::MAX - 1);
@@ -64,7 +65,7 @@ const ALWAYS: [(char, char); 10] = [
     ('鍾', '钟'),
 ];
 
-/// The dot that the lower case of the Turkish İ has beside its own.
+/// The combining dot that the lower case of the Turkish İ has in addition to the dot of the i.
 const DOT_ABOVE: char = '\u{307}';
 
 fn simplify(c: char) -> char {
@@ -90,8 +91,8 @@ fn unify(c: char, simplified: bool) -> char {
     }
 }
 
-/// Whether `c` is no part of a normal form: it is not displayed, or is a sign that most texts leave
-/// out.
+/// Whether `c` is dropped from the normal form: it is not displayed, or is a sign that most texts
+/// leave out.
 fn is_dropped(c: char) -> bool {
     match c {
         '\0'..'\u{ad}' => c.is_control() && !c.is_whitespace(),
@@ -133,9 +134,10 @@ fn table(simplified: bool) -> &'static [Fold; 0x10000] {
     })
 }
 
-/// Whether `c` is of a range whose characters are all displayed, have no cases and are their own
-/// NFKC: Chinese characters without those for compatibility, Hangul syllables, private use. Two of
-/// three characters of the table are, and to ask for each would take most of a small run's start.
+/// Whether `c` is in a range whose characters are all displayed, have no case and are their own
+/// NFKC: Chinese characters except those for compatibility, Hangul syllables, private use. Two of
+/// three characters of the table are in such ranges; to examine each would take most of the start
+/// of a small run.
 fn is_plain(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{e000}'..='\u{f8ff}')
 }
@@ -168,7 +170,8 @@ fn fold_alone(c: char, simplified: bool) -> Fold {
     }
 }
 
-/// Whether `c`, which folds to `folded`, stays as it is wherever it stands. A space may be dropped.
+/// Whether `c`, which folds to `folded`, stays as it is in every place. A space does not, because
+/// it may be dropped.
 fn is_same(c: char, folded: Fold) -> bool {
     folded == Fold(u32::from(c)) && c != ' '
 }
@@ -191,7 +194,7 @@ pub fn normalize(text: &str, options: &Options, out: &mut String) -> bool {
     normalize_within(TEXT_USED_BYTES_MAX, text, options, out)
 }
 
-/// The same, cut at `bytes_max`.
+/// As [`normalize`], cut at `bytes_max`.
 fn normalize_within(bytes_max: usize, text: &str, options: &Options, out: &mut String) -> bool {
     let is_cut = text.len() > bytes_max;
     let text = &text[..text.floor_char_boundary(bytes_max)];
@@ -200,7 +203,8 @@ fn normalize_within(bytes_max: usize, text: &str, options: &Options, out: &mut S
     out.clear();
     out.reserve(text.len());
     let mut sink = Sink { out, bytes_max, space: false };
-    // The last character of the fast path is held back: the next one may compose with it.
+    // The last character of the fast path is held back, because the next character may compose with
+    // it.
     let mut held: Option<(usize, Fold)> = None;
     let mut at = 0;
     while !sink.is_full()
@@ -302,7 +306,7 @@ impl Sink<'_> {
         }
     }
 
-    /// The same of characters of which none is a space.
+    /// Appends characters of which none is a space.
     fn push_run(&mut self, run: &str) {
         if self.space && !run.is_empty() {
             self.out.push(' ');
@@ -364,7 +368,7 @@ mod tests {
         }
     }
 
-    /// What is said of ranges holds for each of their characters.
+    /// The claims about ranges hold for each of their characters.
     #[test]
     fn plain_characters() {
         let plain: Vec<char> = ('\0'..='\u{ffff}').filter(|c| is_plain(*c)).collect();
@@ -397,8 +401,8 @@ mod tests {
         assert_eq!(normal(" \n\u{feff} "), "");
     }
 
-    /// A text with vowel signs was another text than the same without, and so was Persian that an
-    /// Arabic keyboard wrote, a lengthened word, Turkish in capitals, and a text with isolates.
+    /// These were other texts than their plain forms: a text with vowel signs, Persian from an
+    /// Arabic keyboard, a lengthened word, Turkish in capitals, and a text with isolates.
     #[test]
     fn optional_signs() {
         for (written, plain) in [
@@ -419,7 +423,8 @@ mod tests {
         ] {
             assert_eq!(normal(written), normal(plain), "{written}");
         }
-        // Hamza and madda make other letters, however they are written; so does a dot elsewhere.
+        // Hamza and madda make other letters, however they are written. A dot on other letters
+        // does, too.
         assert_eq!(normal("ئ آ أ"), normal("ي\u{654} ا\u{653} ا\u{654}"));
         assert_eq!(normal("ئ آ"), "ئ آ");
         assert_ne!(normal("رأي"), normal("راي"));
@@ -430,7 +435,8 @@ mod tests {
     }
 
     /// A text without end took seconds and gigabytes. It is cut before it is normalised, and again
-    /// after, since one character may become many; the fast and the slow path cut alike.
+    /// afterwards, because one character may become many. The fast and the slow path cut in the
+    /// same place.
     #[test]
     fn long_texts_are_cut() {
         let (options, mut out) = (Options::default(), String::new());

@@ -5,8 +5,8 @@
 //! 128 bits, a Bloom filter with one hash function (Bloom: "Space/time trade-offs in hash coding
 //! with allowable errors", CACM 13(7), 1970).
 //!
-//! Numbers are compared as sets, without their places and units, and only digits are read: it is a
-//! summary that decides alone only where a text is not kept. `confirm/numbers.rs` reads the texts.
+//! Numbers are compared as sets, without their places and units, and only digits are read. This
+//! summary decides only where a text is not kept. `confirm/numbers.rs` reads the texts.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,8 +29,8 @@ pub const VERSION: u32 = 1;
 pub fn bits(normal: &str) -> u128 {
     let mut bits = 0;
     numbers(normal, |number| {
-        // Numbers that replace each other, as days, years and counts do, are near each other:
-        // modulo 128 they do not share a bit, as hashes might.
+        // Numbers that replace each other, such as days, years and counts, are near each other.
+        // Modulo 128 they do not share a bit; hashes might.
         let bit = number.parse::<u64>().unwrap_or_else(|_| xxh3_64(number.as_bytes())) % 128;
         bits |= 1 << bit;
     });
@@ -39,8 +39,9 @@ pub fn bits(normal: &str) -> u128 {
 
 /// Whether each side has numbers that the other lacks, by the bits of both. Symmetric.
 ///
-/// There is no false conflict, but conflicts are missed: a number's bit is set on a side with n
-/// other numbers in about n of 128 cases, so that texts with hundreds of numbers never conflict.
+/// A reported conflict is always real, but conflicts may be missed: with n other numbers on a side,
+/// the bit of a number is set there by chance in about n of 128 cases. So texts with hundreds of
+/// numbers never conflict.
 pub fn conflict(a: u128, b: u128) -> bool {
     a & !b != 0 && b & !a != 0
 }
@@ -72,13 +73,13 @@ fn numbers(normal: &str, mut found: impl FnMut(&str)) {
         if run.matches('.').count() == 1 {
             emit(run);
         } else {
-            // Not a decimal: a date or a version, whose parts are numbers.
+            // Not a decimal but a date or a version, whose parts are numbers.
             run.split('.').for_each(&mut emit);
         }
     }
 }
 
-/// Where the first digit is. Digits are rare, so 32 bytes are looked at together.
+/// The position of the first digit. Digits are rare, so 32 bytes are tested together.
 fn first_digit(bytes: &[u8]) -> Option<usize> {
     let (parts, _) = bytes.as_chunks::<32>();
     let has_digit =

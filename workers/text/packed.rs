@@ -1,10 +1,11 @@
-//! Packs Chinese texts, so that what a store keeps of them is small.
+//! Packs Chinese texts, so that they take little space in a store.
 //!
 //! A general compressor learns each text anew, and most pages are too short for that. Here the
-//! frequent characters and pairs of characters are known before: each has a code of two bytes,
-//! where two characters have six, and the 55 most frequent ones a code of one. A text becomes two
-//! fifths as long, in two thirds of the time that zstd takes for seven tenths. A packed text
-//! depends on the text alone, so equal texts stay equal, and any text can be read by itself.
+//! frequent characters and pairs of characters are known beforehand. The 55 most frequent ones have
+//! a code of one byte, the others a code of two bytes, while two characters take six bytes. A text
+//! shrinks to two fifths of its size; zstd takes one and a half times as long and shrinks it to
+//! seven tenths. A packed text depends on the text alone, so equal texts stay equal, and any text
+//! can be read by itself.
 //!
 //! ```text
 //! 00..=7f                 an ASCII character; but of those that normalised texts hardly have, the
@@ -14,17 +15,17 @@
 //! 7f, character           any other character, in UTF-8
 //! ```
 //!
-//! From the begin of a text on, the next two characters are a pair if the list has it. That does
-//! not find the fewest codes, but they are found in one go.
+//! From the begin of a text on, the next two characters are coded as a pair if the list has it.
+//! This does not give the fewest codes, but takes one pass.
 
 use std::sync::OnceLock;
 
 /// The version of this form and of its list; part of a store's identity. Another form also needs
-/// another number in front of a text (`tables/evidence.rs`), so that old ones can be read.
+/// another number in front of a text (`tables/evidence.rs`), so that old texts can be read.
 pub const VERSION: u32 = 1;
 
-/// Characters and pairs of characters by code, a line each: first those of one byte, then those of
-/// two. `examples/packed_pairs.rs` makes the list.
+/// Characters and pairs of characters by code, a line each: first those with a code of one byte,
+/// then those with two. `examples/packed_pairs.rs` makes the list.
 const LIST: &str = include_str!("packed_pairs.txt");
 
 /// Codes of one byte.
@@ -43,24 +44,25 @@ const fn is_plain(byte: u8) -> bool {
     byte.is_ascii() && byte != ESCAPE && !byte.is_ascii_uppercase() && !is_control
 }
 
-/// What a code stands for, in UTF-8, and in the last byte how many bytes that are. All have one
-/// size, so that copying one takes no call.
+/// What a code stands for, in UTF-8, and in the last byte the number of its bytes. All have the
+/// same size, so that copying one needs no function call.
 type Padded = [u8; 8];
 
 /// The number of a character among those of the list, from 1 to 2^13 - 1; 0 for others.
 type Number = u16;
 const NUMBER_BITS: u32 = 13;
 
-/// Pairs are in so many buckets of a hash table, each with room for [`BUCKET`].
+/// Pairs are in a hash table with so many buckets, as a power of two, each with room for [`BUCKET`]
+/// pairs.
 const BUCKET_BITS: u32 = 14;
-/// Most buckets have one pair or none, none more than seven.
+/// Most buckets have one pair or none, and none has more than seven.
 const BUCKET: usize = 8;
-/// Within a bucket a pair is known by its other bits.
+/// Within a bucket a pair is identified by its other bits.
 const TAG_BITS: u32 = 2 * NUMBER_BITS - BUCKET_BITS;
 /// No tag of a pair.
 const FREE: u16 = u16::MAX;
 
-/// Some pairs. It is half of a line of a processor's cache, so that a look-up reads one line.
+/// Some pairs. A bucket is half of a cache line, so that a look-up reads one line.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Bucket {
@@ -74,7 +76,7 @@ struct Codes {
     /// The code of a character, by its number.
     of_character: Vec<u16>,
     buckets: Vec<Bucket>,
-    /// The bytes of a code; a code of one byte has the first alone.
+    /// The bytes of a code. A code of one byte uses only the first.
     bytes: Vec<[u8; 2]>,
     /// The code of a byte, if it is a code by itself.
     of_byte: [u16; 256],
@@ -87,7 +89,7 @@ struct Codes {
 #[inline(always)]
 fn bucket_and_tag(first: Number, second: Number) -> (usize, u16) {
     let pair = u32::from(first) << NUMBER_BITS | u32::from(second);
-    // Multiplying by an odd number moves each pair to a place of its own.
+    // Multiplying by an odd number is a bijection, so no two pairs coincide.
     let mixed = pair.wrapping_mul(0x9e37_79b1) & ((1 << (2 * NUMBER_BITS)) - 1);
     ((mixed >> TAG_BITS) as usize, (mixed & ((1 << TAG_BITS) - 1)) as u16)
 }
@@ -151,7 +153,8 @@ impl Codes {
         self.numbers.get(c as usize).copied().unwrap_or(0)
     }
 
-    /// The code of a pair. It has no branch: a processor cannot foretell what is a pair.
+    /// The code of a pair, computed without a branch, because a processor cannot predict which
+    /// characters are a pair.
     #[inline(always)]
     fn of_pair(&self, first: Number, second: Number) -> u16 {
         let (bucket, tag) = bucket_and_tag(first, second);
@@ -198,12 +201,13 @@ impl Packer {
         }
     }
 
-    /// Looks up what may be needed of the next characters, each by itself: a processor then waits
-    /// for many places at once. Returns how many bytes these characters have.
+    /// Looks up what may be needed for the next characters, independently of each other, so that
+    /// the processor waits for many memory accesses at once. Returns the number of bytes of these
+    /// characters.
     #[inline(never)]
     fn look_up(&mut self, codes: &Codes, text: &str) -> usize {
         let Packer { ends, numbers, pairs } = self;
-        // What was there before is written over.
+        // Earlier values are overwritten.
         ends.resize(PORTION, 0);
         numbers.resize(PORTION, 0);
         let (mut end, mut count) = (0, 0);
@@ -242,8 +246,8 @@ impl Packer {
     }
 }
 
-/// The text of a packed form, whose bytes are UTF-8 if it is that of a text; none if it is damaged
-/// or the text has more than `bytes_max` bytes.
+/// The text of a packed form. Its bytes are UTF-8 if [`Packer::pack`] made the form. `None` if it
+/// is damaged, or if the text has more than `bytes_max` bytes.
 pub fn unpack(packed: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     let codes = Codes::get();
     let mut text = Vec::with_capacity((packed.len() * 3).min(bytes_max));
@@ -276,7 +280,7 @@ pub fn unpack(packed: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The bytes of a character of UTF-8 that begins with `first`.
+/// The number of bytes of a UTF-8 character that begins with `first`.
 fn utf8_length(first: u8) -> Option<usize> {
     match first {
         0..=0x7f => Some(1),
@@ -392,7 +396,7 @@ mod tests {
             assert_same(&text);
         }
 
-        /// Arbitrary bytes become no text or one within the limit.
+        /// Arbitrary bytes become no text, or a text within the limit.
         #[test]
         fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..300), most in 0..600usize) {
             prop_assert!(unpack(&bytes, most).is_none_or(|text| text.len() <= most));

@@ -1,10 +1,10 @@
 //! Makes the shingles of a normalised text: the hashes of every q consecutive letters or digits.
 //!
-//! The similarity of two texts is that of their sets of shingles (Broder: "On the resemblance and
-//! containment of documents", SEQUENCES 1997). We differ by taking characters for words, so that no
-//! text needs to be segmented and no language is known; white space and punctuation do not count.
-//! The multiset form distinguishes the occurrences of a q-gram, as the paper's section 2 numbers
-//! them: short texts have too few distinct ones.
+//! The similarity of two texts is the similarity of their sets of shingles (Broder: "On the
+//! resemblance and containment of documents", SEQUENCES 1997). We differ by taking characters in
+//! place of words, so that no text needs to be segmented and the language need not be known. White
+//! space and punctuation do not count. The multiset form distinguishes the occurrences of a q-gram
+//! by numbers, as in section 2 of the paper, because short texts have too few distinct q-grams.
 
 use crate::text::letters::Letters;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -77,9 +77,9 @@ impl ShingleKind {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Shingles {
-    /// Distinct hashes, ascending unless they were asked for in no order.
+    /// Distinct hashes; ascending, except after [`Shingles::unordered_set`].
     pub hashes: Vec<u64>,
-    /// Memory for multisets: each q-gram and its place, and the places of repeated ones.
+    /// Buffer for multisets: each q-gram and its place, and the places of repeated q-grams.
     found: Vec<(u64, u32)>,
     again: Vec<(u32, u64)>,
 }
@@ -93,10 +93,10 @@ impl Shingles {
         distinct(&mut self.hashes);
     }
 
-    /// Makes the set of q-grams as [`Shingles::set`] does, in no order: for sketches and minima,
-    /// which need none. Sorting takes several times as long.
+    /// Makes the set of q-grams as [`Shingles::set`] does, but in no order, for sketches and
+    /// minima. Sorting would take several times as long.
     ///
-    /// `seen` is memory to use.
+    /// `seen` is a buffer.
     pub fn unordered_set(&mut self, letters: &Letters, q: usize, seen: &mut Vec<u64>) {
         self.hash(letters, q);
         distinct_unordered(&mut self.hashes, seen);
@@ -109,7 +109,8 @@ impl Shingles {
         found.clear();
         again.clear();
         hashes.clear();
-        // A q-gram's position counts letters only. It serves to find the few repeated ones again.
+        // A q-gram's position counts letters only. With it the few repeated q-grams are found
+        // again.
         found.extend(grams(letters, q).zip(0..).map(|(gram, at)| (xxh3_64(gram), at)));
         found.sort_unstable();
         for equal in found.chunk_by(|a, b| a.0 == b.0) {
@@ -195,13 +196,14 @@ fn sort_few(hashes: &mut [u64]) {
     }
 }
 
-/// More hashes than these are sorted: what has been seen of them leaves the cache.
+/// The most hashes for which a table is used. More hashes are sorted, because their table would not
+/// fit the cache.
 const SEEN_MAX: usize = 1 << 14;
-/// So many looks a hash are usual, many times over. A text that is made to need more is sorted.
+/// The most looks into the table for each hash on average, many times what is usual. The hashes of
+/// a text that is made to need more are sorted.
 const LOOKS_MAX: usize = 8;
 
-/// Removes duplicates from hashes and leaves those of a set in some order, a function of the
-/// hashes.
+/// Removes duplicates from hashes. The order of the result is a function of the hashes.
 ///
 /// `seen` is a hash table with open addressing, at most half full; 0 is an empty place.
 fn distinct_unordered(hashes: &mut Vec<u64>, seen: &mut Vec<u64>) {
@@ -230,7 +232,7 @@ fn distinct_unordered(hashes: &mut Vec<u64>, seen: &mut Vec<u64>) {
             looks_left = looks_left.saturating_sub(1);
         }
         if looks_left == 0 {
-            // The first hashes are distinct, and the rest is as it was.
+            // Up to here the hashes are distinct; the rest is unchanged.
             hashes.drain(kept..=from);
             if has_zero {
                 hashes.push(0);
@@ -262,7 +264,7 @@ pub fn jaccard(a: &[u64], b: &[u64]) -> u16 {
     jaccard_of(both, a.len() + b.len() - both)
 }
 
-/// The same from the number of hashes in both sets and in either.
+/// The Jaccard similarity from the number of hashes in both sets and in either set.
 pub fn jaccard_of(both: usize, either: usize) -> u16 {
     let (both, either) = (both as u64, either as u64);
     if either == 0 { 0 } else { ((both * 20_000 + either) / (2 * either)) as u16 }
@@ -317,14 +319,14 @@ mod tests {
             check(&text.repeat(times), q);
         }
 
-        /// They equal the definition on any text.
+        /// Shingles equal the definition on any text.
         #[test]
         fn shingles_are_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
             check(&text, q);
         }
 
-        /// Duplicates are removed from any hashes: 0, few different ones, and many that a table has
-        /// in one place.
+        /// Duplicates are removed from any hashes: with 0, with few different ones, and with many
+        /// that collide in the table.
         #[test]
         fn unordered_is_distinct(
             few in prop::collection::vec(prop_oneof![Just(0u64), 0..50u64, any::<u64>()], 0..300),

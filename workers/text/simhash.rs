@@ -54,7 +54,7 @@ pub fn simhash(features: &[Feature]) -> u64 {
         let weight: u64 = chunk.iter().map(|feature| u64::from(weight(feature))).sum();
         let mut room = [NOTHING; LANE_FEATURES + 8];
         let fewer = added_up(chunk, &mut room);
-        // Half as wide lanes take half the time, and almost all weights fit them.
+        // Lanes of half the width take half the time, and almost all weights fit them.
         match weight <= u64::from(u16::MAX) {
             true => narrow::sum(fewer, &mut sums),
             false => wide::sum(fewer, &mut sums),
@@ -70,7 +70,8 @@ pub fn distance(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
 
-/// Features whose weights are summed in lanes: so many of [`WEIGHT_MAX`] do not overflow 32 bits.
+/// The features whose weights are summed in lanes at once: so many weights of [`WEIGHT_MAX`] do not
+/// overflow 32 bits.
 const LANE_FEATURES: usize = 128;
 
 fn weight(feature: &Feature) -> u32 {
@@ -79,19 +80,19 @@ fn weight(feature: &Feature) -> u32 {
 
 const NOTHING: Feature = Feature { hash: 0, weight: 0 };
 
-/// The weight that most features have: that of one occurrence.
+/// The weight of one occurrence, which most features have.
 const ONCE: u32 = 1 << 8;
 
-/// Fewer features with the sums of `features`, written to `room`.
+/// Writes to `room` fewer features that have the same sums as `features`.
 ///
-/// Eight hashes of one weight are added up as binary numbers, one of each bit, by the logic of full
-/// adders: what they carry to the fourth place is a hash of eight times that weight (Harley and
-/// Seal; see Mula, Kurz, Lemire: "Faster population counts using AVX2 instructions", Computer
+/// Eight hashes of one weight are added by the logic of full adders, for each of the 64 bits by
+/// itself. What is carried to the fourth binary place is a hash of eight times that weight (Harley
+/// and Seal; see Mula, Kurz, Lemire: "Faster population counts using AVX2 instructions", Computer
 /// Journal 61(1), 2018).
 fn added_up<'r>(features: &[Feature], room: &'r mut [Feature; LANE_FEATURES + 8]) -> &'r [Feature] {
     let (mut once, mut equal, mut count) = ([0; LANE_FEATURES], 0, 0);
     for feature in features {
-        // No branch: a processor cannot foretell which word comes again.
+        // No branch, because a processor cannot predict which word occurs more than once.
         (once[equal], room[count]) = (feature.hash, *feature);
         let is_once = usize::from(feature.weight == ONCE);
         (equal, count) = (equal + is_once, count + 1 - is_once);
@@ -149,8 +150,8 @@ macro_rules! lanes {
                 bits
             };
 
-            // A call for each feature, and bits compared and not shifted: so the compiler adds
-            // several lanes at once on every machine.
+            // One call for each feature, and bits are compared instead of shifted: so the compiler
+            // adds several lanes at once on every machine.
             #[inline(never)]
             fn add(lanes: &mut [$lane; 64], hash: u64, weight: $lane) {
                 for (part, lanes) in lanes.chunks_exact_mut(16).enumerate() {
@@ -253,7 +254,8 @@ mod tests {
         }
     }
 
-    /// As many features of the greatest weight as lanes take at once do not overflow them.
+    /// Lanes do not overflow with the most features that they take at once, all of the greatest
+    /// weight.
     #[test]
     fn lanes_do_not_overflow() {
         for weight in [511, 512, WEIGHT_MAX] {

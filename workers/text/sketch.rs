@@ -16,8 +16,8 @@
 //! We differ from the paper in two points. A sketch is made of the shingles themselves, not of
 //! their MinHashes, so that low similarities are estimated as well and the number of bits follows
 //! the number of shingles. And sketches of different sizes can be compared: the larger one is
-//! folded by XOR of its halves. All arithmetic is on integers, because a library's logarithm may
-//! differ in its last digit between machines and a verdict may not.
+//! folded by XOR of its halves. All arithmetic is on integers: the last digit of a library's
+//! logarithm may differ between machines, but a verdict must not.
 //!
 //! Short texts have a sketch of short shingles and long texts one of long shingles: see
 //! [`ShingleKind`].
@@ -64,8 +64,8 @@ pub struct Sketches<'a> {
 }
 
 impl<'a> Sketches<'a> {
-    /// Parses what [`write()`] wrote; `None` for bytes of another length. No bytes are no sketches,
-    /// as in a store that keeps none.
+    /// Parses what [`write()`] wrote; `None` for bytes of another length. Empty bytes are no
+    /// sketches, as in a store that keeps none.
     pub fn parse(bytes: &'a [u8]) -> Option<Sketches<'a>> {
         if bytes.is_empty() {
             return Some(Sketches::default());
@@ -118,7 +118,7 @@ pub enum Band {
 }
 
 impl Alike {
-    /// Where the similarity lies by the threshold `min`, in 1/10,000.
+    /// How the similarity relates to the threshold `min`, in 1/10,000.
     pub fn band(&self, min: u16) -> Band {
         match () {
             () if self.low >= min => Band::Clear,
@@ -197,7 +197,7 @@ pub fn compare(a: SketchRef<'_>, b: SketchRef<'_>) -> Alike {
         if a.bits.len() >= b.bits.len() { (a.bits, b.bits) } else { (b.bits, a.bits) };
     let odd = difference(larger, smaller);
     let sum = u64::from(a.shingles) + u64::from(b.shingles);
-    // The symmetric difference is surely no smaller than this.
+    // The symmetric difference is at least this.
     let least = u64::from(a.shingles.abs_diff(b.shingles)).max(odd);
     let bits = smaller.len().clamp(1, LONG_BITS_MAX / 8) as u64 * 8;
     let [low, middle, high] =
@@ -226,8 +226,8 @@ fn ones(a: &[u8], b: &[u8]) -> u64 {
     words.chain(rest).map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// [`estimates`], computed once for each number of ones: its logarithms take several times as long
-/// as to count the ones, and a pair that sketches refuse costs little else.
+/// [`estimates`], computed once for each number of ones. The logarithms take several times as long
+/// as to count the ones, and little else is done for a pair that sketches refuse.
 fn known_estimates(odd: u64, bits: u64) -> [u64; 3] {
     type Known = OnceLock<Box<[OnceLock<[u64; 3]>]>>;
     /// By the logarithm of the bits, then by the ones.
@@ -243,9 +243,9 @@ fn known_estimates(odd: u64, bits: u64) -> [u64; 3] {
     }
 }
 
-/// Binary digits after the point of a symmetric difference: it is in units of 1/256.
+/// The binary digits after the point of a symmetric difference, which is in units of 1/256.
 const FRACTION: u32 = 8;
-/// An unbounded symmetric difference.
+/// A symmetric difference without an upper bound.
 const FULL: u64 = u64::MAX >> 1;
 
 /// The Jaccard similarity, in 1/10,000, of two sets whose sizes sum to `sum` and whose symmetric
@@ -337,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Estimates that are kept are those that are computed, for every number of ones.
+    /// Kept estimates equal computed ones, for every number of ones.
     #[test]
     fn kept_estimates_are_the_computed_ones() {
         for bits in [SHORT_BITS, LONG_BITS_MIN, 24, 2 * LONG_BITS_MAX].map(|bits| bits as u64) {
@@ -378,8 +378,8 @@ mod tests {
     }
 
     proptest! {
-        /// The comparison is symmetric, and a larger sketch is compared as if it had been made
-        /// smaller.
+        /// The comparison is symmetric. A larger sketch is compared as if it had been made with
+        /// fewer bits.
         #[test]
         fn symmetric_and_folded(n in 1u64..3000, m in 1u64..3000, start in 0u64..2000, up in 0u32..4, down in 0u32..4) {
             let (a, b) = (0..n, start..start + m);

@@ -1,8 +1,8 @@
 //! Chinese words with jieba's tags of what they are.
 //!
-//! Tags of the dictionary's words lie in a file beside it. jieba-rs, whose dictionary is loaded in
-//! a tenth of a second, is asked for guesses about words that no dictionary has, and where a user
-//! adds words. Words and tags are those of `Jieba::tag`: `segment/tests.rs` compares them.
+//! A file beside the dictionary has the tags of its words. jieba-rs, whose dictionary takes a tenth
+//! of a second to load, is only used to guess tags of words that no dictionary has, and where a
+//! user adds words. Words and tags are those of `Jieba::tag`: `segment/tests.rs` compares them.
 
 use crate::text::dictionary::UserDictionary;
 use crate::text::segment::{self, Segmenter};
@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag<'t> {
-    /// jieba's tag, such as `nr` for the name of a person. That of a word that no dictionary has is
-    /// guessed by its characters.
+    /// jieba's tag, such as `nr` for the name of a person. The tag of a word that no dictionary has
+    /// is guessed from its characters.
     pub name: &'t str,
     /// Whether a dictionary has the word.
     pub known: bool,
@@ -32,7 +32,7 @@ pub struct Tag<'t> {
 pub struct TaggedWords<'t> {
     text: &'t str,
     words: Vec<&'t str>,
-    /// The dictionary of a user with that of jieba, and the tags of all words by it.
+    /// The dictionary of a user, joined with that of jieba, and the tags of all words by it.
     user: Option<(&'t Jieba, Vec<&'t str>)>,
 }
 
@@ -42,14 +42,14 @@ fn whole() -> &'static Jieba {
     WHOLE.get_or_init(Jieba::new)
 }
 
-/// jieba without a word.
+/// jieba with an empty dictionary.
 fn empty() -> &'static Jieba {
     static EMPTY: OnceLock<Jieba> = OnceLock::new();
     EMPTY.get_or_init(Jieba::empty)
 }
 
 impl<'t> TaggedWords<'t> {
-    /// The words of any text, by the words of a user, too.
+    /// The words of any text, including the words of a user.
     pub fn of(text: &'t str, user: Option<&'t UserDictionary>) -> TaggedWords<'t> {
         thread_local! {
             static SEGMENTER: RefCell<Segmenter> = RefCell::default();
@@ -88,7 +88,7 @@ impl<'t> TaggedWords<'t> {
         if alphanumeric.peek().is_some() {
             return if alphanumeric.all(|byte| byte.is_ascii_digit()) { "m" } else { "eng" };
         }
-        // The guess depends on the word alone, but jieba may cut the word if it stands alone. Then
+        // The guess depends on the word alone. But jieba may cut a word that stands alone; then
         // only the whole dictionary gives the guess.
         match empty().tag(word, true)[..] {
             [ref alone] => alone.tag,

@@ -1,6 +1,6 @@
-//! Carries over to a rebuilt store what a rollback undid in the old one.
+//! Carries the epochs that a rollback undid in the old store over to a rebuilt store.
 //!
-//! It is not replayed, but its inputs stay consumed.
+//! They are not replayed, but their inputs stay consumed.
 
 use crate::error::{Error, Kind, Result};
 use crate::plan::consumed::{Reading, snapshot_of};

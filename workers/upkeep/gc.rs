@@ -45,7 +45,7 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     for version in manifest::versions(store.root())? {
         let manifest = match manifest::read(store.root(), version) {
             Ok(Head { manifest, .. }) => manifest,
-            // It cannot be restored, and no kept manifest follows on it but the first.
+            // It cannot be restored, and only the first kept manifest follows it.
             Err(error) if kept.is_empty() && is_damaged(store, version, &error) => {
                 garbage.manifests.push(manifest::path(store.root(), version));
                 continue;

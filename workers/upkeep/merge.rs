@@ -2,9 +2,9 @@
 //!
 //! Every epoch adds a run to each table that it changes, and every lookup searches all runs. With
 //! merging, a table of N rows has about log N runs, and each row is rewritten about that often
-//! (O'Neil et al., "The log-structured merge-tree", Acta Informatica 33, 1996). Where the paper
-//! merges levels of fixed sizes, we compare the sizes of runs in the manifest. The run of the
-//! head's epoch is never merged, so that `changes` can read what the epoch changed.
+//! (O'Neil et al., "The log-structured merge-tree", Acta Informatica 33, 1996). The paper merges
+//! levels of fixed sizes; we compare the sizes of runs in the manifest. The run of the head's epoch
+//! is never merged, so that `changes` can read what the epoch changed.
 
 use crate::error::{Error, Kind, Result};
 use crate::locks::{into_inner, lock};
@@ -27,8 +27,9 @@ pub const RUNS_MIN: usize = 4;
 /// An older run is merged with all younger ones if it has fewer rows than this multiple of theirs.
 const GROWTH: u64 = 2;
 
-/// The small segments of a table, those of fewer than [`SEGMENT_ROWS`] rows, up to which no runs
-/// are merged for their number alone. Many workers leave many in small epochs, and each is mapped.
+/// If a table has more small segments than this (of fewer than [`SEGMENT_ROWS`] rows), runs are
+/// merged for that reason alone. Many workers leave many small segments in small epochs, and each
+/// is mapped.
 pub const SEGMENTS_MAX: usize = 256;
 /// A run with fewer rows a segment has small segments.
 pub const SEGMENT_ROWS: u64 = 1 << 20;
@@ -60,8 +61,8 @@ fn due_by_rows(rows: &[u64]) -> Option<Range<usize>> {
     (rows.len() - from >= RUNS_MIN).then_some(from..rows.len())
 }
 
-/// Merges the runs of every table where that is due, and commits. Returns none if it is due in
-/// none.
+/// Merges the runs of every table where this is due, and commits. Returns `None` if it is due in no
+/// table.
 ///
 /// # Errors
 ///
@@ -151,8 +152,8 @@ impl OnTable for Merging<'_> {
 mod tests {
     use super::*;
 
-    /// After thousands of epochs the number of runs is logarithmic in the number of rows, and so is
-    /// the number of times that a row was rewritten.
+    /// After thousands of epochs the number of runs, and the number of times that a row was
+    /// rewritten, are logarithmic in the number of rows.
     #[test]
     fn runs_stay_few() {
         let (mut runs, mut written) = (vec![1_000_000], 0);

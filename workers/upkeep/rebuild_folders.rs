@@ -3,8 +3,8 @@
 //! The new store grows in `STORE.rebuild`. When it is complete the two folders exchange their names
 //! in one system call, so that there is a store at every moment, and then the old store is renamed
 //! to `STORE.before-rebuild`. A crash between the two leaves the old store under the name of the
-//! new one. Which is which is decided by the note of a replay, which says what store it is of: a
-//! folder is cleared only if its note says that it is being built from the store that is in place.
+//! new one. The note of a replay, which names the store that is replayed, tells the two apart: a
+//! folder is cleared only if its note says that it is being built from the store in place.
 
 use crate::error::{Error, Kind, Result};
 use crate::plan::replay::Note;
@@ -32,8 +32,8 @@ pub enum Found {
 }
 
 impl Folders {
-    /// The folders of a rebuild of `store`. If that is a link, they are those of what it leads to,
-    /// and the link stays.
+    /// The folders of a rebuild of `store`. If `store` is a link, they are beside its target, and
+    /// the link stays.
     pub fn of(store: &Path) -> Result<Folders> {
         let store = std::fs::canonicalize(store).map_err(|e| Error::input("find", store, e))?;
         let beside = |what: &str| {
@@ -48,11 +48,12 @@ impl Folders {
     ///
     /// # Errors
     ///
-    /// `Output` if that cannot be told. Then it is left alone, because it may be somebody's store.
+    /// `Output` if this cannot be decided. Then the folder is left alone, because it may be another
+    /// store.
     pub fn find(&self) -> Result<Found> {
         let uuid = |root: &Path| Store::open_any(root).ok().map(|store| store.uuid().to_owned());
         let (in_place, beside) = (uuid(&self.store), uuid(&self.new));
-        // What the store in place was made of is the old store.
+        // The store from which the store in place was built is the old store.
         if beside.is_some() && beside == Note::read(&self.store)?.map(|note| note.of) {
             return Ok(Found::Exchanged);
         }

@@ -1,6 +1,6 @@
-//! Rollback: commits a new epoch that is an earlier one.
+//! Rollback: commits a new epoch with the contents of an earlier one.
 //!
-//! Tables, sources, consumed inputs and all else are those of the earlier epoch. Nothing is
+//! Tables, sources, consumed inputs and everything else are those of the earlier epoch. Nothing is
 //! deleted. The epochs in between can be restored in the same way, while their manifests and files
 //! exist.
 
@@ -116,7 +116,8 @@ fn undoing(target: &Manifest, head: &Manifest) -> (Vec<Source>, Vec<Consumed>) {
         let source = numbers.get(usize::from(of_head.source)).copied().unwrap_or(of_head.source);
         consumed.insert(of_head.epoch, Consumed { source, undone: true, ..of_head.clone() });
     }
-    // What the target builds on counts again, even if an earlier rollback has undone it.
+    // The epochs that the target builds on count again, even if an earlier rollback has undone
+    // them.
     consumed.extend(target.consumed.iter().map(|of_target| (of_target.epoch, of_target.clone())));
     (sources, consumed.into_values().collect())
 }
@@ -133,8 +134,8 @@ fn rejects(store: &Store, target: &Manifest) -> Option<FileRef> {
     }
 }
 
-/// Reads every byte that `manifest` names, but rejected records, because no command may have read
-/// them since the epoch was left.
+/// Reads every byte that `manifest` names, except rejected records, because possibly no command has
+/// read these bytes since the epoch was left.
 fn check(store: &Store, manifest: &Manifest) -> Result<()> {
     let mut files: BTreeMap<PathBuf, &str> = BTreeMap::new();
     for (name, table) in &manifest.tables {

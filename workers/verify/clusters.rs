@@ -5,10 +5,10 @@
 //! (`content_pages`), a content has one component (`component_members`) and one leader (`leaders`),
 //! and these have one row.
 //!
-//! Where the keep rule reads who represented a cluster before, the stored representatives are given
-//! to it as these. A sound store says the same again ([`crate::graph::keep_rule`]), so what is
-//! checked of a representative is that it may represent, and that no page comes before it by what
-//! the rule reads first.
+//! If the keep rule reads the former representatives, it gets the stored ones. With these a sound
+//! store gives the same representatives again ([`crate::graph::keep_rule`]). So the check of a
+//! representative is that it may represent, and that no page is preferred by the criteria before
+//! `incumbent`.
 
 use crate::document::Id;
 use crate::fold::clusters::{ComponentClusters, RankedPage, clusters_of};
@@ -165,7 +165,7 @@ fn name(row: &ClusterRow) -> String {
     format!("{} {}", row.component, row.leader)
 }
 
-/// The ranked pages of the contents `asked`, without those that say too little, and the accepted
+/// The ranked pages of the contents `asked`, without contents that say too little, and the accepted
 /// pairs of all, both sorted. `incumbents` are the pages that represent others, and how many.
 fn parts(
     tables: &Mapped,

@@ -17,7 +17,7 @@ use crate::verify::findings::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// How often it begins again with a newer head.
+/// How often the check begins again with a newer head.
 const HEADS_MAX: usize = 4;
 
 /// Checks the store's files; `full` reads every byte that a manifest refers to.
@@ -40,7 +40,7 @@ pub fn verify(store: &Store, full: bool) -> Result<Report> {
     Err(Error::new(Kind::TryAgain, format!("{}: {why}; try again", store.root().display())))
 }
 
-/// The digest of the head; none if there is none or it cannot be read.
+/// The digest of the head; `None` if there is no head or it cannot be read.
 fn head_digest(store: &Store) -> Option<String> {
     store.head().ok().flatten().map(|head| head.digest)
 }
@@ -74,8 +74,8 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     Ok(report)
 }
 
-/// Checks the segments and lists that manifests before the head name and it does not. Of a file
-/// that is gone a rollback says so itself.
+/// Checks the segments and lists that manifests before the head name and it does not. Files that
+/// are gone are not reported, because a rollback reports them itself.
 fn check_earlier(
     store: &Store,
     head: &Manifest,

@@ -20,7 +20,7 @@ pub struct Finding {
 /// What was checked and what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The head. None if it cannot be read, or if the store has no epoch yet.
+    /// The head. `None` if it cannot be read, or if the store has no epoch yet.
     pub head: Option<Head>,
     /// The number of manifests, segments and lists that were checked.
     pub files: u64,
@@ -99,7 +99,7 @@ pub struct Deep {
     /// The checks in order. If the first finds rows that do not add up it is the only one, because
     /// such tables cannot be compared.
     pub checks: Vec<Check>,
-    /// The sampled recall; none if it was not computed.
+    /// The sampled recall; `None` if it was not computed.
     pub recall: Option<Recall>,
 }
 

@@ -1,8 +1,8 @@
 //! Reads the live rows of a table in order, one at a time, merged from all its segments.
 //!
 //! Memory holds one row of each segment, however large the table is. Rows whose diffs do not sum to
-//! 0 or 1 are allowed, so that damaged tables can be checked; [`Table`]'s own lookups panic on
-//! them.
+//! 0 or 1 are allowed, so that damaged tables can be checked; [`Table`]'s own lookups end the
+//! reading on them.
 
 use crate::store::runs::Table;
 use crate::store::segment::Segment;

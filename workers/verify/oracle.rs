@@ -371,9 +371,9 @@ fn large_groups_follow_the_pivot_rule() {
     }
 }
 
-/// Many fingerprints near each other, of which some come and go, cost squares. The near rule is
-/// followed through every change, with any number of workers, and the result is that of a run from
-/// scratch.
+/// To compare many fingerprints near each other would take quadratic time. When some of them come
+/// and go, the near rule is followed through every change, with any number of workers, and the
+/// result is that of a run from scratch.
 #[test]
 fn crowds_of_fingerprints_follow_the_near_rule() {
     for (seed, k, bands) in [(1, 3, None), (2, 3, Some(6)), (3, 4, None)] {
@@ -484,8 +484,8 @@ fn many_fingerprints_equal_all_pairs() {
     check(folder.path(), &job, &live, &tables, 11);
 }
 
-/// A stage of an honest epoch was one turn however long it took, and the supervisor called it
-/// stuck. Portions of work within a stage are turns.
+/// A stage of a sound epoch was one turn however long it took, and the supervisor took the worker
+/// for stuck. Portions of work within a stage are turns.
 #[test]
 fn portions_of_work_are_turns() {
     let folder = tempfile::tempdir().expect("a folder");

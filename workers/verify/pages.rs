@@ -149,7 +149,7 @@ pub fn contents(tables: &Mapped) -> Check {
 }
 
 /// The contents of gathered pages have their number, and others have none. All pages of a content
-/// that is gathered are.
+/// with the flag are gathered.
 fn gathered(tables: &Mapped, check: &mut Check) {
     let pages =
         || Live::of(&tables.pages).filter(|page| page.gathered == 1 && !page.content.is_none());

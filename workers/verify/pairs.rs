@@ -54,7 +54,7 @@ fn lesser(is: bool) -> Ordering {
     if is { Ordering::Equal } else { Ordering::Greater }
 }
 
-/// What is wrong with a pair, apart from its verdict and its keys. None stands for a content that
+/// What is wrong with a pair, apart from its verdict and its keys. `None` stands for a content that
 /// does not live.
 fn wrong(
     row: &PairRow,

@@ -42,7 +42,7 @@ struct World {
     job: Job,
     store: Store,
     head: Head,
-    /// The content of each page; none for a page without text.
+    /// The content of each page; `None` for a page without text.
     live: BTreeMap<u64, Option<u64>>,
     fingerprints: Vec<u64>,
 }

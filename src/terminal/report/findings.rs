@@ -1,5 +1,5 @@
-//! What a reader of a report may want to look at: large clusters, texts that say too little, and
-//! pairs that were not examined.
+//! Findings that a reader of a report may want to check: large clusters, texts that say too little,
+//! and pairs that were not examined.
 
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped};
@@ -7,10 +7,10 @@ use workers::candidates::pivots::{self, BySignature, PIVOTS};
 use workers::document::host_name;
 use workers::export::{LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
 
-/// Large clusters that are named on stderr; `summary.json` lists more.
+/// The most large clusters that are named on stderr; `summary.json` lists more.
 const WARNED_MAX: usize = 3;
 
-/// Warns of large clusters on stderr: a line for each, and one with the number of the others.
+/// Warns of large clusters on stderr: a line for each, and a line with the number of the others.
 pub fn warn_of_large_clusters(large: &LargeClusters) {
     large
         .clusters
@@ -65,11 +65,11 @@ fn warning(cluster: &LargeCluster) -> String {
     text
 }
 
-/// Texts that say too little that are named; `summary.json` lists more.
+/// The most texts that are named of those that say too little; `summary.json` lists more.
 const LITTLE_NAMED_MAX: usize = 3;
 
-/// The texts of several pages that say too little to fold them: a line for all, and one for each of
-/// the largest.
+/// The texts of several pages that say too little to fold them: a line for all, and a line for each
+/// of the largest.
 pub fn little(little: &LittleTexts) -> Vec<String> {
     if little.texts == 0 {
         return Vec::new();
@@ -85,7 +85,7 @@ pub fn little(little: &LittleTexts) -> Vec<String> {
     std::iter::once(first).chain(little.largest.iter().take(LITTLE_NAMED_MAX).map(line)).collect()
 }
 
-/// What the pivot rule leaves unexamined, one line for each signature.
+/// The pairs that the pivot rule leaves unexamined, a line for each signature.
 pub fn unexamined(left: &BySignature) -> Vec<String> {
     let text = left.iter().map(|(name, left)| {
         let buckets = counted(left.buckets, "bucket");
@@ -109,7 +109,7 @@ mod tests {
     use workers::export::Spread;
 
     /// A large cluster takes one line, with what its texts have in common and, if it is a chain,
-    /// what would split it.
+    /// the options that would split it.
     #[test]
     fn what_large_clusters_share() {
         let share = |name: &str, pairs| PairCount { name: name.into(), pairs };

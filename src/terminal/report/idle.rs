@@ -20,9 +20,9 @@ pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
     })
 }
 
-/// Reports that nothing is due. `not_consumed` are the inputs that gave no record;
-/// `read_otherwise` is one that the job reads otherwise than it was read; `gone` are inputs that
-/// are no more.
+/// Reports that nothing is due. `not_consumed` are the inputs that gave no record; `read_otherwise`
+/// is an input that the job reads with other options than those with which it was consumed; `gone`
+/// are inputs that no longer exist.
 pub fn nothing_due(
     job: &Job,
     head: &Head,
@@ -51,7 +51,7 @@ pub fn nothing_due(
     })
 }
 
-/// Says that nothing is due and `why`, in the form that the arguments ask for.
+/// Says that nothing is due and `why`, in the form that the arguments set.
 fn idle(
     arguments: &cli::Run,
     epoch: u64,

@@ -1,5 +1,5 @@
-//! Inputs that gave no record, that are read otherwise than the job says, or that keep one worker
-//! busy alone.
+//! Inputs that gave no record, that were read with other options than the job now has, or that only
+//! one worker can read.
 
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped};
@@ -10,11 +10,11 @@ use workers::plan::Plan;
 use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::inputs::Input;
 
-/// Inputs that gave no record and are named; the others are counted.
+/// The most inputs without a record that are named; the others are counted.
 const BARREN_NAMED_MAX: usize = 3;
 
-/// The inputs of which nothing was accepted, as a person reads it: how many, and of the first ones
-/// what is wrong with them. No line if there are none.
+/// The lines for people about the inputs of which nothing was accepted: how many there are, and
+/// what is wrong with the first ones. No line if there are none.
 pub fn barren(job: &Job, inputs: &[Input]) -> Vec<String> {
     if inputs.is_empty() {
         return Vec::new();
@@ -49,7 +49,8 @@ pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
     }
 }
 
-/// That the job reads the consumed input at `path` otherwise, as a person reads it.
+/// The line for people that says that the job reads the consumed input at `path` with other
+/// options.
 pub fn otherwise(path: &str) -> String {
     format!(
         "{} was read with other [read.fields] or [read.limits] and stays as it was; `pagefold rebuild JOB` \
@@ -58,8 +59,8 @@ pub fn otherwise(path: &str) -> String {
     )
 }
 
-/// Which input keeps one worker busy while others have nothing to read: a compressed file is one
-/// stream, whatever its size. `reads` is the verb.
+/// The line about the input that keeps one worker busy while others have nothing to read: a
+/// compressed file of any size is one stream. `reads` is the verb.
 pub fn undivided(
     inputs: &[Input],
     splits: &[PlannedSplit],

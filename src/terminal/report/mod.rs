@@ -48,11 +48,11 @@ pub struct Outcome<'a> {
     pub workers: usize,
     /// The plan.
     pub plan: &'a Plan,
-    /// What became of the records.
+    /// How many records were accepted, skipped and rejected.
     pub counts: &'a Counts,
     /// The inputs that gave no record and are not consumed.
     pub barren: Vec<Input>,
-    /// An input that the job reads otherwise than it was read.
+    /// An input that the job reads with other options than those with which it was consumed.
     pub read_otherwise: Option<String>,
     /// The inputs that are gone, and their pages.
     pub elsewhere: Option<Elsewhere>,
@@ -60,7 +60,7 @@ pub struct Outcome<'a> {
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
-    /// What became of other records that are no page of the results.
+    /// The counts of other records that became no page of the results.
     pub lost: Lost,
     /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
     pub gone: [u64; 3],
@@ -68,11 +68,11 @@ pub struct Outcome<'a> {
     pub left: &'a [String],
     /// What was exported, if anything.
     pub exported: Option<Exported>,
-    /// Where the time went.
+    /// The time of each part.
     pub times: Times,
-    /// What each worker did in each operator.
+    /// The work of each worker in each operator.
     pub spans: Vec<WorkerSpans>,
-    /// What a first build of the inputs was forecast to cost, if they are not few.
+    /// The forecast costs of a first build of the inputs; `None` for few inputs.
     pub forecast: Option<Forecast>,
     /// The bytes of the store's tables.
     pub store_bytes: u64,
@@ -80,7 +80,7 @@ pub struct Outcome<'a> {
     pub rows_read: BTreeMap<String, u64>,
     /// The greatest resident memory, summed over the processes.
     pub memory_bytes: u64,
-    /// What each process did.
+    /// The work of each process.
     pub processes: Vec<ProcessSummary>,
     /// All attempts.
     pub attempts: Vec<Attempt>,
@@ -148,7 +148,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Writes the trace of `--profile`, if that is asked for.
+    /// Writes the trace of `--profile`, if this option is set.
     pub fn write_trace(&self, arguments: &cli::Run) -> Result<()> {
         let Some(path) = &arguments.profile else { return Ok(()) };
         let path = path.clone().unwrap_or_else(|| self.job.output.dir.join(trace::FILE));
@@ -197,7 +197,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// What a later run reads, and what the inputs lack.
+    /// The lines about inputs for a later run, and about gaps in the inputs.
     fn say_what_is_left(&self, lines: &mut Lines) {
         if let Some(first) = self.left.first() {
             let rest = match self.left.len() - 1 {
@@ -228,7 +228,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Records that are no pages, or not sound.
+    /// The lines about records that are no pages, or not sound.
     fn say_what_was_counted(&self, lines: &mut Lines) {
         let noted = other_notes(&self.counts.noted);
         for (head, reasons) in [
@@ -248,7 +248,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// What became of records and pages that were there before.
+    /// The lines about earlier records and pages that changed or are gone.
     fn say_what_was_lost(&self, lines: &mut Lines) {
         if self.superseded > 0 {
             let key = match &self.job.read.key {
@@ -282,7 +282,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The pages and clusters, and where they are.
+    /// The lines about pages and clusters, and the files of the results.
     fn say_what_was_exported(&self, lines: &mut Lines, exported: &Exported) {
         let Exported { summary, largest } = exported;
         let folded = summary.folded_identical + summary.folded_near;
@@ -319,7 +319,7 @@ impl Outcome<'_> {
         lines.line("output", format!("{}: {}", self.job.output.dir.display(), by_stem(names)));
     }
 
-    /// Time and memory.
+    /// The line about time and memory.
     fn say_what_it_took(&self, lines: &mut Lines) {
         let seconds = self.times.elapsed().as_secs_f64();
         let rate = self.counts.read as f64 / self.times.seconds("work").max(0.001);
@@ -346,13 +346,13 @@ impl Outcome<'_> {
     }
 }
 
-/// The lines of a report, each with its head.
+/// The lines of a report, each with its heading.
 #[derive(Default)]
 struct Lines(String);
 
 impl Lines {
     fn line(&mut self, head: &str, rest: String) {
-        // Writing to a string cannot fail. Names of files and URLs may hold anything.
+        // Writing to a string cannot fail. Names of files and URLs may contain any characters.
         let _ = writeln!(self.0, "{head:<10} {}", plain(&rest));
     }
 }

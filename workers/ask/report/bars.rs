@@ -4,15 +4,15 @@ use crate::ask::report::views::{Bar, Plot};
 use crate::figures::grouped;
 use std::collections::BTreeMap;
 
-/// Counts by the number of a bar. A bar without a count stands between others all the same, so that
-/// a gap is seen.
+/// Counts by the number of a bar. A bar without a count is drawn between others nevertheless, so
+/// that a gap is visible.
 pub(super) struct Bars {
     counts: BTreeMap<u16, u64>,
     label: fn(u16) -> String,
 }
 
 impl Bars {
-    /// A bar from each power of two up to the next.
+    /// Bars for the numbers from each power of two up to the next.
     pub(super) fn of_powers() -> Bars {
         let label = |bar| match bar {
             0 => "1".into(),
@@ -21,12 +21,12 @@ impl Bars {
         Bars { counts: BTreeMap::new(), label }
     }
 
-    /// Adds `n` to the bar of its power of two; 0 to the first.
+    /// Adds a count to the bar of the power of two of `n`; 0 counts in the first bar.
     pub(super) fn add_power(&mut self, n: u32) {
         self.add(n.max(1).ilog2() as u16);
     }
 
-    /// A bar for each five percent.
+    /// Bars for each five percent.
     pub(super) fn of_similarities() -> Bars {
         let label =
             |bar| if bar < 20 { format!("{} to {}", bar * 5, bar * 5 + 4) } else { "100".into() };
@@ -42,13 +42,13 @@ impl Bars {
         *self.counts.entry(bar).or_default() += 1;
     }
 
-    /// The chart; none if nothing was counted.
+    /// The chart; `None` if nothing was counted.
     pub(super) fn plot(&self, title: &'static str) -> Option<Plot> {
         let (first, last) = (*self.counts.keys().next()?, *self.counts.keys().next_back()?);
         let most = self.counts.values().copied().max()?;
         let bar = |bar| {
             let count = self.counts.get(&bar).copied().unwrap_or(0);
-            // In thousandths of the longest.
+            // In thousandths of the longest bar.
             Bar {
                 label: (self.label)(bar),
                 count: grouped(count),
@@ -72,8 +72,8 @@ mod tests {
         (label.into(), count.into(), width)
     }
 
-    /// A bar has the numbers from a power of two up to the next, and one between two others is
-    /// there without a count.
+    /// A bar has the numbers from a power of two up to the next, and a bar between two others is
+    /// there even without a count.
     #[test]
     fn bars_of_powers() {
         let mut bars = Bars::of_powers();

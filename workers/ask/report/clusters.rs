@@ -11,19 +11,20 @@ use crate::error::Result;
 use crate::figures::counted;
 use crate::tables::ClusterRow;
 
-/// The clusters of each list.
+/// The most clusters of each list.
 const GROUPS: usize = 10;
-/// The texts of a cluster of which the one least like the representative's is searched for.
+/// The most texts of a cluster that are searched for the one least like the text of the
+/// representative.
 const MEMBERS: usize = 64;
-/// The differences that are shown of two texts.
+/// The most differences of two texts that are shown.
 const PARTS: usize = 8;
-/// The characters of a text that are shown.
+/// The most characters of a text that are shown.
 const TEXT_CHARS: usize = 280;
 
 /// What one pass over the clusters finds.
 pub(super) struct Clusters {
     pub(super) count: u64,
-    /// The clusters by their pages.
+    /// The clusters by their number of pages.
     pub(super) sizes: Bars,
     largest: Vec<ClusterRow>,
     chained: Vec<ClusterRow>,
@@ -58,7 +59,7 @@ impl Clusters {
         self.largest.iter().map(|row| group(index, row)).collect()
     }
 
-    /// Those with the greatest diameter, of which one that is among the largest is only named.
+    /// The clusters with the greatest diameter. If one is also among the largest, it is only named.
     pub(super) fn chained(&self, index: &Index) -> Result<Vec<Group>> {
         let is_shown =
             |row: &ClusterRow| self.largest.iter().any(|other| other.cluster == row.cluster);
@@ -104,8 +105,9 @@ fn group(index: &Index, row: &ClusterRow) -> Result<Group> {
     Ok(group)
 }
 
-/// Of the first texts of a cluster the one that is least like `content`: one that has no accepted
-/// pair with it, else that of the least similarity. None if the cluster has no other text.
+/// Of the first texts of a cluster, the one that is least like `content`: a text that has no
+/// accepted pair with it, or else the text with the least similarity. `None` if the cluster has no
+/// other text.
 fn least_like(tables: &Tables, row: &ClusterRow, content: Id) -> Option<Id> {
     let members = tables
         .mapped

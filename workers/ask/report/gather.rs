@@ -1,7 +1,6 @@
 //! Reads what the report shows from the tables of a head, in one pass over each.
 //!
-//! Memory grows with the number of hosts and of pairs of hosts, both bounded, and with nothing
-//! else.
+//! Memory grows only with the number of hosts and of pairs of hosts, both of which are bounded.
 
 use crate::ask::history::of_commit;
 use crate::ask::index::Index;
@@ -24,9 +23,9 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-/// The examples of each reason of rejects.
+/// The most examples for each reason of rejects.
 const EXAMPLES: usize = 3;
-/// The last kept commits that are shown.
+/// The most commits that are shown, from the last one back.
 const COMMITS: usize = 64;
 
 /// What an epoch did to pages, in the order in which it is shown.
@@ -106,7 +105,7 @@ pub(super) fn report(index: &Index, store: &Store, head: &Head) -> Result<Report
     })
 }
 
-/// The rows of a table; none if no epoch has written it.
+/// The number of rows of a table; 0 if no epoch has written it.
 fn rows<R: Row>(manifest: &Manifest) -> u64 {
     manifest.tables.get(R::NAME).map_or(0, |table| table.rows)
 }
@@ -170,7 +169,7 @@ fn lengths(tables: &Tables) -> Bars {
     bars
 }
 
-/// A line of the list of rejects, as far as it is shown.
+/// The parts of a line of the list of rejects that are shown.
 #[derive(Deserialize)]
 struct Reject {
     #[serde(default)]
@@ -233,8 +232,8 @@ mod tests {
     use crate::confirm::parts::Part;
     use askama::Template as _;
 
-    /// Whatever a crawl says stands in the page as text: no tag, no attribute and no entity of it
-    /// is one of the page.
+    /// Everything from a crawl is text on the page: none of its tags, attributes or entities
+    /// becomes one of the page.
     #[test]
     fn hostile_texts_are_text() {
         let hostile = "</title><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;{{ 7 * 7 }}{% raw %}";

@@ -1,4 +1,4 @@
-//! Which hosts and sources fold, and which hosts have the pages of others.
+//! Finds the hosts and sources whose pages fold, and the hosts that mirror others.
 
 use crate::ask::report::sizes::{LINES, PORTION_ROWS};
 use crate::ask::report::views::{Folded, Mirror};
@@ -8,11 +8,11 @@ use crate::figures::{grouped, percent};
 use crate::store::manifest::Source;
 use std::collections::BTreeMap;
 
-/// The hosts, and the pairs of hosts, that are counted apart. The pages of others are counted as
-/// those of one.
+/// The most hosts, and the most pairs of hosts, that are counted by themselves. The pages of all
+/// others are counted together.
 pub const HOSTS_MAX: usize = 1 << 20;
 
-/// Pages, and those of them that fold.
+/// The number of pages, and the number of those that fold.
 type Count = (u64, u64);
 
 /// Counts over all pages.
@@ -20,10 +20,9 @@ type Count = (u64, u64);
 pub(super) struct Hosts {
     hosts: BTreeMap<String, Count>,
     sources: BTreeMap<u16, Count>,
-    /// The folded pages by their host and that of the page that represents them, if that is
-    /// another.
+    /// The folded pages by their host and the host of their representative, if the two differ.
     mirrors: BTreeMap<(String, String), u64>,
-    /// The pages that fold into one of another host.
+    /// The pages that fold into a page of another host.
     pub(super) mirrored: u64,
 }
 
@@ -74,8 +73,8 @@ impl Hosts {
         })
     }
 
-    /// The pairs of hosts of which the first has most pages that fold into the second, and how many
-    /// more there are.
+    /// The pairs of hosts with the most pages of the first that fold into pages of the second, and
+    /// how many more pairs there are.
     pub(super) fn mirrors(&self) -> (Vec<Mirror>, String) {
         let mut pairs: Vec<(&(String, String), &u64)> = self.mirrors.iter().collect();
         pairs.sort_by_key(|(_, pages)| u64::MAX - **pages);

@@ -1,8 +1,8 @@
 //! A report of a store as one HTML page, for people who look at results in a browser.
 //!
-//! The page has everything in it: no script, no font, no request leaves it. Titles, texts and URLs
-//! come from the crawl, so nothing reaches the page but through the escaping of the template
-//! (askama, which checks the template when it is compiled).
+//! The page is complete in itself: it has no script and loads no font or other file. Titles, texts
+//! and URLs come from the crawl, so every value goes through the escaping of the template (askama,
+//! which checks the template when it is compiled).
 
 mod bars;
 mod clusters;

@@ -1,4 +1,4 @@
-//! How much of a store a report has at once, in memory and on its page.
+//! How much of a store a report holds at once, in memory and on its page.
 
 /// Rows of a table that are held at once, for each of its segments.
 pub const PORTION_ROWS: usize = 1 << 14;

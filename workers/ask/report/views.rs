@@ -13,10 +13,10 @@ pub(super) struct Report {
     /// The first figures: a name and a value.
     pub(super) figures: Vec<(&'static str, String)>,
     pub(super) hosts: Vec<Folded>,
-    /// How many more hosts there are; empty if all are shown. The same of mirrors.
+    /// How many more hosts, and mirrors, there are; empty if all are shown.
     pub(super) hosts_more: String,
     pub(super) sources: Vec<Folded>,
-    /// The pages that fold into one of another host, and their share of all.
+    /// The pages that fold into a page of another host, and their share of all pages.
     pub(super) mirrored: String,
     pub(super) mirrored_share: String,
     pub(super) mirrors: Vec<Mirror>,
@@ -60,7 +60,7 @@ pub(super) struct Plot {
 pub(super) struct Bar {
     pub(super) label: String,
     pub(super) count: String,
-    /// In thousandths of the longest.
+    /// In thousandths of the longest bar.
     pub(super) width: u32,
 }
 

@@ -1,9 +1,9 @@
 //! The inner loop of the pair search: finds the pairs of 32-bit lanes that are within k bits.
 //!
-//! A lane is a value folded to 32 bits, so every near pair of values is among the pairs found, and
-//! `Rule::owns` of `mod.rs` counts all 64 bits of those. There is a form for each generation of
-//! vector instructions; `plain` is the oracle of the others. `text::simhash::distance` counts for
-//! two given fingerprints.
+//! A lane is a value folded to 32 bits. So every near pair of values is among the pairs found, and
+//! `compare` in `mod.rs` then counts all 64 bits of each pair found. There is a form for each
+//! generation of vector instructions; `plain` is the oracle of the others. For two given
+//! fingerprints `text::simhash::distance` counts the bits.
 
 /// A form of the inner loop. A value exists only for forms that this processor can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +61,11 @@ impl Kernel {
     /// divided: 160, 320 and 960.
     ///
     /// Measured for each value and group: 9, 7 and 4 ns; for each pair: 0.45, 0.16 and 0.016 ns,
-    /// the last with registers as wide as the vectors. Processors that split vectors in two compare
-    /// more slowly, hence 120 and not 240. On the others the division of a bucket between the two
-    /// thresholds takes up to 1.6 times as long as comparing all its pairs. At k = 7 and 8 the
-    /// 32-bit filter passes more pairs: 0.04 and 0.12 ns for each pair with AVX-512.
+    /// the last with registers as wide as the vectors. Some processors split vectors in two and
+    /// compare more slowly, hence 120 and not 240. On all others the division of a bucket whose
+    /// size is between the two thresholds takes up to 1.6 times as long as comparing all its pairs.
+    /// At k = 7 and 8 the 32-bit filter passes more pairs: 0.04 and 0.12 ns for each pair with
+    /// AVX-512.
     pub(super) fn pairs_per_move(self, k: u32) -> u64 {
         match self.0 {
             Form::Plain if k > 7 => 15,
@@ -80,8 +81,9 @@ impl Kernel {
         }
     }
 
-    /// The wanted number of values in a part of a divided bucket, as a power of two. With fewer the
-    /// loop over parts dominates, with more the pairs in them. Measured at k = 3, from 2 to 7.
+    /// The wanted number of values in a part of a divided bucket, as a power of two. With fewer
+    /// values the loop over parts takes most of the time, with more the pairs in them. Measured at
+    /// k = 3, from 2 to 7.
     pub(super) fn part_values_log2(self) -> u32 {
         match self.0 {
             Form::Plain => 2,

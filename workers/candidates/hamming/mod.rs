@@ -8,9 +8,9 @@
 //! vectors. A large bucket is divided once more: two values within k bits agree on at least one of
 //! k + 1 disjoint groups of bits (Manku, Jain, Das Sarma: "Detecting near-duplicates for web
 //! crawling", WWW 2007, section 3). The paper keeps sorted tables for every choice of groups. We
-//! divide only the buckets that need it, on several levels, by the bits that vary in them, so that
-//! a band value shared by a fifth of the crawl costs linear moves and not a quadratic number of
-//! comparisons.
+//! divide only the buckets that need it, on several levels, by the bits that vary in them. So a
+//! band value that a fifth of the crawl shares costs a linear number of moves, not a quadratic
+//! number of comparisons.
 //!
 //! This is one of the three modules that may use `unsafe`. Every form of the inner loop is tested
 //! against [`Kernel::plain`].
@@ -35,8 +35,8 @@ const DIGIT_BITS_MAX: u32 = 12;
 /// The number of values that are sampled to find the bits that vary enough to divide by.
 const SAMPLE_VALUES: usize = 64;
 
-/// A lively bit is set in this many values of the sample and clear in as many: 1 in 16, which a few
-/// outliers do not reach.
+/// A lively bit is set in at least this many values of the sample and clear in at least as many: 1
+/// in 16. A few outliers do not reach this.
 const LIVELY_VALUES_MIN: usize = 4;
 
 /// Up to this many pairs are compared without vectors.
@@ -241,8 +241,8 @@ struct Level {
 
 /// Divides by several groups of bits in turn and searches the parts.
 ///
-/// Returns false, without having emitted a pair, if division costs more than all pairs. Then so
-/// many values agree on most bits that most pairs are near.
+/// Returns false, without having emitted a pair, if division costs more than comparing all pairs.
+/// This happens where so many values agree on most bits that most pairs are near.
 fn divide<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
@@ -309,8 +309,8 @@ fn varying<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
 
 /// The bits that are set in at least [`LIVELY_VALUES_MIN`] of `values` and clear in as many.
 ///
-/// The plain form counts each bit. This counts all 64 at once, up to the minimum, by bit
-/// operations.
+/// The plain form counts each bit by itself. This function counts all 64 bits at once, up to the
+/// minimum, by bit operations.
 fn lively<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
     // Bit b of rung r is set if bit b was seen more than r times.
     let mut set = [0; LIVELY_VALUES_MIN];
@@ -332,8 +332,8 @@ fn lively<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
 /// are not fixed.
 ///
 /// Each group gets its share of lively bits, because a group in which nearly all values agree
-/// divides nothing. If the values do not agree on `fixed`, that is the only digit. There is no
-/// digit if too few bits vary.
+/// divides nothing. If the values do not agree on `fixed`, then `fixed` is the only digit. There is
+/// no digit if too few bits vary.
 fn plan(
     left: &[u64],
     right: Option<&[u64]>,

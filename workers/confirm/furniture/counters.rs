@@ -10,8 +10,8 @@ use crate::confirm::words::holds_together;
 const COUNTER_UNITS: [&str; 12] =
     ["人次", "次", "人", "位", "条", "万", "亿", "千", "k", "+", "%", "times"];
 
-/// What pages alone count. In front of a text it is a line of its own, though no mark ends it:
-/// `views 1234 the council met`.
+/// Words for what only pages count. In front of a text such a count is a line of its own, even if
+/// no mark ends it: `views 1234 the council met`.
 const PAGE_COUNTS: [&str; 11] = [
     "views",
     "viewed",
@@ -26,10 +26,10 @@ const PAGE_COUNTS: [&str; 11] = [
     "found this helpful",
 ];
 
-/// Those of them that are no verbs: `the index hits 4000` is a headline.
+/// Those of [`PAGE_COUNTS`] that cannot be verbs: `the index hits 4000` is a headline.
 const PAGE_NOUNS: [&str; 4] = ["views", "comments", "replies", "downloads"];
 
-/// Words with which the sentence of a count goes on: `comments 3 to 5 were struck`.
+/// Words behind a count that show that it is part of a sentence: `comments 3 to 5 were struck`.
 const GOES_ON: [&str; 30] = [
     "was", "were", "is", "are", "be", "been", "has", "have", "had", "will", "would", "can",
     "could", "may", "might", "must", "shall", "should", "do", "does", "did", "of", "for", "from",
@@ -56,8 +56,8 @@ pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: boo
         && last.is_some_and(|last| !last.is_empty() && !holds_together(last))
 }
 
-/// Whether `before` ends with counters, one or more, and nothing stands before them, or they are
-/// parted by a bar or a dot from what follows.
+/// Whether `before` ends with one counter or more, and either nothing stands before them or a bar
+/// or a dot parts them from what follows.
 pub fn is_behind_counters(before: &str) -> bool {
     let of_marks = |c: char| c.is_whitespace() || ",|·.[]".contains(c);
     let front = before.trim_end_matches(of_marks);
@@ -91,7 +91,7 @@ fn before_counter(text: &str) -> Option<&str> {
     behind_number.chain(before_number).min_by_key(|before| before.len())
 }
 
-/// Whether nothing but one more counter or more stands up to the end of the text.
+/// Whether one counter or more, and nothing else, stands from here to the end of the text.
 pub fn is_last_of_counters(behind: &str) -> bool {
     let (mut rest, mut counters) = (behind, 0);
     loop {

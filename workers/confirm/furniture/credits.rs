@@ -1,8 +1,9 @@
-//! Credits: who wrote, photographed, edited or sent a text, and what an agency puts in front of it.
+//! Credits: who wrote, photographed, edited or sent a text, and the lead that an agency puts in
+//! front of it.
 //!
 //! A copy of an article names another editor, and another agency sends it from another place. Names
-//! and dates in a sentence are facts, so a credit is told by its frame: a label with a colon, a
-//! bracket that a byline opens, the first clause of a text, or its last words.
+//! and dates in a sentence are facts, so a credit is recognised by its frame: a label with a colon,
+//! a bracket that a byline opens, the first clause of a text, or its last words.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
@@ -21,7 +22,7 @@ const HAN_NAME_CHARS: std::ops::RangeInclusive<usize> = 2..=4;
 const LEAD_CHARS_MAX: usize = 24;
 /// The most characters of a bracket with a byline.
 const BRACKET_CHARS_MAX: usize = 30;
-/// The most characters in front of `记者` in it, such as the name of an agency.
+/// The most characters in front of `记者` in such a bracket, for example the name of an agency.
 const AGENCY_CHARS_MAX: usize = 6;
 /// The most characters of the credits that end a text.
 const CLOSING_CHARS_MAX: usize = 60;
@@ -52,7 +53,7 @@ pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
 fn labelled(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     let first = at.saturating_sub(NAME_TOKENS_MAX);
     let last = (at + LABEL_TOKENS_MAX).min(tokens.len() - 1);
-    // Texts have many edits, and few of them stand behind what may be such a label.
+    // Texts have many edits, and few edits stand behind anything that may be such a label.
     let may_be = |from: &usize| {
         let gap = tokens.gap(*from);
         gap.contains(':') || gap == " " && *from > 0 && tokens.token(*from - 1) == "by"
@@ -86,8 +87,8 @@ fn label_before(before: &str) -> Option<(Kind, usize)> {
     })
 }
 
-/// The token behind the name that begins at `from`: at white space, or for one in Latin letters at
-/// a mark, as its words part at spaces. None of it if it is longer than names are.
+/// The token behind the name that begins at `from`. A name ends at white space; a name in Latin
+/// letters has spaces, so it ends at a mark. The result is `from` if the name would be too long.
 fn name_end(tokens: &Tokens<'_>, from: usize, kind: Kind) -> usize {
     let latin = tokens.token(from).starts_with(is_spaced);
     let mut end = from + 1;
@@ -103,7 +104,7 @@ fn name_end(tokens: &Tokens<'_>, from: usize, kind: Kind) -> usize {
         end += 1;
     }
     let max = if latin { NAME_WORDS_MAX } else { NAME_TOKENS_MAX };
-    // Without a colon a sentence may follow as well as a name.
+    // Without a colon, what follows may be a sentence and no name.
     let is_open = kind == Kind::CreditBy && end < tokens.len() && tokens.gap(end) == " ";
     if end - from > max || is_open { from } else { end }
 }
@@ -143,7 +144,7 @@ fn lead(text: &str) -> Option<usize> {
             && chars_max > 0
             && let Some(behind) = rest.strip_prefix(word)
         {
-            // `记者从气象局获悉` names what the text is about.
+            // In `记者从气象局获悉` the name is part of what the text says.
             let is_short = chars_before() <= chars_max && !before.contains(['从', '在', '向']);
             if is_short && behind.starts_with([':', ',']) {
                 return Some(at + word.len() + 1);
@@ -202,13 +203,13 @@ fn opens_a_credit(said: &str) -> bool {
     Labels::beginning(said).iter().any(is_label) || with_agency(said).contains("记者")
 }
 
-/// The begin of `text` in which `记者` stands behind the name of an agency.
+/// The begin of `text` that has room for the name of an agency and `记者`.
 fn with_agency(text: &str) -> &str {
     text.char_indices().nth(AGENCY_CHARS_MAX + 2).map_or(text, |(at, _)| &text[..at])
 }
 
-/// Whether the byte at `place` is of the credits that end `text`, with nothing but labels, names and
-/// a code behind the first of them: `编辑 王芳 校对 赵六`.
+/// Whether the byte at `place` is in the credits that end `text`. Behind the first label there are
+/// only labels, names and a code: `编辑 王芳 校对 赵六`.
 fn is_in_closing(text: &str, place: usize) -> bool {
     let tail = text.char_indices().rev().take(CLOSING_CHARS_MAX).map(|(at, _)| at);
     // Most edits are farther from the end than credits begin.

@@ -7,15 +7,15 @@ use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::words::holds_together;
 use crate::text::characters::is_han;
 
-/// The characters in front of a text in which a date line of a news agency must end.
+/// A date line of a news agency must end within so many first characters of the text.
 const DATE_LINE_CHARS: usize = 24;
 
 /// The most characters of a headline in front of a date line in brackets.
 const HEADLINE_CHARS: usize = 120;
 
-/// The first byte of the date line before the first sentence that a date stands in, if it does:
-/// `(place, 5 march)`, `place, 5 march -`, `place, 5 march (agency) -`, `某社某地3月5日电`, or `by
-/// author, 5 march 2025`.
+/// The first byte of the date line that has this date, if there is such a line before the first
+/// sentence: `(place, 5 march)`, `place, 5 march -`, `place, 5 march (agency) -`, `某社某地3月5日电`, or
+/// `by author, 5 march 2025`.
 pub fn start(before: &str, date: &str, after: &str) -> Option<usize> {
     in_brackets(before, after)
         .or_else(|| ends_with_dash(before, after).then_some(before.len()))
@@ -78,8 +78,8 @@ fn is_dispatch(before: &str, after: &str) -> bool {
         && is_behind_headline(front)
 }
 
-/// Whether a whole date stands behind nothing but a place or an author, in Latin letters: `paris, 5
-/// march 2025`. A sentence begins with a word that holds it together: `in paris, 5 march 2025 ...`.
+/// Whether only a place or an author, in Latin letters, stands before a whole date: `paris, 5 march
+/// 2025`. A sentence begins with a function word: `in paris, 5 march 2025 ...`.
 fn is_behind_place(before: &str, date: &str, after: &str) -> bool {
     let has_year = date.split(|c: char| !c.is_ascii_digit()).any(|part| part.len() == 4);
     let Some(name) = before.trim_end().strip_suffix(',') else { return false };
@@ -96,7 +96,7 @@ fn is_behind_place(before: &str, date: &str, after: &str) -> bool {
 /// What stands before the day of the week on which a page was read.
 const TODAY: [&str; 3] = ["今天是星期", "今日是星期", "今天是周"];
 
-/// Whether the token at `at` is that day.
+/// Whether the token at `at` is the day of the week behind one of [`TODAY`].
 pub fn is_today(tokens: &Tokens<'_>, at: usize) -> bool {
     let before = &tokens.text[..tokens.places[at].start as usize];
     "一二三四五六日天".contains(tokens.token(at)) && TODAY.iter().any(|day| before.ends_with(day))

@@ -1,14 +1,15 @@
-//! Tells whether a piece of furniture has a frame: whether what stands before it and behind it is
-//! no part of a sentence.
+//! Tells whether a piece of furniture has a frame: whether what stands before it and behind it
+//! shows that it is not part of a sentence.
 
 use crate::confirm::furniture::labels::{Labels, is_spaced, label_after, starts_own_word};
 
-/// Labels and counters, one behind the other, that are looked at.
+/// The most labels and counters in a row that are looked at.
 pub const CHAIN_MAX: usize = 4;
 
-/// Whether what ends with `rest` is no part of a sentence: the edge, a mark, white space behind
-/// anything but a Latin word, or another label, with its number if `counters` is set. A comma parts
-/// the clauses of a sentence, so one counts only behind a label.
+/// Whether a piece behind `rest` is free of a sentence on this side: `rest` is empty, or ends with
+/// a mark, with white space that does not follow a Latin word, or with another label, which may
+/// have a number if `counters` is set. A comma also parts the clauses of a sentence, so it counts
+/// only behind a label.
 pub fn is_free_before(rest: &str, counters: bool) -> bool {
     is_free_in_chain(rest, counters, CHAIN_MAX)
 }
@@ -26,8 +27,8 @@ fn is_free_in_chain(rest: &str, counters: bool, chain: usize) -> bool {
     spaced && !is_spaced(last) || ends_with_piece(trimmed, counters, chain)
 }
 
-/// Whether `text` ends with a label that is no part of a sentence, or if `counters` is set with a
-/// number behind one.
+/// Whether `text` ends with a label that is not part of a sentence or, if `counters` is set, with
+/// such a label and a number.
 fn ends_with_piece(text: &str, counters: bool, chain: usize) -> bool {
     let Some(chain) = chain.checked_sub(1) else { return false };
     let label = |text: &str| {
@@ -48,8 +49,8 @@ pub fn is_of_number(c: char) -> bool {
     c.is_ascii_digit() || ",.".contains(c)
 }
 
-/// Whether what begins with `rest` is no part of a sentence. Behind white space a Latin word may
-/// follow if `lenient` is set, and behind a comma only another number or label.
+/// Whether a piece before `rest` is free of a sentence on this side. Behind white space a Latin
+/// word may follow if `lenient` is set. Behind a comma only another number or label may follow.
 pub fn is_free_after(rest: &str, lenient: bool) -> bool {
     let trimmed = rest.trim_start();
     let Some(first) = trimmed.chars().next() else { return true };

@@ -1,4 +1,4 @@
-//! The numbers that belong together, such as the five of a date with its clock: whether they are
+//! Tells whether numbers that belong together, such as the five of a date with its clock, are
 //! furniture, by the labels, units and marks around them.
 
 use crate::confirm::alignment::Tokens;
@@ -30,7 +30,7 @@ const SIDE_TOKENS_MAX: usize = 48;
 pub struct Group<'t> {
     text: &'t str,
     bytes: Range<usize>,
-    /// The byte behind the last number: a unit may follow, as in `3日`.
+    /// The byte behind the last number. A unit may follow it, as in `3日`.
     number_end: usize,
     /// Years, months and days.
     pub date: bool,
@@ -75,7 +75,8 @@ impl<'t> Group<'t> {
         &self.text[self.bytes.end..]
     }
 
-    /// What it is, and the bytes of it with its label and its unit.
+    /// The kind of furniture that the group is, and the bytes of the group with its label and its
+    /// unit.
     pub fn furniture(&self) -> Option<(Furniture, Range<usize>)> {
         let time = if self.date { Furniture::DateLine } else { Furniture::Clock };
         let (before, after) = (self.before(), self.after());
@@ -153,7 +154,7 @@ impl<'t> Group<'t> {
         is_last && (parted || before.ends_with(|c: char| !c.is_alphanumeric() && !":,".contains(c)))
     }
 
-    /// Whether it stands between marks that part the pieces of a line.
+    /// Whether the group stands between marks that part the pieces of a line.
     fn stands_between_marks(&self, rest: &str) -> bool {
         self.before().trim_end().ends_with(SEPARATORS) && rest.trim_start().starts_with(SEPARATORS)
     }
@@ -164,7 +165,7 @@ const RESERVED: [&str; 4] =
     ["all rights reserved", "alle rechte vorbehalten", "版权所有", "保留所有权利"];
 const HOLDER_CHARS_MAX: usize = 60;
 
-/// What stands behind a copyright line of which `rest` begins with the holder.
+/// The text behind a copyright line. `rest` begins with the holder of the copyright.
 fn after_reserved(rest: &str) -> &str {
     let found = RESERVED.iter().filter_map(|end| rest.split_once(end));
     let near = found.filter(|(holder, _)| holder.chars().nth(HOLDER_CHARS_MAX).is_none());
@@ -176,11 +177,11 @@ struct Label {
     kind: Kind,
     /// Its first byte.
     start: usize,
-    /// There is a colon between both.
+    /// There is a colon between the label and the number.
     colon: bool,
-    /// It is in Chinese characters.
+    /// The label is in Chinese characters.
     is_han: bool,
-    /// Its far side is no part of its sentence.
+    /// What stands before the label is not part of a sentence with it.
     is_free: bool,
 }
 
@@ -205,13 +206,13 @@ fn label_before(before: &str) -> Option<Label> {
     found.max_by_key(|label| (label.is_free, std::cmp::Reverse(label.start)))
 }
 
-/// Whether `before` ends with the label of a date that is no part of a sentence.
+/// Whether `before` ends with the label of a date, and the label is not part of a sentence.
 pub fn is_behind_date_label(before: &str) -> bool {
     label_before(before).is_some_and(|label| label.kind == Kind::Date && label.is_free)
 }
 
-/// Whether a label in Chinese characters stands behind white space: no Latin sentence goes on in
-/// it.
+/// Whether a label in Chinese characters stands behind white space. A sentence in Latin letters
+/// does not continue in such a label.
 fn is_other_script(rest: &str, label: &str) -> bool {
     label.starts_with(is_han) && rest.ends_with(char::is_whitespace)
 }

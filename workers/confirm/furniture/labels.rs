@@ -1,4 +1,5 @@
-//! The labels of furniture, such as `views` and `来源`, and finds one that a text begins with.
+//! The labels of furniture, such as `views` and `来源`, and the search for a label at the begin of a
+//! text.
 
 use crate::confirm::words;
 use crate::text::characters::stands_alone;
@@ -10,7 +11,7 @@ use std::sync::OnceLock;
 pub enum Kind {
     Count,
     Date,
-    /// The moment when a page was read: the line may go on behind it.
+    /// The moment when a page was read. The line may go on behind it.
     Now,
     Right,
     Record,
@@ -48,13 +49,13 @@ impl Labels {
         })
     }
 
-    /// Those that may end `text`.
+    /// The labels that may end `text`: those with its last character.
     pub fn ending(text: &str) -> &'static [KnownLabel] {
         let last = text.chars().next_back();
         last.and_then(|last| Labels::get().by_last.get(&last)).map_or(&[], Vec::as_slice)
     }
 
-    /// Those that may begin `text`.
+    /// The labels that may begin `text`: those with its first character.
     pub fn beginning(text: &str) -> &'static [KnownLabel] {
         let first = text.chars().next();
         first.and_then(|first| Labels::get().by_first.get(&first)).map_or(&[], Vec::as_slice)

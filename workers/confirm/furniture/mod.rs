@@ -1,9 +1,10 @@
-//! Furniture: what stands around an article and says nothing of it. [`Furniture`] has the list.
+//! Furniture: what stands around an article and is no part of its content. [`Furniture`] has the
+//! list.
 //!
 //! The same words and figures stand in sentences, too: a mill has `5,000 shares`, a session opens
-//! on `2024-10-05`. What tells furniture from them is its frame. A label or a date is furniture
-//! where it is a line of its own, that is where what stands on its far sides is the edge of the
-//! text, a mark, white space that no Latin sentence runs through, or another label.
+//! on `2024-10-05`. Furniture is told from sentences by its frame. A label or a date is furniture
+//! where it is a line of its own. It is one if on each side there is the edge of the text, a mark,
+//! white space that no Latin sentence runs through, or another label.
 
 mod counters;
 mod credits;
@@ -27,7 +28,8 @@ use std::ops::Range;
 /// The most tokens between a number and the far side of its label.
 const PIECE_TOKENS_MAX: usize = 12;
 
-/// What the tokens of `range` are, if all of them are furniture: of several kinds, the first.
+/// The kind of furniture of the tokens of `range`, if all of them are furniture. If there are
+/// several kinds, the first one.
 pub fn of(tokens: &Tokens<'_>, range: Range<usize>) -> Option<Furniture> {
     let (mut first, mut at) = (None, range.start);
     while at < range.end {
@@ -38,7 +40,7 @@ pub fn of(tokens: &Tokens<'_>, range: Range<usize>) -> Option<Furniture> {
     first
 }
 
-/// Whether the digit at `at` is part of a date with a month or of a day in digits.
+/// Whether the digit at `at` is part of a date that names its month or of a date in digits.
 pub(super) fn is_date(tokens: &Tokens<'_>, at: usize) -> bool {
     is_digit(tokens.token(at)) && Group::around(tokens, at).date
 }

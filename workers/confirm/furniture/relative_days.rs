@@ -1,11 +1,11 @@
-//! Days that a line around an article tells from the day on which it is read: `发布于昨天`,
-//! `12 views | yesterday`.
+//! Days that a line around an article counts from the day on which the page is read: `发布于昨天`, `12
+//! views | yesterday`.
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::furniture::group::{SEPARATORS, is_behind_date_label};
 use crate::confirm::furniture::labels::ends_own_word;
 
-/// Days as a line around an article tells them.
+/// Words for such days.
 const RELATIVE_DAYS: [&str; 21] = [
     "刚刚",
     "今天",
@@ -30,11 +30,11 @@ const RELATIVE_DAYS: [&str; 21] = [
     "hier",
 ];
 
-/// The tokens of the longest of them before its last one.
+/// The most tokens of such a day in front of its last token.
 const RELATIVE_TOKENS_MAX: usize = 2;
 
-/// The byte behind such a day that has the token at `at` and stands behind the label of a date, or
-/// behind a mark between the pieces of a line.
+/// The byte behind the relative day that has the token at `at`. The day must stand behind the label
+/// of a date, or behind a mark between the pieces of a line.
 pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     let place = tokens.places[at].start as usize;
     let starts = (at.saturating_sub(RELATIVE_TOKENS_MAX)..=at).rev();

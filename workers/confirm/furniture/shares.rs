@@ -6,7 +6,7 @@ use crate::confirm::furniture::labels::is_spaced;
 use crate::confirm::words::of_kind;
 use std::sync::OnceLock;
 
-/// What a bar begins with, and where a page may be sent.
+/// The words that begin a bar, and the names of its buttons.
 const SHARES: &str = include_str!("shares.txt");
 
 /// The most buttons of a bar.
@@ -30,8 +30,8 @@ fn lists() -> &'static Lists {
     })
 }
 
-/// The byte behind the bar that begins with the token at `at`. A sentence goes on behind its last
-/// button: `share on facebook what you saw`.
+/// The byte behind the bar that begins with the token at `at`. It is no bar if a sentence goes on
+/// behind the last button: `share on facebook what you saw`.
 pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     let start = tokens.places[at].start as usize;
     let (before, text) = tokens.text.split_at(start);
@@ -55,7 +55,7 @@ fn without_marks(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// `text` behind the longest of `words` that it begins with, if that is a word of its own.
+/// `text` without the longest of `words` that it begins with, if that is a whole word.
 fn without_word<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
     let found = words.iter().find_map(|word| text.strip_prefix(word).map(|rest| (word, rest)));
     let (word, rest) = found?;

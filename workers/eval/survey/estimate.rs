@@ -4,11 +4,12 @@
 //! of the strata, weighted by their pairs (Cochran 1977, chapter 5). Its interval is Wilson's
 //! (1927) for the number of answers that a simple random sample of the same variance would have, as
 //! in Korn and Graubard (1998). We differ from them in the variance: each stratum counts as if it
-//! had one more answer of either kind, so that a stratum whose few answers agree does not claim to
-//! be sure. Strata that were asked about whole add nothing to the variance.
+//! had one more answer of either kind, so that a stratum with few answers that agree has some
+//! variance. Strata of which every pair was asked about add nothing to the variance.
 //!
 //! With A accepted and M refused pairs that are the same, recall is A / (A + M). The two are
-//! independent, and the interval of M / A comes from theirs (Donner and Zou 2012, "MOVER-R").
+//! independent, and the interval of M / A comes from their intervals (Donner and Zou 2012,
+//! "MOVER-R").
 
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ impl Tally {
     }
 }
 
-/// A value, and an interval that has the true one in 95 of 100 samples.
+/// A value, and an interval that contains the true value in 95 of 100 samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The estimate.
@@ -46,17 +47,17 @@ pub struct Interval {
 /// Precision and recall.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The share of accepted pairs that are the same. None if no pair is accepted.
+    /// The share of accepted pairs that are the same. `None` if no pair is accepted.
     pub precision: Option<Interval>,
-    /// The share of the decided pairs that are the same which are accepted. None if no pair is the
-    /// same as far as answers tell.
+    /// Of the decided pairs that are the same, the share that is accepted. `None` if the answers
+    /// have no pair that is the same.
     pub recall: Option<Interval>,
 }
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_985;
 
-/// Estimates precision and recall. None before each stratum has an answer.
+/// Estimates precision and recall. `None` before each stratum has an answer.
 pub fn estimate(tallies: &[Tally]) -> Option<Estimate> {
     let side = |accepted: bool| tallies.iter().filter(move |of| of.accepted == accepted).copied();
     let (accepted, refused): (Vec<Tally>, Vec<Tally>) =
@@ -85,7 +86,7 @@ fn share(strata: &[Tally]) -> Option<Interval> {
             return None;
         }
         let weight = pairs / all;
-        // Of a stratum that was asked about whole nothing is left to guess.
+        // If every pair of a stratum was asked about, nothing is left to estimate.
         let left = 1.0 - n / pairs;
         let share = of.yes as f64 / n;
         let smooth = if left > 0.0 { (of.yes as f64 + 1.0) / (n + 2.0) } else { share };
@@ -99,7 +100,7 @@ fn share(strata: &[Tally]) -> Option<Interval> {
         return Some(Interval { value, low: value, high: value });
     }
     let Interval { low, high, .. } = wilson(value, likely * (1.0 - likely) / variance);
-    // What was answered is known.
+    // The interval cannot contradict the answers.
     Some(Interval { value, low: low.max(yes / all), high: high.min(1.0 - no / all) })
 }
 
@@ -128,7 +129,7 @@ fn recall(a: Interval, m: Interval) -> Option<Interval> {
     if a.low == a.high && m.low == m.high {
         return Some(Interval { value, low: value, high: value });
     }
-    // Where there is no root, the ends themselves bound the ratio.
+    // If there is no root, the ends themselves bound the ratio.
     let least =
         limit(m.low, a.high, -1.0).unwrap_or(if a.high > 0.0 { m.low / a.high } else { 0.0 });
     let low = limit(m.high, a.low, 1.0).map_or(0.0, of);
@@ -144,7 +145,7 @@ mod tests {
         Tally { accepted, pairs, yes, no }
     }
 
-    /// Wilson's interval is that of textbooks: 0 of 10 and 50 of 100.
+    /// Wilson's interval has the values of textbooks: 0 of 10 and 50 of 100.
     #[test]
     fn wilson_of_textbooks() {
         let close = |a: f64, b: f64| assert!((a - b).abs() < 5e-4, "{a} {b}");
@@ -156,7 +157,7 @@ mod tests {
         close(of.high, 0.5962);
     }
 
-    /// Answers about every pair give the true values, without doubt.
+    /// Answers about every pair give the true values, with an interval of width 0.
     #[test]
     fn a_census_is_exact() {
         let all = [tally(true, 10, 8, 2), tally(true, 5, 5, 0), tally(false, 20, 2, 18)];
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(estimate(&[tally(false, 10, 0, 3)]).expect("answers").precision, None);
     }
 
-    /// Answers that all agree leave doubt on one side only.
+    /// If all answers agree, only one end of the interval differs from the value.
     #[test]
     fn agreement_is_not_certainty() {
         let of = estimate(&[tally(true, 1000, 50, 0), tally(false, 1000, 0, 50)]).expect("answers");
@@ -187,8 +188,8 @@ mod tests {
         assert!(recall.low > 0.9 && recall.low < 0.96, "{recall:?}");
     }
 
-    /// The intervals have the true values in at least 95 of 100 samples, over populations whose
-    /// strata differ a lot in size and in what is true of them.
+    /// The intervals contain the true values in at least 95 of 100 samples, over populations whose
+    /// strata differ a lot in size and in the share of pairs that are the same.
     #[test]
     fn intervals_have_the_true_values() {
         let seed = 20_260_101;

@@ -5,12 +5,12 @@
 //! divided into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the
 //! pair, and its first pairs are asked about. So within a stratum each pair has the same
 //! probability to be in the sample, the estimates ([`mod@estimate`]) are unbiased, and a later
-//! epoch asks about few other pairs. Which stratum the next question comes from depends on the
-//! numbers of answers, never on what they say: a survey that stops early has a smaller sample of
-//! the same kind.
+//! epoch asks about few other pairs. The stratum of the next question depends on the numbers of
+//! answers, never on the answers themselves: a survey that stops early has a smaller sample of the
+//! same kind.
 //!
-//! A pair that is skipped is replaced by the next one of its stratum. That is right as far as the
-//! skipped ones are like the others.
+//! A pair that is skipped is replaced by the next pair of its stratum. This is right if skipped
+//! pairs are like the others.
 
 pub mod estimate;
 mod strata;
@@ -40,7 +40,7 @@ const PORTION_ROWS: usize = 1 << 16;
 pub struct Question {
     /// The URL and the DocId of a page of the lesser content.
     pub a: (String, Id),
-    /// Of the other content.
+    /// The URL and the DocId of a page of the other content.
     pub b: (String, Id),
     stratum: usize,
 }
@@ -49,7 +49,7 @@ pub struct Question {
 pub struct Survey {
     strata: Vec<Stratum>,
     tallies: Vec<Tally>,
-    /// Pairs of each stratum that were shown.
+    /// The number of pairs of each stratum that were shown.
     shown: Vec<usize>,
     skipped: u64,
     answers_max: u64,
@@ -62,19 +62,19 @@ pub struct Survey {
 pub struct OfStratum {
     /// Whether the store accepted its pairs.
     pub accepted: bool,
-    /// The similarities of its pairs, from.
+    /// The least similarity of its pairs.
     pub similarity_min: f64,
-    /// To.
+    /// The greatest similarity of its pairs.
     pub similarity_max: f64,
     /// Its pairs of distinct texts.
     pub pairs: u64,
     /// The answers about them.
     pub answers: u64,
-    /// Those that say that the two are the same.
+    /// The answers that the two are the same.
     pub same: u64,
 }
 
-/// What the answers say.
+/// The results of a survey.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     /// The epoch.
@@ -87,7 +87,7 @@ pub struct Findings {
     pub answers: u64,
     /// Pairs that were skipped.
     pub skipped: u64,
-    /// The estimates. None before each stratum has an answer.
+    /// The estimates. `None` before each stratum has an answer.
     #[serde(flatten)]
     pub estimate: Option<Estimate>,
     /// The strata.
@@ -123,7 +123,7 @@ impl Survey {
         })
     }
 
-    /// The next pair; none if there are answers enough, or no pairs left.
+    /// The next pair; `None` if there are enough answers, or no pairs left.
     pub fn next_question(&mut self) -> Option<Question> {
         if self.answers() >= self.answers_max {
             return None;
@@ -141,7 +141,7 @@ impl Survey {
         (url.map_or_else(String::new, |row| String::from_utf8_lossy(&row.url).into_owned()), doc)
     }
 
-    /// Takes the answer to `question`; none skips it.
+    /// Takes the answer to `question`; `None` skips it.
     pub fn answer(&mut self, question: &Question, same: Option<bool>) {
         let tally = &mut self.tallies[question.stratum];
         match same {
@@ -161,7 +161,7 @@ impl Survey {
         self.answers_max.min(self.tallies.iter().map(|of| of.pairs).sum())
     }
 
-    /// What the answers say.
+    /// The results so far.
     pub fn findings(&self, head: &Head) -> Findings {
         let pairs = |accepted| {
             self.tallies.iter().filter(|of| of.accepted == accepted).map(|of| of.pairs).sum()
@@ -186,8 +186,8 @@ impl Survey {
     }
 }
 
-/// Counts the decided pairs by cell, and draws from each cell as many as can be asked about, with
-/// as many again in place of those that are skipped.
+/// Counts the decided pairs by cell, and draws from each cell as many as can be asked about, and as
+/// many again to replace skipped pairs.
 fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap<Cell, Drawn>> {
     let components: Table<ComponentRow> = tables.table()?;
     let (leaders, clusters): (Table<LeaderRow>, Table<ClusterRow>) =
@@ -225,7 +225,7 @@ fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap
     Ok(cells)
 }
 
-/// The answers that a file of labels has.
+/// The answers in a file of labels.
 pub struct Known {
     places: BTreeMap<Id, u32>,
     truth: Truth,
@@ -238,7 +238,7 @@ impl Known {
         Known { places, truth: labels.truth }
     }
 
-    /// Whether the pages of `question` are the same; none if the labels do not say it.
+    /// Whether the pages of `question` are the same; `None` if the labels do not say it.
     pub fn answer(&self, question: &Question) -> Option<bool> {
         let places = [question.a.1, question.b.1].map(|doc| self.places.get(&doc).copied());
         match (&self.truth, places) {

@@ -1,14 +1,14 @@
-//! Divides pairs into strata, and says from which of them the next question comes.
+//! Divides pairs into strata, and chooses the stratum of the next question.
 //!
-//! Pairs that are alike in what the store knows of them are a cell: verdict, similarity, rule, size
-//! of the cluster, number of signatures. Neighbouring cells are joined until there are few enough
-//! for the answers; an accepted and a refused pair are never in one stratum.
+//! Pairs are in one cell if they are alike in what the store knows of them: verdict, similarity,
+//! rule, size of the cluster, number of signatures. Neighbouring cells are joined until there are
+//! few enough for the answers; an accepted and a refused pair are never in one stratum.
 //!
 //! Precision needs answers about accepted pairs and recall about refused ones, so each side has
 //! half of them. Within a side the next question comes from the stratum where it reduces the
-//! variance most, by the doubt that similar pairs deserve: Wright (2012), whose priorities give
-//! Neyman's allocation in whole numbers. Doubts only steer; a wrong one makes intervals wider and
-//! no estimate wrong.
+//! variance most, by the doubt (standard deviation) that is expected of its pairs: Wright (2012),
+//! whose priorities give Neyman's allocation in whole numbers. Doubts only choose questions; a
+//! wrong doubt makes intervals wider but no estimate wrong.
 
 use crate::document::Id;
 use crate::eval::survey::estimate::Tally;
@@ -80,18 +80,18 @@ impl Drawn {
     }
 }
 
-/// Pairs of which each is as likely to be asked about as the others.
+/// Pairs that are all equally likely to be asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stratum {
-    /// Whether the store accepted them.
+    /// Whether the store accepted the pairs.
     pub accepted: bool,
-    /// Their number.
+    /// The number of pairs.
     pub pairs: u64,
     /// The least and the greatest of their similarities, in 1/10,000.
     pub similarity: (u16, u16),
-    /// The first of them in a random order: rank and contents.
+    /// The first pairs in a random order: rank and contents.
     pub first: Vec<(u64, Id, Id)>,
-    /// The sum of the doubts of all.
+    /// The sum of the doubts of all pairs.
     doubt: u64,
 }
 
@@ -130,7 +130,8 @@ pub fn strata(cells: BTreeMap<Cell, Drawn>, answers_max: u32) -> Vec<Stratum> {
     strata
 }
 
-/// The stratum of the next question, of those that have pairs left; `shown` were asked about.
+/// The stratum of the next question, among those that have pairs left; `shown` is the number of
+/// pairs of each stratum that were asked about.
 pub fn next(strata: &[Stratum], tallies: &[Tally], shown: &[usize]) -> Option<usize> {
     let is_left = |at: &usize| shown[*at] < strata[*at].first.len();
     let left: Vec<usize> = (0..strata.len()).filter(is_left).collect();
@@ -144,7 +145,7 @@ pub fn next(strata: &[Stratum], tallies: &[Tally], shown: &[usize]) -> Option<us
     }
     let side = if left.iter().any(|at| strata[*at].accepted == fewer) { fewer } else { !fewer };
     let of_side = left.into_iter().filter(|at| strata[*at].accepted == side);
-    // The square of Wright's priority, with the answers that there are.
+    // The square of Wright's priority, with the answers so far.
     let priority = |at: usize| {
         let n = u128::from(tallies[at].answers());
         u128::from(strata[at].doubt).pow(2) / (n * (n + 1)).max(1)
@@ -180,8 +181,8 @@ mod tests {
         cells
     }
 
-    /// The strata have every pair once, none has accepted and refused ones, and there are few
-    /// enough for the answers.
+    /// The strata have every pair once, no stratum has both accepted and refused pairs, and there
+    /// are few enough for the answers.
     #[test]
     fn strata_have_every_pair() {
         let rows = (0..5000).map(|n| row(n, (n * 2) as u16, u8::from(n % 3 == 0)));
@@ -196,8 +197,8 @@ mod tests {
         }
     }
 
-    /// Each side has half of the answers, each stratum some, and those near the threshold more than
-    /// their share; a side that runs out leaves its answers to the other.
+    /// Each side has half of the answers, each stratum some, and strata near the threshold more
+    /// than their share. If one side has no pairs left, the other gets its answers.
     #[test]
     fn questions_are_spread() {
         let rows = (0..9000).map(|n| row(n, (1000 + n) as u16, u8::from(n >= 7000)));

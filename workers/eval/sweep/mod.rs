@@ -1,9 +1,9 @@
 //! Measures how right a store would be under other settings, changing one key of the job at a time.
 //!
-//! SimHash's k and MinHash's bins are tried by computing the candidates of that signature alone
-//! among the scene's texts, by the pivot rule, and deciding them as the job decides. Thresholds are
-//! tried over the stored pairs; so a threshold cannot find a pair that no signature proposed.
-//! Nothing is written.
+//! SimHash's k and MinHash's bins are tried in this way: the candidates of only that signature
+//! among the scene's texts are computed by the pivot rule, and decided as the job decides.
+//! Thresholds are tried over the stored pairs; so a threshold cannot find a pair that no signature
+//! proposed. Nothing is written.
 
 mod settings;
 mod signatures;
@@ -23,7 +23,7 @@ use crate::tables::judge::Judge;
 use serde::Serialize;
 use signatures::Verdicts;
 
-/// All that was tried.
+/// All settings that were tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
     /// The stored answers.

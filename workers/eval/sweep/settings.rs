@@ -17,9 +17,9 @@ pub struct SettingScore {
     pub verified_per_true: Option<f64>,
     /// The measure if all verified pairs were joined, identical texts included.
     pub proposed: Measure,
-    /// The measure if the accepted of them were joined, identical texts included.
+    /// The measure if only the accepted pairs were joined, identical texts included.
     pub confirmed: Measure,
-    /// The bytes that a signature takes for each text, as columns. None for a threshold.
+    /// The bytes that a signature takes for each text, as columns. `None` for a threshold.
     pub bytes_per_text: Option<f64>,
 }
 

@@ -19,7 +19,7 @@ const MINHASH: [(usize, usize); 7] =
     [(12, 4), (16, 4), (24, 3), (24, 4), (24, 6), (32, 4), (48, 4)];
 
 /// The bytes of a text as columns: its fingerprint in `evidence`, its row of
-/// `fingerprint_contents`, its row of each further band.
+/// `fingerprint_contents`, and its row for each further band.
 const SIMHASH_BYTES: [u32; 3] = [8, 25, 9];
 /// The bytes of a key: in `evidence`, and its row of `keys`.
 const KEY_BYTES: [u32; 2] = [9, 26];
@@ -85,7 +85,7 @@ pub(super) fn simhash(
         notes.push(format!("simhash.k beyond {k_max}: more than {CANDIDATES_MAX} candidates"));
     }
     verdicts.decide(pairs.iter().map(|(a, b, _)| (*a, *b)))?;
-    // If fingerprints alone decide, another k is another limit.
+    // If only fingerprints decide, k is also the limit of the verdict.
     let k_decides = job.confirm.by == By::Fingerprint && job.confirm.distance_max.is_none();
     let rows = (0..=k_max).map(|k| {
         let within = pairs.iter().filter(|(_, _, distance)| *distance <= k);

@@ -1,7 +1,7 @@
 //! Composes the demo's articles from the sentence pools `articles_zh.txt` and `articles_en.txt` in
 //! this folder.
 //!
-//! Articles share few sentences, and none of them word by word. The pools are compiled in.
+//! Articles share few sentences, and these differ in some words. The pools are compiled in.
 //!
 //! A pool's line is `# theme`, `t title`, `o opening`, `b body` or `c closing`. In it `{a|b}` is
 //! one of its parts, `{10-20}` a number in this range, and `{p}`, `{q}`, `{w}` the article's place,
@@ -21,7 +21,7 @@ pub struct Article {
     pub title: String,
     /// The theme of its first section.
     pub theme: &'static str,
-    /// Where it is set.
+    /// The place where it is set.
     pub place: &'static str,
     /// Its author.
     pub author: &'static str,

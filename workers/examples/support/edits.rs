@@ -1,5 +1,5 @@
-//! Small edits that sites make to an article of another site. Each changes one thing and leaves the
-//! story as it is.
+//! Small edits that sites make to an article of another site. Each changes one thing; the story
+//! stays the same.
 
 use crate::articles::{Article, pick};
 use crate::random::Random;

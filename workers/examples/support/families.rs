@@ -1,5 +1,5 @@
-//! Families of pages that share nearly all of their text and are not the same: what makes a tool
-//! fold a whole source into one page.
+//! Families of pages that share nearly all of their text and are not the same. With such pages a
+//! tool may fold a whole source into one page.
 //!
 //! Each page is a frame and a few facts of its own. A page is a function of the seed and its
 //! number.

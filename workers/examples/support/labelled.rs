@@ -1,7 +1,7 @@
 //! Perturbed texts and pages of templates as documents for a job, with labels that name for each
-//! pair how it was made: `pagefold run` and `pagefold eval --labels` make a table of them.
+//! pair how it was made. `pagefold run` and `pagefold eval --labels` make a table of them.
 //!
-//! A text has a host of its own, since a host whose pages all fold is taken for a fault.
+//! Each text has a host of its own, because a guard stops a run if all pages of a host fold.
 
 use crate::perturb;
 use crate::random::Random;
@@ -39,7 +39,7 @@ impl Labelled {
         }
     }
 
-    /// Adds so many `pages` of each template, and that no two of them are the same.
+    /// Adds so many `pages` of each template, with labels that no two of them are the same.
     pub fn templates(&mut self, pages: usize, seed: u64) {
         for (number, template) in templates::ALL.iter().enumerate() {
             let mut random = Random::of(seed, number as u64);

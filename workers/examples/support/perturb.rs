@@ -1,6 +1,6 @@
-//! Perturbations: what sites do to a text without making another text of it.
+//! Perturbations: changes that sites make to a text and after which it is still the same text.
 //!
-//! Each gives both sides of a pair, because counters and clocks stand on both copies. The random
+//! Each gives both sides of a pair, because counters and clocks are on both copies. The random
 //! numbers decide places and figures, so a seed makes the same pairs again.
 
 use crate::random::Random;
@@ -133,7 +133,7 @@ fn inside(text: &str, random: &mut Random, percent: usize) -> String {
     format!("{}\n{}\n{}", &text[..at], filler(text, random, percent), &text[at..])
 }
 
-/// The places behind the sentences of `text`. A full stop of a number ends none.
+/// The places behind the sentences of `text`. A full stop in a number ends no sentence.
 fn sentence_ends(text: &str) -> Vec<usize> {
     let ends = |(at, c): (usize, char)| {
         let behind = at + c.len_utf8();
@@ -258,7 +258,7 @@ fn spaced(text: &str) -> String {
     }
 }
 
-/// Replaces `percent` of the letters, digits left alone.
+/// Replaces `percent` of the letters, but no digits.
 fn noise(text: &str, random: &mut Random, percent: u32) -> String {
     const HAN: [char; 12] =
         ['的', '在', '有', '和', '人', '这', '中', '大', '为', '上', '个', '国'];

@@ -55,7 +55,7 @@ pub struct Page {
     pub url: String,
     /// When it was visited.
     pub moment: DateTime,
-    /// The article as this page has it.
+    /// The article in the form that this page has.
     pub article: Article,
 }
 
@@ -76,7 +76,7 @@ const COPIES: [(Copy, usize); 10] = [
     (Copy::Refetched, 3),
 ];
 
-// Hosts, each as often as it is to be drawn.
+// Hosts, each in proportion to its probability.
 const HOMES: [usize; 16] = [0, 0, 0, 1, 4, 6, 6, 7, 7, 7, 7, 8, 8, 9, 9, 9];
 const COPIERS: [usize; 16] = [1, 2, 2, 4, 6, 6, 7, 7, 7, 7, 8, 8, 9, 9, 9, 9];
 
@@ -164,7 +164,7 @@ fn new_page(
     page
 }
 
-/// The page `base` once more; none if its host has no such copy.
+/// The page `base` once more; `None` if its host has no such copy.
 fn again(base: &Page, copy: Copy, random: &mut Random) -> Option<Page> {
     let host = &HOSTS[base.host];
     // Such a copy is not copied again, and only HTML hosts have print versions.

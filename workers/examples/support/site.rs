@@ -1,4 +1,4 @@
-//! Renders pages as the demo's hosts serve them: HTML in each host's chrome and charset.
+//! Renders pages in the form that the demo's hosts serve: HTML in each host's chrome and charset.
 //!
 //! Links to other articles differ from page to page. All hosts are under `.example` (RFC 2606).
 
@@ -21,11 +21,11 @@ pub struct Host {
     path: (&'static str, &'static str),
     /// Whether its pages are under https.
     pub https: bool,
-    /// Content-Type of its pages; the charset stands here, in the page, or in both.
+    /// Content-Type of its pages; the charset is here, in the page, or in both.
     content_type: &'static str,
 }
 
-/// The hosts; `plan` knows them by their place here.
+/// The hosts; `plan` refers to them by their place here.
 pub const HOSTS: [Host; 10] = [
     Host {
         name: "news.example",
@@ -132,7 +132,7 @@ impl Host {
     }
 }
 
-/// What a host answers: Content-Type and body.
+/// The answer of a host: Content-Type and body.
 pub struct Served {
     /// HTTP's Content-Type.
     pub content_type: &'static str,

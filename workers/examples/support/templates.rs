@@ -1,7 +1,7 @@
 //! Negative controls: pages of one template with other facts, which must not fold.
 //!
-//! A slot stands in braces: a list of words drawn from, `0-9` a number, `一` a Chinese numeral,
-//! `name` a made-up personal name.
+//! A slot is in braces: a list of words of which one is drawn, `0-9` for a number, `一` for a
+//! Chinese numeral, or `name` for a made-up personal name.
 
 use crate::random::Random;
 

@@ -14,7 +14,7 @@ use sha1::{Digest, Sha1};
 pub struct Record<'a> {
     /// WARC-Type.
     pub kind: &'a str,
-    /// WARC-Target-URI; none for a record about the file.
+    /// WARC-Target-URI; `None` for a record about the file.
     pub url: Option<&'a str>,
     /// WARC-Date.
     pub moment: DateTime,

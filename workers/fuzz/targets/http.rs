@@ -49,7 +49,7 @@ fn as_it_is(response: &[u8], media: Option<&[u8]>, bytes_max: usize) {
     }
 }
 
-/// What was correctly encoded and chunked comes back byte by byte, or is over the limit.
+/// A correctly encoded and chunked body comes back byte by byte, or is over the limit.
 fn encoded(content: &[u8], bytes_max: usize) {
     let Some(([encodings, chunk], page)) = control(content) else { return };
     let mut coded = page.to_vec();

@@ -24,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
     let lines = parts.concat();
     let whole = whole(&lines, &options);
     assert_eq!(shares(&parts, &lines, &options), whole, "in shares");
-    // A byte order mark is looked for in the first member alone.
+    // A byte order mark is looked for only in the first member.
     if lines.starts_with(BOM) && parts[0].len() < BOM.len() {
         return;
     }

@@ -32,8 +32,8 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>])(folder, &told);
 });
 
-/// A segment is refused as damaged, at opening or where it is read, or every row that it claims can
-/// be read and found.
+/// A segment is refused as damaged, when it is opened or read, or every row that it claims can be
+/// read and found.
 fn check<R: Row>(folder: &Path, told: &SegmentRef) {
     let read = caught(|| {
         let segment = Segment::<R>::open(folder, told)?;

@@ -1,9 +1,9 @@
-//! Says in plain words what a line is that is no record.
+//! Says in plain words what is wrong with a line that is no record.
 
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
-/// The reasons for which a line may be rejected that is an object of JSON.
+/// The reasons for which a line that is a JSON object may be rejected.
 pub const OF_OBJECTS: [&str; 8] = [
     "no_url",
     "no_key",
@@ -15,14 +15,14 @@ pub const OF_OBJECTS: [&str; 8] = [
     "too_deep",
 ];
 
-/// What a line is that has another charset, and what writes it again.
+/// The message for a line in another charset, with the command that converts it.
 pub const UTF_16: &str = "UTF-16, not UTF-8 (iconv -f utf-16 -t utf-8)";
-/// What a line is that begins an array, and what makes lines of it.
+/// The message for a line that begins an array, with the command that makes lines of it.
 pub const ARRAY: &str = "a JSON array; one object a line is wanted (jq -c '.[]')";
-/// What a line is that begins an array of something else: values without names make no rows.
+/// The message for a line that begins an array of other values. Values without names make no rows.
 const VALUES: &str = "a JSON array of values; one object with names a line is wanted";
 
-/// What a line is that begins with `[`.
+/// The message for a line that begins with `[`.
 pub fn array(line: &[u8]) -> &'static str {
     match line[1..].trim_ascii_start().first() {
         None | Some(b'{') => ARRAY,
@@ -30,13 +30,14 @@ pub fn array(line: &[u8]) -> &'static str {
     }
 }
 
-/// What a line is that begins an object of several lines, and what makes a line of it.
+/// The message for a line that begins an object of several lines, with the command that makes a
+/// line of it.
 pub const PRINTED: &str = "an object over several lines; one object a line is wanted (jq -c .)";
 
-/// What a line is that goes on behind its object.
+/// The message for a line that goes on behind its object.
 pub const SEVERAL: &str = "more behind the first object; one object a line is wanted";
 
-/// What is wrong, in words that need no knowledge of the parser, and at which byte of the line.
+/// What is wrong, without terms of the parser, and at which byte of the line.
 pub fn words(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -68,7 +69,7 @@ pub fn fields_of(text: &str) -> String {
     format!("it has {}", if names.is_empty() { "nothing".into() } else { names.join(", ") })
 }
 
-/// The reason for a parser's error, by its message, since the parser has no codes for it.
+/// The reject word for a parser's error, by its message, because the parser has no error codes.
 pub fn word(error: &serde_json::Error) -> &'static str {
     let message = error.to_string();
     if message.starts_with("recursion limit") {

@@ -1,11 +1,11 @@
 //! Parses one JSON line and keeps the values of the configured fields.
 //!
-//! A name with dots is the path of a nested field, or the name of one that has the dots itself; the
+//! A name with dots is the path of a nested field, or the name of a field that has dots itself; the
 //! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair, a
-//! used field that appears twice, an invalid number and invalid UTF-8 reject the line, since other
-//! parsers disagree on what it means (RFC 8259, sections 4 and 8). A number may have any size.
-//! `NaN` and `Infinity`, which JSON does not have and Python writes, are read over in a field that
-//! is not used. The parser bounds the depth to 128.
+//! used field that appears twice, an invalid number and invalid UTF-8 reject the line, because
+//! parsers disagree on the meaning of such a line (RFC 8259, sections 4 and 8). A number may have
+//! any size. `NaN` and `Infinity`, which JSON does not have but Python writes, are passed over in a
+//! field that is not used. The parser bounds the depth to 128.
 
 mod mistakes;
 mod numbers;
@@ -39,7 +39,7 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'sta
             let zeros = line.iter().filter(|byte| **byte == 0).count();
             zeros * 5 >= line.len() * 2
         };
-        // Its letters would stand apart, with no character between them.
+        // Otherwise its letters would be separated by zero bytes.
         return if is_utf_16 { Item::reject("nul", UTF_16) } else { reject("nul", &"a zero byte") };
     }
     // The fast check does not say where it fails.
@@ -82,14 +82,14 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'sta
     }
 }
 
-/// The value of a `line`; a number that the parser cannot read is a list.
+/// The value of a `line`. A number that the parser cannot read becomes a list.
 pub fn parsed<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let text = std::str::from_utf8(line).ok()?;
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&readable(text).0)).ok()
 }
 
-/// Whether `line` is an object of JSON, and whether it has a field of one of these `names`, if so
-/// which.
+/// If `line` is a JSON object, which of these `names` it has as a field, if any; `None` if it is no
+/// object.
 pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
     let fields: BTreeMap<String, IgnoredAny> = parsed(line)?;
     Some(names.iter().find(|name| fields.contains_key(**name)).copied())

@@ -1,5 +1,5 @@
-//! Numbers that the parser cannot read: those that are too large for it, and `NaN` and `Infinity`,
-//! which are no JSON.
+//! Handles numbers that the parser cannot read: numbers that are too large for it, and `NaN` and
+//! `Infinity`, which are no JSON.
 
 use serde::de::IgnoredAny;
 
@@ -10,12 +10,12 @@ pub fn is_vast(error: &serde_json::Error) -> bool {
 
 /// The note of a line with a number that JSON does not have.
 pub const PYTHON_NUMBER: &str = "nan";
-/// Numbers that JSON does not have and that Python's `json` writes by default, as pandas does for
-/// what is missing.
+/// Numbers that JSON does not have but Python's `json` writes by default, and pandas for missing
+/// values.
 pub const PYTHON_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
 
-/// Whether the parser failed at such a number of `line`. It tells the byte behind the first wrong
-/// one, which is in the number or its first.
+/// Whether the parser failed at such a number of `line`. The parser reports the byte behind the
+/// first wrong byte, which is the first of the number or within it.
 pub fn is_of_python(line: &[u8], error: &serde_json::Error) -> bool {
     let at = error.column().saturating_sub(1);
     let rest = |from: usize| line.get(from..).unwrap_or_default();
@@ -24,9 +24,9 @@ pub fn is_of_python(line: &[u8], error: &serde_json::Error) -> bool {
     begins(at) || begins(at.saturating_sub(1))
 }
 
-/// `text` with a list, which no field can use, in the place of each number that the parser cannot
-/// read, and whether one of them is no JSON. JSON has numbers of any size, and most fields of a row
-/// are not looked at.
+/// `text` with a list in place of each number that the parser cannot read, and whether one of them
+/// is no JSON. No field can use a list. This is needed because JSON has numbers of any size, and
+/// most fields of a row are not used.
 pub fn readable(text: &str) -> (String, bool) {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     let mut has_python_number = false;
@@ -40,7 +40,7 @@ pub fn readable(text: &str) -> (String, bool) {
         let length = match from.starts_with('"') {
             true => text_bytes(from),
             false if is_python_number => word.len(),
-            // A letter is passed by.
+            // A letter is passed over.
             false => first(is_of_number).max(1),
         };
         let (token, after) = from.split_at(length);
@@ -50,7 +50,7 @@ pub fn readable(text: &str) -> (String, bool) {
         };
         out.push_str(before);
         match is_python_number || is_vast() {
-            // As long as the number, so that errors name the bytes of the line.
+            // As long as the number, so that errors name the right bytes of the line.
             true => out.push_str(&format!("{:length$}", "[]")),
             false => out.push_str(token),
         }

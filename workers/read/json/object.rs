@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a line could not be read, and whether that is since a used field stands twice.
+/// Why a line could not be read, and whether the reason is a used field that appears twice.
 pub struct Failed {
     pub error: serde_json::Error,
     pub duplicate: bool,
@@ -23,18 +23,18 @@ pub fn values<'t>(text: &'t str, wanted: &Wanted) -> Result<Vec<Option<Value<'t>
     }
 }
 
-/// Takes the values of the wanted fields out of an object and those in it.
+/// Takes the values of the wanted fields out of an object and the objects in it.
 struct Object<'w, 'de> {
     wanted: &'w Wanted,
-    /// The values by name, and at how many levels each was found.
+    /// The values by name, each with the number of levels at which it was found.
     found: Vec<Option<(usize, Value<'de>)>>,
-    /// The path of the object that is read, with a dot behind; empty for the line itself.
+    /// The path of the object that is being read, with a dot behind it; empty for the line itself.
     path: String,
     levels: usize,
     duplicate: bool,
 }
 
-/// What the member of an object is.
+/// What a member of an object is.
 struct Member {
     /// The place of its name.
     place: Option<usize>,
@@ -66,7 +66,7 @@ impl<'de> Object<'_, 'de> {
         Ok(())
     }
 
-    /// Takes `value` unless a field of fewer levels was found.
+    /// Takes `value` unless a field with fewer levels was found.
     fn find<E: Error>(&mut self, place: usize, value: Value<'de>) -> Result<(), E> {
         match &self.found[place] {
             Some((levels, _)) if *levels == self.levels => {
@@ -125,7 +125,7 @@ impl Visitor<'_> for Key<'_, '_, '_> {
         let Object { wanted, path, .. } = self.0;
         let mut member = Member { place: None, is_path: false };
         for (place, name) in wanted.names.iter().enumerate() {
-            // Most names are out by their first byte.
+            // Most names are ruled out by their first byte.
             let first = name.path.as_bytes().get(path.len());
             if first != key.as_bytes().first() && !key.is_empty() {
                 continue;
@@ -148,7 +148,7 @@ impl Visitor<'_> for Key<'_, '_, '_> {
     }
 }
 
-/// A value that is kept. If it is an object, its members are looked through for this one.
+/// A value that is kept. If it is an object, its members are searched for wanted fields.
 struct Picked<'o, 'w, 'de>(Option<&'o mut Object<'w, 'de>>);
 
 /// A value that is not kept. Its escapes and its depth are checked like those of a kept one.

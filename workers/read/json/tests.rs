@@ -41,7 +41,7 @@ fn joined_url() {
     assert_eq!(outcome(r#"{"site":"s","text":""}"#), "!no_url");
 }
 
-/// A bad line is told what is wrong with it in plain words: the parser's named its own types.
+/// The message for a bad line is in plain words. The parser's message named its own types.
 #[test]
 fn in_plain_words() {
     let wanted = Wanted::new(&Fields::default(), &PageKey::Url, "");
@@ -67,9 +67,9 @@ fn in_plain_words() {
     }
 }
 
-/// The lines that datatrove, dolma, OSCAR and RedPajama write are read with no field named, and
-/// it is noted which names were taken. A name at its default goes before all others, even if it
-/// holds nothing.
+/// The lines that datatrove, dolma, OSCAR and RedPajama write are read although the job names no
+/// field, and the names that were taken are noted. The default name comes before all others, even
+/// if it holds nothing.
 #[test]
 fn corpora() {
     for (line, want, noted) in [
@@ -113,8 +113,8 @@ fn corpora() {
     }
 }
 
-/// A path finds a field at any depth; a field whose own name has the dot goes before it,
-/// wherever it stands. A field that stands twice is rejected, also deep in the line.
+/// A path finds a field at any depth. A field whose own name has the dot comes first, wherever it
+/// is. A field that appears twice is rejected, also deep in the line.
 #[test]
 fn paths() {
     let fields = Fields { url: vec!["a.b.c".into()], text: "a.t".into(), ..Fields::default() };
@@ -148,8 +148,8 @@ fn keys() {
     assert_eq!(of(&id, r#"{"text":"t","url":"http://a/","meta":{}}"#), "!no_key");
 }
 
-/// Dates are texts or numbers; one that is not understood leaves the record without a date and
-/// is marked, as it was silently none before. No date is no bad date.
+/// Dates are texts or numbers; a date that is not understood leaves the record without a date and
+/// is noted, which it was not before. A missing date is no bad date.
 #[test]
 fn dates() {
     for (date, want) in [
@@ -224,8 +224,9 @@ fn bad_lines() {
     assert_eq!(outcome(&format!(r#"{{"url":"{}","text":""}}"#, "a".repeat(70_000))), "!long_url");
 }
 
-/// JSON has numbers of any size, and most fields of a line are not looked at: one with a number
-/// that the parser cannot hold was rejected. A field that is used has a value of another type.
+/// A line with a number that the parser cannot hold was rejected, although JSON has numbers of any
+/// size and most fields are not used. In a field that is used such a number counts as a value of
+/// another type.
 #[test]
 fn vast_numbers() {
     let digits = "9".repeat(400);
@@ -259,9 +260,9 @@ fn vast_numbers() {
     assert_eq!(detail(r#"{"x":1e999,"text":"t"}"#), "no `url`; it has text, x");
 }
 
-/// Python writes `NaN` for what is missing, and so each row with such a score was rejected. A
-/// line is read over it in a field that is not used, and that is noted. Of one that is used it
-/// is no value: no score, no date, and no text or key.
+/// Python writes `NaN` for missing values, so each row with such a score was rejected. In a field
+/// that is not used it is passed over and noted. In a field that is used it is no value: no score,
+/// no date, and no text or key.
 #[test]
 fn numbers_of_python() {
     for number in numbers::PYTHON_NUMBERS {

@@ -33,7 +33,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of the pages of `column`.
+    /// The shape of the pages of `column`.
     pub fn of(column: &ColumnDescriptor) -> Shape {
         let value_bytes_min = match column.physical_type() {
             Type::FIXED_LEN_BYTE_ARRAY => usize::try_from(column.type_length()).unwrap_or(1),
@@ -186,7 +186,7 @@ pub fn page_is_sound(page: &Page, shape: Shape) -> bool {
     }
 }
 
-/// The bytes after the levels of `values` values, of which `level_max` is the greatest; none if
+/// The bytes after the levels of `values` values, of which `level_max` is the greatest; `None` if
 /// they end too late.
 fn behind_levels(bytes: &[u8], values: u32, level_max: i16, encoding: Encoding) -> Option<&[u8]> {
     let bits = i16::BITS - level_max.leading_zeros();
@@ -198,7 +198,7 @@ fn behind_levels(bytes: &[u8], values: u32, level_max: i16, encoding: Encoding) 
     bytes.get(levels..)
 }
 
-/// The bytes after a list of delta-encoded numbers; none if it states more than `values_max` or
+/// The bytes after a list of delta-encoded numbers; `None` if it states more than `values_max` or
 /// ends too early.
 fn deltas(bytes: &[u8], values_max: u32) -> Option<&[u8]> {
     let mut bytes = Thrift(bytes);
@@ -232,8 +232,8 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// The unread rest of a structure in Thrift's compact protocol. Its methods return none at the end
-/// and where it cannot be read.
+/// The unread rest of a structure in Thrift's compact protocol. Its methods return `None` at the
+/// end, and if it cannot be read.
 struct Thrift<'a>(&'a [u8]);
 
 impl<'a> Thrift<'a> {
@@ -264,7 +264,7 @@ impl<'a> Thrift<'a> {
         Some((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The type of the next field, with its number in `id`; the inner none is the end of the
+    /// The type of the next field, with its number in `id`. The inner `None` is the end of the
     /// structure.
     fn field(&mut self, id: &mut i16) -> Option<Option<u8>> {
         let head = self.byte()?;
@@ -320,7 +320,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Reads past an element, which unlike a field has a byte even if it is true or false.
+    /// Reads past an element. Unlike a field, an element has a byte even if it is true or false.
     fn skip_element(&mut self, kind: u8, depth: usize) -> Option<()> {
         match kind {
             TRUE | FALSE => self.byte().map(drop),

@@ -43,8 +43,8 @@ impl Selection {
     }
 }
 
-/// The way to a column: its place among the columns that are read, or those of a struct and of the
-/// structs in it.
+/// The path to a column: its place among the columns that are read, or the places of a struct and
+/// of the structs in it.
 pub struct Place(Vec<usize>);
 
 impl Place {
@@ -119,8 +119,8 @@ pub fn selection(
     Ok(Ok(Selection { columns, levels, places, unfit }))
 }
 
-/// The column that holds the field `name`, and what it is read as; none if there is none. The inner
-/// error says why a column of this name cannot hold it.
+/// The column that holds the field `name`, and the type as which it is read; `None` if there is
+/// none. The inner error says why a column of this name cannot hold it.
 fn column(
     metadata: &ParquetMetaData,
     name: &Name,
@@ -212,7 +212,7 @@ fn names_it(is_for: Use, key: &PageKey) -> &'static str {
     }
 }
 
-/// What [`fits`] a field for this use, in words.
+/// The types that [`fits`] accepts for this use, in words.
 fn wanted_type(is_for: Use) -> &'static str {
     match is_for {
         Use::Key(_) => "texts, numbers or UUIDs",
@@ -223,7 +223,7 @@ fn wanted_type(is_for: Use) -> &'static str {
     }
 }
 
-/// The type of Arrow that the column has.
+/// The Arrow type of the column.
 fn type_of(metadata: &ParquetMetaData, leaf: usize) -> Decoded<DataType> {
     let schema = metadata.file_metadata().schema_descr();
     // The schema that Arrow's writers embed has types that Parquet's lacks; the file can be read
@@ -244,8 +244,8 @@ fn type_of(metadata: &ParquetMetaData, leaf: usize) -> Decoded<DataType> {
     }
 }
 
-/// `node` with the chosen columns alone, and what it is read as; none if it has none of them.
-/// `next` is the number of its first column, and `place` where it will stand.
+/// `node` with only the chosen columns, and the type as which it is read; `None` if it has none of
+/// them. `next` is the number of its first column, and `place` its future place.
 fn pruned(
     node: &TypePtr,
     next: &mut usize,
@@ -340,7 +340,7 @@ fn check_found(
     Ok(())
 }
 
-/// The type as which a column of type `found` is read; none if no field can use it.
+/// The type as which a column of type `found` is read; `None` if no field can use it.
 fn read_as(found: &DataType, physical: Physical) -> Option<DataType> {
     use DataType::*;
     match found {
@@ -367,7 +367,7 @@ fn fits(is_for: Use, found: &DataType) -> bool {
         (DataType::FixedSizeBinary(_), _) => matches!(is_for, Use::Key(_)),
         (_, Use::Date) => *found != DataType::Boolean,
         (_, Use::Deleted) => number || *found == DataType::Boolean,
-        // Whole numbers are written as these where one of them is missing.
+        // Tools write whole numbers as floating-point numbers if one of them is missing.
         (_, Use::Key(_)) => number || *found == DataType::Float64,
         (_, Use::Score) => number || matches!(found, DataType::Float32 | DataType::Float64),
         _ => false,
@@ -386,7 +386,7 @@ fn value(column: &dyn Array, at: usize) -> Value<'_> {
             Ok(text) => Value::Text(Cow::Borrowed(text)),
             Err(_) => Value::Bytes,
         },
-        // Of these only UUIDs are read.
+        // Only UUIDs of these are read.
         FixedSizeBinary(_) => {
             Value::Text(Cow::Owned(uuid(column.as_fixed_size_binary().value(at))))
         }

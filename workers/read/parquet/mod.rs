@@ -1,10 +1,10 @@
 //! Reads Parquet: one page in each row.
 //!
 //! A split owns the row groups whose first byte lies in it. The offset of an entry is the number of
-//! its row in the file. Only the columns that `[read.fields]` names are read, those of structs
-//! among them, and they mean what the fields of a JSON line mean. A damaged row group costs only
-//! its own rows: one `bad_row_group` states how many. No row group is held as a whole, and no
-//! length in the file is trusted: see `checks` and `pages`.
+//! its row in the file. Only the columns that `[read.fields]` names are read, including columns of
+//! structs, and they mean the same as the fields of a JSON line. A damaged row group costs only its
+//! own rows: one `bad_row_group` states how many. No row group is held as a whole, and no length in
+//! the file is trusted: see `checks` and `pages`.
 //!
 //! Texts are read as bytes and checked for UTF-8 one by one, so a bad text costs one row. They are
 //! views of their page, so a value that a dictionary repeats takes no more memory.
@@ -43,13 +43,13 @@ const FOOTER_BYTES_MAX: usize = 256 << 20;
 /// The columns of a row group that are read may decompress to this many bytes.
 const GROUP_BYTES_MAX: u64 = 4 << 30;
 
-/// Rows that a row group may have for each compressed byte of the columns that are read. Each page
-/// has its own address, which takes bytes, while a run of nulls or of one value has millions of
-/// rows in a few.
+/// Rows that a row group may have for each compressed byte of the columns that are read. Each web
+/// page has its own URL, which takes bytes, while a run of nulls or of one value has millions of
+/// rows in a few bytes.
 const ROWS_PER_BYTE_MAX: u64 = 16;
 
-/// Rows that a file may have besides, so that a small file of nulls is rejected row by row. Its row
-/// groups share them.
+/// Rows that a file may have in addition, so that a small file of nulls is rejected row by row. All
+/// its row groups share them.
 const ROWS_FREE: u64 = 1 << 16;
 
 /// The most rows decoded at once.
@@ -202,8 +202,8 @@ impl Parquet {
         )))
     }
 
-    /// Adds the texts of row `at`. If those of the row group are too many now, the rows from this
-    /// one on are lost: one entry says so.
+    /// Adds the bytes of the texts of row `at`. If the row group then has too many, the rows from
+    /// this one on are lost, and one entry says so.
     fn bomb(&mut self, batch: &RecordBatch, at: usize, row: u64) -> Option<Entry> {
         self.text_bytes += self.selection.text_bytes(batch, at);
         let OpenGroup { group, .. } =
@@ -289,13 +289,13 @@ impl Reader for Parquet {
     }
 }
 
-/// The paths of the columns that are not in lists; none if the file is no sound Parquet.
+/// The paths of the columns that are not in lists; empty if the file is no sound Parquet.
 pub fn names(path: &Path, end: u64) -> Result<Vec<String>> {
     let file = PagedFile::open(path, end)?;
     Ok(metadata(&file)?.map_or(Vec::new(), |metadata| columns::names(&metadata)))
 }
 
-/// The columns at the top that are or have lists; none if the file is no sound Parquet.
+/// The top-level columns that are or contain lists; empty if the file is no sound Parquet.
 pub fn lists(path: &Path, end: u64) -> Result<Vec<String>> {
     let file = PagedFile::open(path, end)?;
     let of = |metadata: ParquetMetaData| {
@@ -309,8 +309,8 @@ pub fn lists(path: &Path, end: u64) -> Result<Vec<String>> {
     Ok(metadata(&file)?.map_or(Vec::new(), of))
 }
 
-/// The rows of a sound file whose columns do not fit the fields of the job, at most as many as its
-/// bytes may have; none of any other file.
+/// The number of rows of a sound file whose columns do not fit the fields of the job, at most as
+/// many as a file of its size may have; `None` for any other file.
 pub fn unfit_rows(split: &Split, options: &Options) -> Option<u64> {
     let file = PagedFile::open(&split.path, split.end).ok()?;
     let metadata = metadata(&file).ok()?.ok()?;
@@ -319,7 +319,7 @@ pub fn unfit_rows(split: &Split, options: &Options) -> Option<u64> {
     Some(all_rows(&metadata).min(most))
 }
 
-/// The rows that the row groups say to have together.
+/// The sum of the rows that the row groups claim.
 fn all_rows(metadata: &ParquetMetaData) -> u64 {
     let of_all =
         metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
@@ -329,8 +329,8 @@ fn all_rows(metadata: &ParquetMetaData) -> u64 {
 /// What is wrong with a file whose columns or footer are encrypted.
 pub const ENCRYPTED: &str = "Parquet that is encrypted: write it again without encryption";
 
-/// What the footer of `file` says, checked before the decoder allocates or recurses by it. The
-/// inner error states what is wrong with it.
+/// The contents of the footer of `file`, checked before the decoder allocates or recurses because
+/// of it. The inner error states what is wrong with it.
 pub fn metadata(file: &PagedFile) -> Result<std::result::Result<ParquetMetaData, String>> {
     Ok(footer(file)?.and_then(|footer| match schema_is_sound(&footer) {
         true => guarded(|| ParquetMetaDataReader::decode_metadata(&footer)),
@@ -365,7 +365,8 @@ fn footer(file: &PagedFile) -> Result<std::result::Result<bytes::Bytes, String>>
 }
 
 /// The row groups of the file in order, each with its place: the first byte of its first column, or
-/// a byte of some split if the footer states nothing sensible. The error names what cannot be true.
+/// a byte of some split if the footer states nothing sensible. The error names the impossible
+/// value.
 fn row_groups(
     metadata: &ParquetMetaData,
     selection: &Selection,
@@ -379,7 +380,7 @@ fn row_groups(
     for (index, group) in metadata.row_groups().iter().enumerate() {
         let absurd = |what: &str| format!("row group {index} says to have {what}");
         let rows = u64::try_from(group.num_rows()).map_err(|_| absurd("less than no rows"))?;
-        // What a row group without rows says of its columns means nothing.
+        // The claims of a row group without rows about its columns mean nothing.
         if rows == 0 {
             continue;
         }
@@ -411,7 +412,7 @@ fn row_groups(
         }
         let batch_rows =
             (BATCH_BYTES / (decoded / rows.max(1)).max(1)).clamp(1, BATCH_ROWS_MAX) as usize;
-        // What a file may grow by without regard to its size is shared by its row groups.
+        // The row groups of a file share the growth that any file may have regardless of its size.
         let text_bytes_max = needed.saturating_mul(limits.ratio_max).saturating_add(part(
             limits.ratio_bytes_min,
             rows,
@@ -427,12 +428,12 @@ fn row_groups(
     }
 }
 
-/// A byte that two of the column chunks that are read have in common. A few pages could be the rows
-/// of any number of row groups, each of them within its limits.
+/// A byte that two column chunks that are read have in common. Otherwise a few pages could be the
+/// rows of any number of row groups, each within its limits.
 fn shared_byte(metadata: &ParquetMetaData, selection: &Selection) -> Option<i64> {
     let range = |chunk: &ColumnChunkMetaData| {
         let data = chunk.data_page_offset();
-        // Some writers name a place where no dictionary can be.
+        // Some writers state a position where no dictionary can be.
         let dictionary = chunk.dictionary_page_offset().filter(|at| (4..data).contains(at));
         let start = dictionary.unwrap_or(data);
         (start, start.saturating_add(chunk.compressed_size()))

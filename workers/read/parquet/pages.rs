@@ -53,7 +53,7 @@ impl PagedFile {
         self.size
     }
 
-    /// The bytes of the file from `start` on; none if it has fewer.
+    /// The bytes of the file from `start` on; `None` if it has fewer.
     pub fn bytes(&self, start: u64, length: usize) -> io::Result<Option<Bytes>> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.size) {
             return Ok(None);
@@ -66,12 +66,13 @@ impl PagedFile {
         }
     }
 
-    /// The file as it lies, for what copies its bytes without decoding them.
+    /// The file itself, for code that copies its bytes without decoding them.
     pub fn unchecked(&self) -> &File {
         &self.file
     }
 
-    /// The bytes to which the page at byte `at` of the file decodes; none if that cannot be known.
+    /// The bytes to which the page at byte `at` of the file decodes; `None` if that cannot be
+    /// known.
     pub fn page_bytes(&self, at: u64) -> Option<u64> {
         let mut head = [0; HEADER_BYTES];
         let length = self.file.read_at(&mut head, at).ok()?;
@@ -194,12 +195,12 @@ impl PageIterator for Once {}
 
 /// The pages of a column chunk, each checked.
 ///
-/// A page that is looked at first is decoded then. Otherwise its header would be read alone, and
-/// the file would be opened at its values, which are no header.
+/// When the decoder peeks at a page, the page is decoded at once. Otherwise only its header would
+/// be read, and then the file would be opened at its values, which are no header.
 struct Pages {
     pages: SerializedPageReader<PagedFile>,
     shape: Shape,
-    /// The next page, if it was looked at.
+    /// The next page, if the decoder peeked at it.
     ahead: Option<Page>,
 }
 
@@ -254,7 +255,7 @@ pub fn guarded<T>(work: impl FnOnce() -> Decoded<T>) -> std::result::Result<T, S
     panics::guarded(work).and_then(|decoded| decoded.map_err(|error| words(&error.to_string())))
 }
 
-/// A message of the decoder without the names of the program's parts that it went through.
+/// A message of the decoder without the names of program parts.
 fn words(message: &str) -> String {
     let parts =
         ["External: ", "Parquet argument error: ", "Parquet error: ", "Arrow: ", "EOF: ", "NYI: "];

@@ -1,13 +1,14 @@
-//! Filters of batches: which batch need not be read for a key, as it does not have it.
+//! Filters of batches: they tell which batches need not be read for a key because they do not have
+//! it.
 //!
-//! Most keys of a new text are in no batch. To find that out in a batch takes a read of 53 KB if it
-//! is on a disk, and several waits for memory if it is not. Its filter has 2.6 KB, of which one
-//! line of memory is looked at. Of a hundred keys that the batch does not have, about one passes
-//! all the same.
+//! Most keys of a new text are in no batch. To find that out from a batch takes a read of 53 KB if
+//! it is on disk, and several cache misses if it is in memory. Its filter has 2.6 KB, of which one
+//! cache line is read. Of a hundred keys that the batch does not have, about one passes the filter
+//! nevertheless.
 //!
 //! A filter is a split block Bloom filter (Putze, Sanders, Singler: Cache-, Hash- and
-//! Space-Efficient Bloom Filters, 2007), with the blocks of the Parquet format: of 256 bits, of
-//! which a key sets one in each word of 32.
+//! Space-Efficient Bloom Filters, 2007), with the blocks of the Parquet format: 256 bits, of which
+//! a key sets one in each word of 32 bits.
 
 use crate::store::map::Map;
 use bytes::Bytes;
@@ -15,13 +16,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The name in the footer of where filters begin in the file.
+/// The name of the footer entry that says where filters begin in the file.
 pub(in crate::store) const FILTERS: &str = "filters_at";
 
 /// A block.
 type Block = [u32; 8];
 const BLOCK_BYTES: usize = size_of::<Block>();
-/// Behind the blocks of a batch comes their xxh3.
+/// The size of the xxh3 behind the blocks of a batch.
 const DIGEST_BYTES: usize = 8;
 /// The multipliers of the Parquet format.
 const SALTS: Block = [
@@ -78,21 +79,21 @@ pub(in crate::store) struct Filters {
     all: Bytes,
     /// Where they begin in the file.
     start: usize,
-    /// The size of each but the last in bytes.
+    /// The size in bytes of each filter but the last.
     each: usize,
     /// Whether the digest of a filter was compared.
     checked: Box<[AtomicBool]>,
 }
 
 impl Filters {
-    /// Those at these bytes of a file, each of which but the last has `each` bytes.
+    /// The filters at the bytes `at` of a file. Each but the last has `each` bytes.
     pub(in crate::store) fn new(map: Map, at: Range<usize>, each: usize) -> Filters {
         let all = map.bytes().slice(at.clone());
         let checked = all.chunks(each).map(|_| AtomicBool::new(false)).collect();
         Filters { map, all, start: at.start, each, checked }
     }
 
-    /// Whether the batch of this number may have `key`; none if its filter is damaged.
+    /// Whether the batch of this number may have `key`; `None` if its filter is damaged.
     #[inline]
     pub(in crate::store) fn passes(&self, number: usize, key: u64) -> Option<bool> {
         let at = number * self.each..self.all.len().min((number + 1) * self.each);
@@ -123,8 +124,8 @@ mod tests {
     use crate::store::testing::FilteredRow;
     use std::path::Path;
 
-    /// Each key passes the filter of its batch, and of others about one in a hundred, whether they
-    /// are digests or numbers that follow one another.
+    /// Each key passes the filter of its batch. Of other keys about one in a hundred passes,
+    /// whether they are digests or consecutive numbers.
     #[test]
     fn its_keys_pass_and_few_others() {
         let mut random = Random::seeded();
@@ -155,7 +156,8 @@ mod tests {
         (write(folder, "test", all).expect("written").expect("rows"), keys)
     }
 
-    /// A segment may have exactly the keys of its rows, and few others that lie between these.
+    /// `start_of` says of all keys of a segment that the segment may have them, and of few other
+    /// keys between them.
     #[test]
     fn segments_may_have_their_keys() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -174,7 +176,8 @@ mod tests {
         );
     }
 
-    /// A damaged filter would hide rows. It ends the reading, and no row of a batch is read by it.
+    /// A damaged filter would hide rows. So it ends the reading, and no batch is read or left out
+    /// because of it.
     #[test]
     fn damaged_filters_are_found() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,10 +1,10 @@
 //! What the footer of a segment says of its batches: their digests and their first keys.
 //!
-//! The blake3 of a whole segment costs as much as reading it, which an epoch that needs a few rows
-//! should not. So the footer has an xxh3 of each batch, which is compared when the batch is first
-//! read. Searches choose a batch by its first key. All first keys are in the footer, so that
-//! opening a segment reads nothing else, and have an xxh3 of their own, which is compared then.
-//! The digests find faults of disks, not forgeries.
+//! To check the blake3 of a segment means to read all of it, which costs too much for an epoch that
+//! needs a few rows. So the footer has an xxh3 of each batch, which is compared when the batch is
+//! first read. Searches choose a batch by its first key. All first keys are in the footer, so that
+//! opening a segment reads nothing else. They have an xxh3 of their own, which is compared at
+//! opening. The digests find faults of disks, not forgeries.
 
 use crate::store::column::Key;
 use crate::store::table::Row;
@@ -40,8 +40,8 @@ impl<R: Row> Batches<R> {
         &self.firsts
     }
 
-    /// The entries of the footer: 16 hex digits for each batch, then those of the first keys; and
-    /// the canonical bytes of the first keys in hex.
+    /// The two entries of the footer. One has 16 hex digits for each batch and 16 for the first
+    /// keys; the other has the canonical bytes of the first keys in hex.
     pub(in crate::store) fn to_texts(&self) -> [(&'static str, String); 2] {
         let all = self.digests.iter().copied().chain([of_keys(&self.firsts)]);
         let digests = all.map(|digest| format!("{digest:016x}")).collect();
@@ -53,7 +53,8 @@ impl<R: Row> Batches<R> {
     }
 }
 
-/// The digests in `text`, and the first keys' at its end. None if it is damaged.
+/// The digests of the batches in `text`, and the digest of the first keys at its end. `None` if it
+/// is damaged.
 pub(in crate::store) fn parse_digests(text: &str) -> Option<(Vec<u64>, u64)> {
     let (digits, []) = text.as_bytes().as_chunks::<16>() else { return None };
     let number =
@@ -63,7 +64,7 @@ pub(in crate::store) fn parse_digests(text: &str) -> Option<(Vec<u64>, u64)> {
     Some((digests, firsts))
 }
 
-/// The first keys in `text`. None if it is damaged.
+/// The first keys in `text`. `None` if it is damaged.
 pub(in crate::store) fn parse_firsts<K: Key>(text: &str) -> Option<Vec<K>> {
     let (digits, []) = text.as_bytes().as_chunks::<2>() else { return None };
     let byte = |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();

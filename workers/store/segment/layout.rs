@@ -1,8 +1,8 @@
 //! Reads the layout of a segment's file: where its batches and columns are.
 //!
-//! `open` does not check the digest of a file, so nothing here trusts its metadata: a file that is
-//! not laid out as [`crate::store::segment::SegmentWriter`] does it is refused, at opening or when
-//! the batch is read.
+//! `open` does not check the digest of a file, so nothing here trusts its metadata. A file without
+//! the layout of [`crate::store::segment::SegmentWriter`] is refused, at opening or when the batch
+//! is read.
 
 use crate::error::{Error, Kind, Result};
 use crate::panics::guarded;
@@ -66,7 +66,8 @@ pub(in crate::store) struct Layout {
     batch_rows: usize,
 }
 
-/// What the footer says of first keys: their digest, and their text, which old files lack.
+/// What the footer says of first keys: their digest, and the text of the keys, which old files
+/// lack.
 pub(in crate::store) struct FirstKeys {
     pub(in crate::store) digest: u64,
     pub(in crate::store) text: Option<String>,
@@ -99,7 +100,7 @@ impl Layout {
         Ok((Layout { path, map, whole, decoder, spans, filters, rows, batch_rows }, firsts))
     }
 
-    /// The filters of its batches, with so many bits for each row, if the file has any.
+    /// The filters of its batches, with `bits` bits for each row, if the file has filters.
     pub(in crate::store) fn filters(&self, bits: usize) -> Result<Option<Filters>> {
         let Some(all) = self.filters.clone().filter(|_| bits > 0) else { return Ok(None) };
         let each = filter::bytes(self.batch_rows, bits);
@@ -136,8 +137,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// If the batch is not laid out as the writer does it, or not full, unless it is the last: a
-    /// row's batch would not follow from its position.
+    /// If the batch is not laid out as the writer does it, or if it is not full and not the last
+    /// one. The batch of a row could then not be computed from its position.
     pub(in crate::store) fn batch<C>(
         &self,
         number: usize,
@@ -164,8 +165,8 @@ impl Layout {
     }
 }
 
-/// A decoder of batches, the positions of batches, where filters are, and what is said of the first
-/// keys.
+/// A decoder of batches, the positions of batches, the position of the filters, and the entries
+/// about first keys.
 type Footer = (FileDecoder, Vec<Span>, Option<Range<usize>>, FirstKeys);
 
 /// Reads the footer of a segment of a table with these columns.
@@ -209,7 +210,7 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
         }
         spans.push(Span { block: *block, at, meta, end, digest });
     }
-    // Between the last batch and the footer.
+    // Filters lie between the last batch and the footer.
     let filters = match entry(FILTERS) {
         Some(at) => {
             let behind = spans.last().map_or(0, |last| last.end);
@@ -226,8 +227,8 @@ fn read_footer(whole: &Buffer, columns: &Schema) -> std::result::Result<Footer, 
 /// Checks that the columns of a batch are parts of the map, one after the other behind the `meta`
 /// bytes of the block, as they are written.
 ///
-/// arrow silently copies compressed or misaligned columns to the heap, so they are refused. So is
-/// damaged metadata that points elsewhere.
+/// arrow silently copies compressed or misaligned columns to the heap, so they are refused. Damaged
+/// metadata that points elsewhere is refused, too.
 fn check_mapped(
     batch: &RecordBatch,
     block: &Buffer,

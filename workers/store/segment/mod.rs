@@ -29,10 +29,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Up to so many rows ahead a key is looked for row by row first: merges move forward in small
-/// steps.
+/// If a key is expected at most so many rows ahead, the search gallops from the present row,
+/// because merges move forward in small steps.
 const NEAR_ROWS: usize = 64;
-/// The batches that are fetched at once where so many are read one behind another.
+/// The batches that are fetched at once where batches are read one after another.
 const BATCHES_AHEAD: usize = 8;
 const BATCHES_BEHIND: usize = 3;
 
@@ -42,7 +42,8 @@ pub struct Segment<R: Row> {
     batches: Vec<Batch<R>>,
     /// The first key of each batch.
     firsts: Vec<R::Key>,
-    /// The filters of the batches, if the table has some and the file is not an old one.
+    /// The filters of the batches, if the table has filters and the file is not too old to have
+    /// them.
     filters: Option<Filters>,
     /// The leading bits of the first and of the last key.
     leading: (u64, u64),
@@ -51,7 +52,7 @@ pub struct Segment<R: Row> {
     has_retractions: bool,
 }
 
-/// What was read of a batch. There are many, of which most are never read.
+/// What was read of a batch. There are many batches, and most are never read.
 struct Batch<R: Row> {
     /// Its mapped columns.
     columns: OnceLock<Box<R::Columns>>,
@@ -67,7 +68,7 @@ impl<R: Row> Segment<R> {
         Segment::open_for(folder, segment, Access::Most)
     }
 
-    /// The same for another share of it.
+    /// As [`Segment::open`], for another [`Access`].
     pub fn open_for(folder: &Path, segment: &SegmentRef, access: Access) -> Result<Segment<R>> {
         let path = segment.path(folder);
         let (layout, firsts) = Layout::open(path, segment, &R::schema(), R::BATCH_ROWS, access)?;
@@ -83,7 +84,7 @@ impl<R: Row> Segment<R> {
         Ok(segment)
     }
 
-    /// The first key of each batch, as the footer has them. In old files it does not, so that each
+    /// The first key of each batch, from the footer. Old files do not have them there, so each
     /// batch is read.
     fn first_keys(&self, said: FirstKeys) -> Result<Vec<R::Key>> {
         let firsts = match said.text {
@@ -149,8 +150,8 @@ impl<R: Row> Segment<R> {
 
     #[cold]
     fn check(&self, number: usize) -> &R::Columns {
-        // Who goes on from one batch to the next reads more of them. Look-ups here and there have
-        // read the batch before by chance, and hardly ever several.
+        // A reader that goes on from one batch to the next will read more of them. Scattered
+        // look-ups may have read one batch before this by chance, but hardly ever several.
         let goes_on = number >= BATCHES_BEHIND
             && (number - BATCHES_BEHIND..number).all(|before| self.is_read(before));
         let ahead = if goes_on { BATCHES_AHEAD } else { 1 };
@@ -192,8 +193,8 @@ impl<R: Row> Segment<R> {
         })
     }
 
-    /// The keys of some rows at `positions`: of the first one, and about each `rows` rows. Batches
-    /// are not read for keys that the footer has.
+    /// The keys of some rows at `positions`: of the first row, and then about every `rows` rows.
+    /// Keys that are in the footer need no batch.
     pub fn cuts(&self, positions: Range<usize>, rows: usize) -> Vec<R::Key> {
         if positions.is_empty() || rows < R::BATCH_ROWS {
             return positions.step_by(rows).map(|position| self.key(position)).collect();
@@ -219,15 +220,15 @@ impl<R: Row> Segment<R> {
             let in_time = Instant::now() < until;
             if in_time {
                 self.check(number);
-                // Whatever the key, the filter is read.
+                // Any key will do: this reads the filter.
                 self.filters.as_ref().map(|filters| filters.passes(number, 0));
             }
             in_time
         })
     }
 
-    /// A position at or after `from` from which on a row may have this key. If there is none, no
-    /// row behind `from` has it, and no batch was read to tell so.
+    /// A position at or after `from`, from which on a row may have `key`. If there is none, no row
+    /// from `from` on has it, and no batch was read to find this out.
     pub fn start_of(&self, key: R::Key, from: usize) -> Option<usize> {
         let leading = key.leading();
         if leading < self.leading.0 || leading > self.leading.1 || from >= self.len() {
@@ -244,8 +245,8 @@ impl<R: Row> Segment<R> {
         may_have.then(|| from.max(batch * R::BATCH_ROWS))
     }
 
-    /// The last batch at or after `from` that begins before a bound, or else that of `from`. The
-    /// bound, up to which keys are `before`, is about where `key` is.
+    /// The last batch, at or after batch `from`, that begins before a bound, or else batch `from`.
+    /// Keys up to the bound are `before`. It is about where `key` is.
     #[inline]
     fn batch_before(&self, key: R::Key, from: usize, before: impl Fn(&R::Key) -> bool) -> usize {
         let is_before = |batch: usize| before(&self.firsts[batch]);
@@ -263,7 +264,7 @@ impl<R: Row> Segment<R> {
         self.seek_in(from, key, |other| *other < key, |batch| self.batch(batch))
     }
 
-    /// The first position at or after `from` whose key is greater than `key`, likewise.
+    /// The first position at or after `from` whose key is greater than `key`, at the same cost.
     pub fn seek_past(&self, key: R::Key, from: usize) -> usize {
         self.seek_in(from, key, |other| *other <= key, |batch| self.batch(batch))
     }
@@ -271,9 +272,9 @@ impl<R: Row> Segment<R> {
     /// The first position at or after `from` with a key that is not `before`, which is about where
     /// `key` is. `columns` reads a batch.
     ///
-    /// Keys are digests, or as even as these, so where a key lies in a batch follows from its
-    /// value. A search that begins there touches one or two pages, where bisection touches one for
-    /// nearly each step.
+    /// Keys are digests, or as evenly spread as digests, so the value of a key tells about where it
+    /// lies in a batch. A search that begins there touches one or two pages; bisection would touch
+    /// a page in nearly each step.
     #[inline]
     pub fn seek_in<'a>(
         &'a self,
@@ -327,7 +328,7 @@ impl<R: Row> Segment<R> {
     }
 }
 
-/// About how many of `count` even keys between the two bounds come before `key`.
+/// About how many of `count` evenly spread keys between the two bounds come before `key`.
 fn share(key: u64, (first, last): (u64, u64), count: usize) -> usize {
     let share = key.saturating_sub(first) as f64 / last.saturating_sub(first).max(1) as f64;
     ((share * count as f64) as usize).min(count)
@@ -446,9 +447,9 @@ mod tests {
         assert_eq!(segment.seek(Id { low: 0, ..last }, 0), rows.len() - 2);
     }
 
-    /// A flipped bit gave wrong rows or a panic: in the footer or in a batch's metadata, which
-    /// `open` trusted, and in columns, which nothing checked. Such a file is refused, the reading
-    /// ends, or the rows are those that were written.
+    /// A flipped bit gave wrong rows or a panic: `open` trusted the footer and the metadata of
+    /// batches, and nothing checked the columns. Now such a file is refused, the reading ends, or
+    /// the rows are those that were written.
     #[test]
     fn flipped_bits_change_no_row() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -598,8 +599,8 @@ mod tests {
         assert!(Segment::<IdsRow>::open(folder.path(), &none).is_err());
     }
 
-    /// Opening a segment reads its footer alone: a damaged batch is found when it is read, and the
-    /// others are read. A server over a large store starts at once.
+    /// Opening a segment reads its footer alone, so that a server over a large store starts at
+    /// once. A damaged batch is found when it is read, and the other batches are read.
     #[test]
     fn opening_reads_no_batch() {
         let folder = tempfile::tempdir().expect("a folder");

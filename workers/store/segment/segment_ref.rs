@@ -29,8 +29,8 @@ impl SegmentRef {
         folder.join(format!("{}.arrow", self.digest))
     }
 
-    /// Whether it may have keys whose leading bits are in `[from, to)`, or from `from` on if there
-    /// is no `to`.
+    /// Whether it may have keys whose leading bits are in `[from, to)`, or are at least `from` if
+    /// there is no `to`.
     pub fn overlaps(&self, (from, to): (u64, Option<u64>)) -> bool {
         from <= self.last && to.is_none_or(|to| self.first < to)
     }

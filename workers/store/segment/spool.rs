@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The bytes that are kept in memory.
+/// The most bytes that are kept in memory.
 const MEMORY_BYTES: usize = 1 << 20;
 
-/// Bytes that wait. Beyond some they lie in a file, which is removed in the end. If that fails, the
-/// next run sweeps it away.
+/// Bytes that wait. If there are more than [`MEMORY_BYTES`], they lie in a file, which is removed
+/// in the end. If that fails, the next run removes it.
 pub(in crate::store) struct Spool {
     stem: PathBuf,
     memory: Vec<u8>,
@@ -18,7 +18,7 @@ pub(in crate::store) struct Spool {
 }
 
 impl Spool {
-    /// None yet. The file's temporary name has `tag`.
+    /// An empty spool. The temporary name of its file has `tag`.
     pub(in crate::store) fn new(folder: &Path, tag: &str) -> Spool {
         Spool { stem: folder.join(format!("filters-{tag}")), memory: Vec::new(), file: None }
     }

@@ -78,8 +78,8 @@ impl SegmentFile {
         Ok(self.arrow.get_mut().cut())
     }
 
-    /// Appends the filters of its batches, behind the last of these. Readers of Arrow files go to
-    /// batches by their places in the footer, and do not see what is between.
+    /// Appends the filters of its batches behind the last batch. Readers of Arrow files find
+    /// batches by their places in the footer, and do not see the filters.
     fn append_filters(&mut self, filters: Spool) -> Result<()> {
         let sink = self.arrow.get_mut();
         let at = sink.bytes;
@@ -98,7 +98,7 @@ impl SegmentFile {
         sink.place(fsyncs, |digest| self.folder.join(format!("{digest}.arrow")))
     }
 
-    /// Removes the file. If that fails, the next run sweeps it away.
+    /// Removes the file. If that fails, the next run removes it.
     fn discard(self) {
         let _ = std::fs::remove_file(&self.aside);
     }
@@ -200,7 +200,7 @@ pub fn write<R: Row>(
     write_by(&Fsyncs::default(), folder, tag, rows)
 }
 
-/// The same by `fsyncs`.
+/// As [`write`], made durable by `fsyncs`.
 pub fn write_by<R: Row>(
     fsyncs: &Fsyncs,
     folder: &Path,

@@ -1,9 +1,8 @@
-//! The dictionary of Chinese words and the model of unseen ones, as jieba-rs has them.
+//! The dictionary of Chinese words and the model of unseen words, those of jieba-rs.
 //!
-//! The tables are a file that is part of the program and is used where it lies: nothing is loaded,
-//! and processes of one machine share its memory. `examples/segment_words.rs` makes the file.
-//! Scores are kept and not computed, because a library's logarithm may differ between machines in
-//! its last digit.
+//! The tables are a file within the program and are used in place: nothing is loaded, and processes
+//! of one machine share the memory. `examples/segment_words.rs` makes the file. Scores are kept and
+//! not computed, because a library's logarithm may differ between machines in its last digit.
 
 use crate::text::ln::ln;
 use crate::text::segment::layout::*;
@@ -26,9 +25,9 @@ pub struct Dictionary {
     items: &'static [u32],
     /// The model: logarithms of the probability that a word begins in a state.
     pub initial: [f64; STATES],
-    /// The same of the next state, by state.
+    /// The logarithm of the probability of each next state, by state.
     pub transitions: [[f64; STATES]; STATES],
-    /// The same of a character, in each state, by code from [`KNOWN`].
+    /// The logarithm of the probability of a character in each state, by code from [`KNOWN`].
     emissions: &'static [[f64; STATES]],
     modelled_max: Code,
 }
@@ -39,8 +38,8 @@ struct Aligned<T: ?Sized>(T);
 
 static FILE: &Aligned<[u8]> = &Aligned(*include_bytes!("words.bin"));
 
-/// The tags of words: their names, and the number of each word's, by its place in the tables. 0
-/// stands for what is no word.
+/// The tags of words: their names, and for each place in the tables the number of the tag of the
+/// word that ends there. 0 if no word ends there.
 struct Tags {
     names: &'static [[u8; TAG_BYTES]; TAGS],
     singles: &'static [u8; CODES],
@@ -72,11 +71,11 @@ impl Tags {
 
 /// Where a word ends in the tables.
 enum Place {
-    /// It is the character of this code.
+    /// It is the single character of this code.
     Single(Code),
-    /// It is this one of the pairs.
+    /// It is the pair of this index.
     Pair(usize),
-    /// It ends with this one of the items.
+    /// It ends with the item of this index.
     Item(usize),
 }
 
@@ -97,14 +96,14 @@ impl Tables {
 }
 
 impl Dictionary {
-    /// The only one.
+    /// The only dictionary of the program.
     pub fn get() -> &'static Dictionary {
         static DICTIONARY: OnceLock<Dictionary> = OnceLock::new();
         DICTIONARY.get_or_init(|| Dictionary::of(&FILE.0))
     }
 
-    /// The same, with logarithms of frequencies instead of relative frequencies: words that are
-    /// added change what frequencies are relative to.
+    /// The same with logarithms of absolute frequencies, because words that are added change the
+    /// total to which frequencies are relative.
     pub fn absolute() -> &'static Dictionary {
         static ABSOLUTE: OnceLock<Dictionary> = OnceLock::new();
         ABSOLUTE.get_or_init(|| {
@@ -135,7 +134,7 @@ impl Dictionary {
         (score - self.alone).exp().round() as u64
     }
 
-    /// The frequency of `word`; none if it is no word.
+    /// The frequency of `word`; `None` if it is no word.
     pub fn frequency(&self, word: &str) -> Option<u64> {
         self.word(&self.codes(word)).map(|(score, _)| self.frequency_of(score))
     }
@@ -176,7 +175,7 @@ impl Dictionary {
         at.map_or(UNKNOWN, |at| self.others[at][1] as Code)
     }
 
-    /// The score of a character as a word; negative infinity if it is none.
+    /// The score of a character as a word; negative infinity if it is no word.
     #[inline(always)]
     pub fn single(&self, code: Code) -> f64 {
         self.singles[usize::from(code) % CODES]
@@ -196,7 +195,7 @@ impl Dictionary {
         (place, Pair(self.pairs.get(place).copied().unwrap_or(0)).of_row(row))
     }
 
-    /// The score of two characters as a word; negative infinity if they are none.
+    /// The score of two characters as a word; negative infinity if they are no word.
     #[inline(always)]
     pub fn score(&self, pair: Pair) -> f64 {
         self.scores[pair.score()]
@@ -225,7 +224,7 @@ impl Dictionary {
         }
     }
 
-    /// The score of a word, and where it ends in the tables; none of what is no word.
+    /// The score of a word, and where it ends in the tables; `None` if it is no word.
     fn word(&self, codes: &[Code]) -> Option<(f64, Place)> {
         let (score, end) = match codes {
             [] => return None,
@@ -244,7 +243,7 @@ impl Dictionary {
         (score > f64::NEG_INFINITY).then_some((score, end))
     }
 
-    /// jieba's tag of `word`, such as `nr` for the name of a person; none if it is no word.
+    /// jieba's tag of `word`, such as `nr` for the name of a person; `None` if it is no word.
     pub fn tag(&self, word: &str) -> Option<&'static str> {
         let tags = Tags::get();
         let number = match self.word(&self.codes(word))?.1 {
@@ -264,7 +263,7 @@ impl Dictionary {
         self.word(codes).is_some()
     }
 
-    /// Whether the model of unseen words is asked for a character.
+    /// Whether a character is in the range of the model of unseen words.
     #[inline]
     pub fn is_modelled(&self, code: Code) -> bool {
         (UNKNOWN_MODELLED..=self.modelled_max).contains(&code)

@@ -1,24 +1,25 @@
 //! The bits of the tables in `words.bin` and `tags.bin`, shared by the program that reads them and
-//! the one that makes them.
+//! the program that makes them.
 //!
 //! Words are found by their first two characters, in one table of pairs. The place of a pair is its
-//! column plus where its row begins, as in a sparse matrix whose rows are laid into each other
-//! (Tarjan, Yao: "Storing a sparse table", CACM 22(11), 1979). We differ by mixing a pair before it
-//! is cut into row and column: so all rows are short, and no place stays empty. A filter in each
-//! row answers for most pairs that begin no word, without a look into the table of pairs. What
-//! follows a pair is a list of items, one for each character.
+//! column plus the begin of its row, as in a sparse matrix whose rows overlap (Tarjan, Yao:
+//! "Storing a sparse table", CACM 22(11), 1979). We differ by mixing a pair before it is divided
+//! into row and column, so that all rows are short and no place stays empty. A filter in each row
+//! rejects most pairs that begin no word, without a look into the table of pairs. The characters
+//! that follow a pair are a list of items, one for each character.
 //!
-//! Rows and lists of frequent words come first, so that what most texts need lies together.
+//! Rows and lists of frequent words come first, so that most texts need only a small part of the
+//! tables.
 
 /// The number of a character in the dictionary. Frequent characters have small ones.
 pub type Code = u16;
-/// Codes have so many bits at most.
+/// The most bits of a code.
 pub const CODE_BITS: u32 = 14;
-/// All codes are less.
+/// All codes are less than this.
 pub const CODES: usize = 1 << CODE_BITS;
 /// The code of a character that neither words nor the model know.
 pub const UNKNOWN: Code = 0;
-/// The same of a character in the range that the model is asked for.
+/// The code of such a character in the range of the model.
 pub const UNKNOWN_MODELLED: Code = 1;
 /// The least code of a known character.
 pub const KNOWN: Code = 2;
@@ -29,12 +30,12 @@ pub const END: Code = (CODES - 1) as Code;
 pub const HAN: (char, char) = ('\u{4e00}', '\u{9fff}');
 /// The number of characters in it.
 pub const HAN_COUNT: usize = HAN.1 as usize - HAN.0 as usize + 1;
-/// The range of characters that the model of unseen words is asked for.
+/// The range of characters of the model of unseen words.
 pub const MODELLED: (char, char) = ('\u{4e00}', '\u{9fd5}');
 
-/// The number of scores. The first stands for what is no word.
+/// The number of scores. The first is the score of what is no word.
 pub const SCORES: usize = 1 << 13;
-/// Places of the table of pairs, and of the list of items, are less.
+/// Places in the table of pairs and in the list of items are less than this.
 const PLACES: usize = 1 << 20;
 
 const COLUMN_BITS: u32 = 13;
@@ -47,7 +48,7 @@ pub const ROWS: usize = 1 << (2 * CODE_BITS - COLUMN_BITS);
 #[inline(always)]
 pub fn row_and_column(first: Code, second: Code) -> (usize, usize) {
     let pair = u32::from(first) << CODE_BITS | u32::from(second);
-    // Multiplying by an odd number moves each pair to a place of its own.
+    // Multiplying by an odd number is a bijection, so no two pairs coincide.
     let mixed = pair.wrapping_mul(MIXER) & ((1 << (2 * CODE_BITS)) - 1);
     ((mixed >> COLUMN_BITS) as usize, (mixed & ((1 << COLUMN_BITS) - 1)) as usize)
 }
@@ -55,7 +56,7 @@ pub fn row_and_column(first: Code, second: Code) -> (usize, usize) {
 /// The pair of characters of a row and a column.
 #[cfg(test)]
 pub fn characters_of(row: usize, column: usize) -> (Code, Code) {
-    // Newton's iteration doubles the bits of the inverse that are right, three at first.
+    // Newton's iteration doubles the number of correct bits of the inverse, from three at first.
     let inverse =
         (0..4).fold(MIXER, |x, _| x.wrapping_mul(2u32.wrapping_sub(MIXER.wrapping_mul(x))));
     let mixed = ((row as u32) << COLUMN_BITS) | column as u32;
@@ -78,11 +79,12 @@ impl WordRow {
         }))
     }
 
-    /// The place of the pair in `column`; 0, where no pair is, if the filter lacks the column.
+    /// The place of the pair in `column`. If the filter lacks the column it is 0, a place without a
+    /// pair.
     #[inline(always)]
     pub fn place(self, column: usize) -> usize {
         let passes = (self.0 >> WordRow::bit(column) & 1) as usize;
-        // No branch: a processor cannot foretell whether a pair begins a word.
+        // No branch, because a processor cannot predict whether a pair begins a word.
         ((self.0 >> WordRow::FILTER_BITS) as usize + column) & passes.wrapping_neg()
     }
 
@@ -115,7 +117,7 @@ impl Pair {
         Pair((row as u64) << 49 | filter << 33 | (score as u64) << 20 | place as u64)
     }
 
-    /// The pair if it is of this row, otherwise none.
+    /// The pair if it is of this row, otherwise the empty pair.
     #[inline(always)]
     pub fn of_row(self, row: usize) -> Pair {
         Pair(self.0 & u64::from(self.0 >> 49 == row as u64).wrapping_neg())
@@ -133,7 +135,7 @@ impl Pair {
         (self.0 >> 20) as usize % SCORES
     }
 
-    /// The place of the items that follow; 0 for none.
+    /// The place of the items that follow; 0 if there are none.
     #[inline(always)]
     pub fn items(self) -> usize {
         self.0 as usize % PLACES
@@ -189,13 +191,13 @@ impl Item {
     }
 }
 
-/// The states of a character in an unseen word: the word begins, ends, goes on, or is the
-/// character.
+/// The states of a character in an unseen word: the word begins, ends, goes on, or is the character
+/// alone.
 pub const STATES: usize = 4;
-/// The logarithm of the probability of what the model has not seen.
+/// The logarithm of the probability of a character that the model has not seen.
 pub const UNSEEN: f64 = -3.14e100;
 
-/// There are fewer tags of words; number 0 is none.
+/// There are fewer tags than this. Number 0 stands for no tag.
 pub const TAGS: usize = 64;
 /// The bytes of a tag's name.
 pub const TAG_BYTES: usize = 8;

@@ -1,13 +1,13 @@
 //! Cuts Chinese text into words: the words of jieba-rs 0.11, in less than half of its time.
 //!
 //! The words of a block of characters are the route through the dictionary with the greatest sum of
-//! scores (Sun Junyi: jieba, <https://github.com/fxsjy/jieba>); characters that it leaves alone go
-//! to a hidden Markov model. jieba-rs lists all words of a block first and sums then. Here words
-//! are found and summed at once, from the end of a block to its beginning, so that no list is made.
-//! The sums are those of jieba-rs to the last digit: tests compare all words.
+//! scores (Sun Junyi: jieba, <https://github.com/fxsjy/jieba>). Characters that the route leaves as
+//! single characters go to a hidden Markov model. jieba-rs first lists all words of a block and
+//! then sums. Here words are found and summed at once, from the end of a block to its beginning, so
+//! that no list is made. The sums are those of jieba-rs to the last digit: tests compare all words.
 //!
-//! Words of a user are found beside those of the dictionary ([`user`]). Without them nothing is
-//! asked for one.
+//! Words of a user are found in addition to those of the dictionary ([`user`]). Without such words
+//! they cost nothing.
 
 pub mod layout;
 pub mod suggest;
@@ -40,11 +40,11 @@ pub struct Segmenter {
     user: Option<Arc<UserWords>>,
     /// The characters of some blocks. [`END`] comes after each block.
     codes: Vec<Code>,
-    /// By character: where it begins in the text, in bytes.
+    /// By character: the byte of the text at which it begins.
     starts: Vec<u32>,
     /// By character: the score of the best route from there to the end of its block.
     sums: Vec<f64>,
-    /// By character: how many more characters the first word of that route has.
+    /// By character: the number of characters of the first word of that route, less one.
     steps: Vec<u8>,
     unseen: Unseen,
 }
@@ -61,21 +61,21 @@ pub enum Piece<'t> {
 /// The step at the end of a block.
 const END_STEP: u8 = u8::MAX;
 
-/// Blocks are cut together once they have so many characters: loops are long, which processors
-/// foretell well, and what they read stays in the first-level cache.
+/// Blocks are cut together once they have so many characters. So loops are long, which processors
+/// predict well, and the data stays in the first-level cache.
 const PORTION: usize = 1024;
 
-/// More memory than this is given back, so that one long block does not hold it.
+/// Memory beyond this is given back, so that one long block does not keep it.
 const KEPT_BYTES_MAX: usize = 4 << 20;
 
-/// jieba's tag of a word of the dictionary, such as `nr` for the name of a person; none if it is no
-/// word.
+/// jieba's tag of a word of the dictionary, such as `nr` for the name of a person; `None` if it is
+/// no word.
 pub fn tag(word: &str) -> Option<&'static str> {
     Dictionary::get().tag(word)
 }
 
 impl Segmenter {
-    /// Cuts by the words of a user, too.
+    /// A segmenter that also finds the words of a user.
     ///
     /// ```
     /// use workers::text::segment::{Segmenter, suggest::user_words};
@@ -101,7 +101,7 @@ impl Segmenter {
         self.user = user;
     }
 
-    /// The same, by the words of `user`.
+    /// As [`Segmenter::cut`], with the words of `user`.
     fn cut_by<'t>(
         &mut self,
         user: Option<&UserWords>,
@@ -129,7 +129,7 @@ impl Segmenter {
     }
 
     /// Calls `found` for the words in runs of Chinese characters, by dictionary and model, and for
-    /// what is between runs, in order.
+    /// the gaps between runs, in order.
     ///
     /// ```
     /// use workers::text::segment::{Piece::*, Segmenter};
@@ -179,7 +179,7 @@ impl Segmenter {
     }
 
     fn clear(&mut self) {
-        // Sums are the largest.
+        // `sums` is the largest buffer.
         if self.sums.capacity() * size_of::<f64>() + self.unseen.bytes() > KEPT_BYTES_MAX {
             *self = Segmenter::default();
         }
@@ -187,15 +187,15 @@ impl Segmenter {
         self.starts.clear();
     }
 
-    /// Finds the best route through each block, from its end to its beginning. Of equal ones it is
-    /// the one with the longer first word.
+    /// Finds the best route through each block, from its end to its beginning. Of equal routes it
+    /// takes the one with the longer first word.
     #[inline(never)]
     fn find_routes(&mut self, dictionary: &Dictionary) {
         self.routes(dictionary, None, "");
     }
 
-    /// The same by the `absolute` dictionary and the words of a user, which are looked up in the
-    /// text, because the dictionary has no codes for their characters.
+    /// Finds routes by the `absolute` dictionary and the words of a user. The latter are looked up
+    /// in the text, because the dictionary may have no codes for their characters.
     #[inline(never)]
     fn find_routes_by(&mut self, absolute: &Dictionary, user: &UserWords, text: &str) {
         self.routes(absolute, Some(user), text);
@@ -206,13 +206,13 @@ impl Segmenter {
         let n = self.codes.len();
         // A score of the dictionary is relative already.
         let log_total = user.map_or(0.0, |user| user.log_total);
-        // What a longer text left behind is never read.
+        // Values that a longer text left behind are never read.
         self.sums.resize(self.sums.len().max(n), 0.0);
         self.steps.resize(self.steps.len().max(n), 0);
         let (codes, starts) = (&self.codes[..n], &self.starts[..n]);
         let (sums, steps) = (&mut self.sums[..n], &mut self.steps[..n]);
         let (mut after, mut after_two) = (0.0, 0.0);
-        // Pairs are found two characters ahead, so that the sums do not wait for memory.
+        // Pairs are looked up two characters ahead, so that the sums do not wait for memory.
         let mut code = codes[n - 1];
         let (mut next, mut next_but_one) = (END, END);
         let mut before = codes[n.max(2) - 2];
@@ -320,8 +320,9 @@ impl Segmenter {
     }
 }
 
-/// Cuts characters that the dictionary leaves alone: those that the model knows by the model. Calls
-/// `found` with where a part begins and ends, and whether it is a word of the model.
+/// Cuts characters that the dictionary leaves as single characters, by the model as far as it knows
+/// them. Calls `found` with the begin and the end of each part, and whether it is a word of the
+/// model.
 fn cut_unseen(
     dictionary: &Dictionary,
     codes: &[Code],
@@ -339,8 +340,9 @@ fn cut_unseen(
     }
 }
 
-/// Cuts what the model does not know: letters and digits, joined by single dots, dashes and
-/// underscores and with a percent sign after them, are a word, and so is all between two of them.
+/// Cuts what the model does not know. A word is letters and digits, joined by single dots, dashes
+/// and underscores, perhaps with a percent sign behind them. All text between two such words is one
+/// word, too.
 fn each_plain<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let is_plain = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
@@ -370,7 +372,7 @@ fn each_plain<'t>(text: &'t str, mut found: impl FnMut(&'t str)) {
 /// The Chinese characters that jieba-rs cuts into words. `characters::is_han` has a few more.
 #[inline(always)]
 fn is_han(c: char) -> bool {
-    // Almost all are of the first range.
+    // Almost all characters are in the first range.
     matches!(c, '\u{4e00}'..='\u{9fff}')
         || matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2a6df}'
             | '\u{2a700}'..='\u{2ebef}' | '\u{2f800}'..='\u{2fa1f}')

@@ -4,8 +4,8 @@ use crate::text::segment::Segmenter;
 use crate::text::segment::user::UserWords;
 
 /// The words of `list`, each with its frequency: of 1 to [`WORD_CHARS_MAX`] characters, from 1 to
-/// [`FREQUENCY_MAX`]. A word that comes again has the frequency of its last time. One without a
-/// frequency gets the least by which it is found, going by the words before it.
+/// [`FREQUENCY_MAX`]. If a word occurs again, the last frequency counts. A word without a frequency
+/// gets the least frequency with which it is found, given the words before it.
 ///
 /// ```
 /// use workers::text::segment::suggest::user_words;
@@ -25,11 +25,11 @@ pub fn user_words<'w>(list: impl IntoIterator<Item = (&'w str, Option<u64>)>) ->
     words
 }
 
-/// One more than the frequency that the words have together into which `word` is cut now, but not
-/// less than it has: a word with punctuation is never found, whatever it has.
+/// One more than the joint frequency of the words into which `word` is cut now, but not less than
+/// its present frequency: a word with punctuation is never found, whatever its frequency.
 ///
-/// jieba-rs (`suggest_freq`) adds logarithms and may be less by one. We multiply integers, so that
-/// all machines find the same.
+/// jieba-rs (`suggest_freq`) adds logarithms, and its result may be less by one. We multiply
+/// integers, so that all machines get the same result.
 fn suggested(words: &UserWords, word: &str, segmenter: &mut Segmenter) -> u64 {
     const FRACTION_BITS: u32 = 32;
     let total = u128::from(words.total());

@@ -1,5 +1,5 @@
-//! Cuts characters that the dictionary leaves alone into words, by a hidden Markov model: the most
-//! probable states of the characters (Viterbi: "Error bounds for convolutional codes and an
+//! Cuts characters that the dictionary leaves as single characters into words, by the most probable
+//! states of a hidden Markov model (Viterbi: "Error bounds for convolutional codes and an
 //! asymptotically optimum decoding algorithm", IEEE Transactions on Information Theory 13(2),
 //! 1967).
 
@@ -19,16 +19,16 @@ const BEFORE: [[usize; 2]; STATES] =
 /// Cuts unseen words; its memory is reused.
 #[derive(Clone, Debug, Default)]
 pub struct Unseen {
-    /// By character: for each state a bit, set if the second of the states before it is the more
-    /// probable one; afterwards its state.
+    /// By character: first a bit for each state, set if the second of its possible earlier states
+    /// is the more probable one; afterwards the state of the character.
     states: Vec<u8>,
 }
 
 impl Unseen {
     /// Calls `found` with the range of each word.
     ///
-    /// Sums are added in the order of jieba-rs, and equal ones decided as there, since otherwise
-    /// the last digit of a sum could change a word.
+    /// Sums are added in the order of jieba-rs, and ties decided as there, because the last digit
+    /// of a sum could change a word.
     pub fn words(
         &mut self,
         dictionary: &Dictionary,

@@ -1,8 +1,8 @@
 //! Words that a user adds to the dictionary, as jieba-rs adds them.
 //!
-//! They are a tree of characters beside the tables of the dictionary, which stay as they are. Of a
-//! word that both have, the user's frequency counts. A filter by the first two characters says
-//! where a word of the user may begin; only there the tree is asked.
+//! They are a tree of characters in addition to the tables of the dictionary, which do not change.
+//! If both have a word, the user's frequency counts. A filter on the first two characters says
+//! where a word of the user may begin; only there the tree is searched.
 
 use crate::text::hash::{BuildAsIs, finish};
 use crate::text::ln::ln;
@@ -16,8 +16,8 @@ pub const WORD_CHARS_MAX: usize = 128;
 /// The greatest frequency of a word.
 pub const FREQUENCY_MAX: u64 = 1_000_000_000;
 
-/// The words of a user, with frequencies. They are not changed once they are all there, so that
-/// many threads use them.
+/// The words of a user, with frequencies. They do not change once they are complete, so that many
+/// threads can use them.
 pub struct UserWords {
     /// By the code of a first character: [`ALONE`] and a bit for second characters.
     begins: Box<[u64]>,
@@ -33,9 +33,9 @@ pub struct UserWords {
 
 /// What is known of the characters that lead to a node.
 struct Node {
-    /// Their frequency as a word; 0 if they are none.
+    /// Their frequency as a word; 0 if they are no word.
     frequency: u64,
-    /// Its logarithm; negative infinity if they are none.
+    /// Its logarithm; negative infinity if they are no word.
     log: f64,
 }
 
@@ -63,12 +63,12 @@ impl UserWords {
         }
     }
 
-    /// The sum of the frequencies of all words, those of the dictionary included.
+    /// The sum of the frequencies of all words, including those of the dictionary.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The frequency of `word` in the dictionary with these words; none if it is no word.
+    /// The frequency of `word` in the dictionary with these words; `None` if it is no word.
     pub fn frequency(&self, word: &str) -> Option<u64> {
         let own = self.node(word).map(|node| self.nodes[node as usize].frequency);
         own.filter(|frequency| *frequency > 0).or_else(|| Dictionary::get().frequency(word))
@@ -118,8 +118,8 @@ impl UserWords {
     }
 
     /// The best route from a character on, by the words of the user and those of the `absolute`
-    /// dictionary: its sum of scores, and how many more characters its first word has. If no word
-    /// begins there, the sum is negative infinity.
+    /// dictionary: its sum of scores, and the number of characters of its first word, less one. If
+    /// no word begins there, the sum is negative infinity.
     ///
     /// `codes`, `sums` and `text` begin with the character; the sums after it are known.
     pub(super) fn best(

@@ -296,7 +296,8 @@ mod tests {
         for (seed, lost) in (1..=2u64).flat_map(|seed| [1, 2, 3, 4].map(|lost| (seed, lost))) {
             let mut maker = maker(|_| ());
             let mut random = Random(seed);
-            // The lexicons are fixed; each trial draws other words, for which they are random.
+            // The lexicons are fixed; each trial draws other words, so the lexicons are random for
+            // it.
             let words: Vec<Vec<String>> = (0..500)
                 .map(|_| {
                     let mut all: Vec<u64> = (0..500).collect();
@@ -311,7 +312,7 @@ mod tests {
                 a.iter().any(|key| b.contains(key))
             });
             let formula = 1.0 - (1.0 - 0.33f64.powi(lost as i32)).powi(10);
-            // The lexicons drop not exactly 33 % of 500 words, hence the additional 3 %.
+            // The lexicons do not drop exactly 33 % of 500 words, hence the additional 3 %.
             let seen = met.count();
             println!("seed {seed}, {lost} lost: {seen} of 500 met, formula {:.0}", 500.0 * formula);
             let room = 5.0 * (500.0 * formula * (1.0 - formula)).sqrt() + 0.03 * 500.0;

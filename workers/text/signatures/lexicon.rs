@@ -2,13 +2,13 @@
 //!
 //! A text counts once, on however many pages it is: a mirror adds no information about its words.
 //!
-//! Memory is bounded by a number of texts and a number of words. Beyond them only texts whose
-//! digest begins with a 0 bit count, then those with two 0 bits, and so on (Gibbons: "Distinct
-//! sampling for highly-accurate answers to distinct values queries and event reports", VLDB 2001).
-//! Counts are kept by level, the number of leading zeros, so that raising the level removes exactly
-//! the counts of the texts that no longer count. The result is exact counts over a sample of the
-//! distinct texts. The sample depends on the set of texts and the bounds only, not on the order of
-//! the texts or on which worker read them.
+//! Memory is bounded by a number of texts and a number of words. Beyond these bounds, only texts
+//! whose digest begins with a 0 bit count, then only those with two 0 bits, and so on (Gibbons:
+//! "Distinct sampling for highly-accurate answers to distinct values queries and event reports",
+//! VLDB 2001). Counts are kept by level, the number of leading zeros, so that raising the level
+//! removes exactly the counts of the texts that no longer count. The result is an exact count over
+//! a sample of the distinct texts. The sample depends on the set of texts and the bounds only, not
+//! on the order of the texts or on which worker read them.
 
 use crate::document::Id;
 use std::collections::hash_map::Entry;
@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 /// The number of levels: leading zeros of a digest are counted up to one less.
 const LEVELS: usize = 64;
 
-/// The longest word that counts, in bytes. Longer ones are remains of markup.
+/// The longest word that counts, in bytes. Longer words are remains of markup.
 const WORD_BYTES_MAX: usize = 128;
 
 /// Bounds of memory.
@@ -131,8 +131,8 @@ impl Counter {
         }
     }
 
-    /// Claims the text of that digest: its level if it is to be counted, `None` if it was claimed
-    /// before or its level does not count.
+    /// Claims the text of this digest. Returns its level if it is to be counted, and `None` if it
+    /// was claimed before or its level does not count.
     pub fn claim(&mut self, text: Id) -> Option<usize> {
         let level = level_of(text);
         if level < self.level || !self.texts[level].insert(text) {
@@ -184,7 +184,7 @@ impl Counter {
         self.held.0 as u64
     }
 
-    /// The sample is one text in this many; 1 if all were counted.
+    /// The sample has one text in this many; 1 if all texts were counted.
     pub fn one_in(&self) -> u128 {
         1 << self.level
     }
@@ -289,8 +289,8 @@ mod tests {
         counter
     }
 
-    /// The definition: the least level from which on there are few enough distinct texts, and few
-    /// enough words when each level counts its own; then a plain count over these texts.
+    /// The definition: the least level at which there are few enough distinct texts and, summed
+    /// over levels, few enough words; then a plain count over these texts.
     fn plain(texts: &[Vec<String>], limits: Limits) -> (u64, u128, BTreeMap<String, u64>) {
         let distinct: BTreeMap<Id, &Vec<String>> =
             texts.iter().map(|words| (digest(words), words)).collect();
@@ -317,9 +317,9 @@ mod tests {
     }
 
     proptest! {
-        /// For any bounds they hold at every moment, and the result is that of the definition:
-        /// exact counts over all distinct texts or over a sample that depends on neither the order
-        /// of the texts nor the batches.
+        /// Any bounds hold at every moment, and the result is that of the definition: exact counts
+        /// over all distinct texts or over a sample that depends on neither the order of the texts
+        /// nor the batches.
         #[test]
         fn a_function_of_the_set_of_texts(
             seed in any::<u64>(), number in 0u64..80, texts_max in 1usize..100, words_max in 1usize..1500,

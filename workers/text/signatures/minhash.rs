@@ -1,8 +1,8 @@
 //! MinHash: keys that two texts share with a probability that rises steeply with their similarity.
 //!
 //! Two texts of Jaccard similarity J share one of b keys of r bins each with probability 1 - (1 -
-//! J^r)^b. For the minimum of a bin see Broder: "On the resemblance and containment of documents",
-//! SEQUENCES 1997, theorem 1; for keys of several bins see Indyk, Motwani: "Approximate nearest
+//! J^r)^b. The minimum of a bin is from Broder: "On the resemblance and containment of documents",
+//! SEQUENCES 1997, theorem 1; keys of several bins are from Indyk, Motwani: "Approximate nearest
 //! neighbors", STOC 1998, section 4.2. One permutation serves all bins (Li, Owen, Zhang: "One
 //! permutation hashing", NIPS 2012). An empty bin borrows the value of a filled one, which it finds
 //! by a sequence that depends on the bin alone, so that two bins still agree with probability J
@@ -11,8 +11,8 @@
 //!
 //! We differ in three points. The permutation is the shingles' hash and is not drawn at random, so
 //! that keys never change. A value has 31 bits, so two different shingles agree once in 2^31 cases.
-//! A borrowed value is shifted by the number of its bin of origin, so that it differs from the
-//! original.
+//! A multiple of the number of the bin of origin is added to a borrowed value, so that it differs
+//! from the original.
 //!
 //! Shingles are 5-grams, or the multiset of 2-grams in texts shorter than 128 letters. Texts of 64
 //! to 127 letters have the keys of both, so that two texts on either side of a limit can share a
@@ -130,10 +130,10 @@ fn fill(hashes: &[u64], count: usize, bins: &mut Vec<u32>) {
     }
 }
 
-/// The bin whose value the empty `bin` borrows: the first filled bin of a sequence drawn for `bin`.
+/// The bin from which the empty `bin` borrows: the first filled bin of a sequence drawn for `bin`.
 ///
-/// 4,096 draws miss the only filled one of 128 bins once in 10^13 cases. Then it is the first
-/// filled bin.
+/// 4,096 draws miss the only filled bin of 128 once in 10^13 cases. Then the first filled bin is
+/// taken.
 fn lender(bin: usize, count: usize, filled: u128) -> usize {
     (0..4096u64)
         .map(|draw| (finish((bin as u64) << 32 | draw) % count as u64) as usize)
@@ -184,7 +184,7 @@ mod tests {
     }
 
     /// A key of two texts is equal with probability J^5, and one of ten with 1 - (1 - J^5)^10, for
-    /// every seed. That the ten share one permutation does not matter for large sets.
+    /// every seed. The ten keys share one permutation, which does not matter for large sets.
     #[test]
     fn keys_agree_by_the_formula() {
         for (seed, (shared, own)) in (1..=3).flat_map(|seed| {

@@ -1,8 +1,8 @@
 //! Equality signatures: 64-bit keys of a text; two contents that share a key become candidates.
 //!
-//! Keys are pure functions of the text and the configuration. They propose pairs and never decide
-//! them: the evidence does. SimHash is configured in the same list but lives in
-//! [`crate::text::simhash`], because its candidates are near fingerprints, not equal keys.
+//! Keys are pure functions of the text and the configuration. They propose pairs; the evidence
+//! decides them. SimHash is configured in the same list but lives in [`crate::text::simhash`],
+//! because its candidates are near fingerprints, not equal keys.
 
 pub mod i_match;
 pub mod lexicon;
@@ -130,8 +130,7 @@ impl Options {
         }
     }
 
-    /// The file that the signature reads, unless it is not named, to be made relative to the job
-    /// file.
+    /// The file that the signature reads, if it is named. It is made relative to the job file.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             Options::IMatch(options) => {
@@ -185,7 +184,7 @@ impl Options {
     }
 }
 
-/// The equality signatures of a job that adds none and leaves none out: MinHash and sentences.
+/// The equality signatures of a job that does not list any: MinHash and sentences.
 pub fn default_list() -> Vec<Options> {
     vec![
         Options::MinHash(minhash::Options::default()),
@@ -222,7 +221,7 @@ pub struct Key {
     pub key: u64,
 }
 
-/// Makes a text's keys. Each worker has its own, and clones share what is read from files.
+/// Makes a text's keys. Each worker has its own; clones share what was read from files.
 ///
 /// ```
 /// use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! Sizes, cut into partitions such that two sizes of a given ratio lie in the same or in adjacent
-//! ones.
+//! Divides sizes into partitions such that two sizes of a given ratio lie in the same partition or
+//! in adjacent ones.
 //!
-//! Two texts that are alike have sizes that are alike. A key that names a partition makes two texts
-//! meet only if their sizes are: each has keys for its own partition and for the next larger one
+//! Similar texts have similar sizes. With the partition in the key, two texts meet only if their
+//! sizes are similar: each text has keys for its own partition and for the next larger one
 //! (Theobald, Siddharth, Paepcke: "SpotSigs", SIGIR 2008, section 4).
 
 /// The partitions of a ratio.
@@ -19,16 +19,16 @@ impl Partitions {
     pub fn new(percent: u64) -> Partitions {
         let mut starts = vec![1];
         // Sizes smaller than `start` have no partner larger than start * 100 / percent. The
-        // partition that begins here reaches that far, so their partners lie in no partition after
-        // it.
+        // partition that begins at `start` reaches that far, so no partner of these sizes lies in a
+        // later partition.
         while let Some(&start) = starts.last().filter(|start| **start < u64::from(u32::MAX)) {
             starts.push(start * 100 / percent + 1);
         }
         Partitions { percent, starts }
     }
 
-    /// The partitions for which a text of `size` has keys, each with the least size of a partner in
-    /// it: its own and the next. None for size 0.
+    /// The partitions for which a text of `size` has keys: its own and the next, each with the
+    /// least size of a partner in it. `None` for size 0.
     pub fn of(&self, size: u64) -> Option<[(usize, u64); 2]> {
         let own = self.starts.partition_point(|start| *start <= size).checked_sub(1)?;
         let next = self.starts.get(own + 1).copied().unwrap_or(u64::MAX);

@@ -1,30 +1,33 @@
-//! Sentences: keys that two texts share if one of their longest sentences is equal, or, of short
-//! texts, if they differ in one or two letters.
+//! Sentences: keys that two texts share if one of their longest sentences is equal, or if they are
+//! short and differ in one or two letters.
 //!
-//! A page of one site has a headline, a note or an advertisement around the sentences of a page of
-//! another. Of a short text these are a large part, so that few shingles are shared; but a sentence
-//! is whole or is not there. To find copies by hashes of sentences is the method of Brin, Davis,
+//! A copy of an article on another site has other headlines, notes or advertisements around the
+//! same sentences. In a short text they are a large part, so that few shingles are shared. But most
+//! sentences stay whole. To find copies by hashes of sentences is the method of Brin, Davis,
 //! Garcia-Molina: "Copy detection mechanisms for digital documents", SIGMOD 1995. We differ in five
 //! points:
 //!
-//! - Only the longest sentences of a text count, because a common one ("all rights reserved") is
-//!   short. None counts that is a small part of its text, because it says nothing of the rest.
-//! - Where a number or a Latin word and a Chinese character meet at a space, a sentence may end, as
-//!   behind a line with a clock: there the parts count as well as the whole.
+//! - Only the longest sentences of a text count, because common sentences ("all rights reserved")
+//!   are short. A sentence that is a small part of its text does not count, because it says nothing
+//!   of the rest.
+//! - A sentence may end at a space between a Chinese character and a number or a Latin word, for
+//!   example behind a line with a clock. There the parts count as well as the whole.
 //! - The tail of a text counts as a sentence, too, if it is a large part of it: an advertisement
 //!   may stand within the only sentence.
-//! - A key names a partition of lengths (`partitions.rs`): a text that is much longer is no copy.
+//! - A key contains a partition of lengths (`partitions.rs`), because a text that is much longer is
+//!   no copy.
 //! - Texts of more than `letters_max` letters have no keys: there a headline is a small part, and
 //!   MinHash finds the pair.
 //!
-//! A short text is one sentence, which any edit changes, and too few shingles are left for MinHash.
-//! Texts of 8 to 31 letters are therefore cut into one part more than edits are looked for, of
-//! which one stays equal and moves by as many places at most (Li, Deng, Wang, Feng: "Pass-Join: a
-//! partition-based method for similarity joins", PVLDB 5(3), 2011). A key is a part, its number and
-//! the length of the text that was cut. Each text has the keys of its own parts, and those that it
-//! would share as the longer text of a pair (the paper's multi-match-aware selection of
-//! substrings). So every pair of such texts is found that has an edit distance of 1, or of 2 if the
-//! shorter text has 12 letters or more; the tests compare with all pairs.
+//! A short text is one sentence, which any edit changes, and has too few shingles for MinHash. So
+//! texts of 8 to 31 letters are cut into one more part than the number of edits to be found. One
+//! part then stays equal, and moves by at most as many places as there are edits (Li, Deng, Wang,
+//! Feng: "Pass-Join: a partition-based method for similarity joins", PVLDB 5(3), 2011). A key is a
+//! part, its number and the length of the text that was cut. Each text has the keys of its own
+//! parts, and the keys that it would share as the longer text of a pair (the paper's
+//! multi-match-aware selection of substrings). So every pair of such texts with an edit distance of
+//! 1 is found, or of 2 if the shorter text has 12 letters or more. The tests compare with all
+//! pairs.
 
 use crate::text::characters::{is_han, is_letter};
 use crate::text::hash::chain;
@@ -41,7 +44,7 @@ pub const VERSION: u32 = 2;
 
 /// The most sentences of a text that may have keys.
 const SENTENCES_MAX: usize = 8;
-/// Shorter sentences have no key, in bytes of their letters: 8 Chinese characters, or 24 Latin
+/// The fewest bytes of the letters of a sentence with a key: 8 Chinese characters or 24 Latin
 /// letters, which say about as much.
 const SENTENCE_BYTES_MIN: usize = 24;
 /// A sentence with a key is at least this part of its text.
@@ -49,12 +52,13 @@ const TEXT_PER_SENTENCE: usize = 8;
 /// The lesser of two lengths is at least this part of the greater, in percent. A headline half as
 /// long as the text leaves 67.
 const LENGTHS_PERCENT: u64 = 60;
-/// Texts of so many letters are cut into parts. In a longer one MinHash finds two edits.
+/// The most letters of a text that is cut into parts. In a longer text MinHash finds two edits.
 const PARTS_LETTERS: usize = 31;
-/// The tail of a text, in bytes of its letters: 20 Chinese characters. As a sentence it has to be a
-/// large part of its text, so that only texts of up to 160 such characters have the key of a tail.
+/// The bytes of the letters of a text's tail: 20 Chinese characters. Like a sentence, the tail has
+/// to be a large part of its text, so only texts of up to 160 such characters have the key of a
+/// tail.
 const TAIL_BYTES: usize = 60;
-/// What sets keys of tails apart from those of sentences.
+/// The bit that tells keys of tails from keys of sentences.
 const TAIL: u64 = 1 << 32;
 
 /// A `sentences` entry of the job file's `[[signatures]]`.
@@ -148,7 +152,7 @@ impl Sentences {
             out.extend(self.found.iter().map(|(_, hash)| chain(partition, [*hash])));
             out.extend(tail.map(|hash| chain(TAIL | partition, [hash])));
         }
-        // A partner may be longer by the edits.
+        // A partner may be longer by as many letters as there are edits.
         if letters <= PARTS_LETTERS {
             self.letters.clear();
             self.letters.extend(all.chars().map(|c| u64::from(u32::from(c))));
@@ -166,7 +170,7 @@ impl Sentences {
                 self.found.push((sentence.len(), xxh3_64(sentence)));
             }
         };
-        // Where the sentence begins, and the last part of it.
+        // The begin of the sentence, and of its last part.
         let (mut start, mut part) = (0, 0);
         let gaps =
             letters.gaps().iter().map(|gap| (end_at(normal, gap.place.clone()), gap.letter_bytes));
@@ -187,7 +191,7 @@ impl Sentences {
     }
 }
 
-/// The last letters of a text, of [`TAIL_BYTES`] or a few bytes more; none if it has fewer.
+/// The last letters of a text, of [`TAIL_BYTES`] or a few bytes more; `None` if it has fewer.
 fn tail(all: &str) -> Option<&str> {
     let from = (0..=all.len().checked_sub(TAIL_BYTES)?).rev().find(|at| all.is_char_boundary(*at));
     from.map(|from| &all[from..])
@@ -218,8 +222,8 @@ fn end_at(normal: &str, place: Range<usize>) -> End {
 
 /// Whether the mark or space `c` ends a sentence.
 ///
-/// The normal form has a space for a line break. Chinese has no other spaces but around Latin words
-/// and numbers.
+/// The normal form has a space for a line break. Chinese text has other spaces only beside Latin
+/// words and numbers.
 fn end_by(before: Option<char>, c: char, after: Option<char>) -> End {
     let inside = |c: Option<char>| c.is_some_and(|c| is_letter(c) && !is_han(c));
     let is_sure = match c {
@@ -236,7 +240,7 @@ fn end_by(before: Option<char>, c: char, after: Option<char>) -> End {
     }
 }
 
-/// The edits that are looked for where the shorter text has `letters` letters.
+/// The number of edits to be found where the shorter text has `letters` letters.
 fn edits(letters: usize) -> usize {
     match letters {
         0..8 => 0,
@@ -256,8 +260,8 @@ fn parts(letters: &[u64], out: &mut Vec<u64>) {
         }
         for number in 0..=edits {
             let (from, to) = (cut * number / (edits + 1), cut * (number + 1) / (edits + 1));
-            // Up to `number` edits are before the part and up to `left` behind it, or else another
-            // part is equal, too.
+            // There are up to `number` edits before the part and up to `left` behind it; otherwise
+            // another part is equal.
             let left = edits - number;
             let first = from.saturating_sub(number).max((from + longer).saturating_sub(left));
             let last = (from + number).min(from + longer + left).min(n - (to - from));
@@ -329,8 +333,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// Every pair of short texts within the edit distance shares the key of a part. The few
-        /// letters make parts that are equal by chance, too.
+        /// Every pair of short texts within the edit distance shares the key of a part. With so few
+        /// different letters, parts are also equal by chance.
         #[test]
         fn edits_are_found(
             text in prop::collection::vec(prop::sample::select(&['a', 'b', '一', '二'][..]), 8..32),
@@ -420,8 +424,8 @@ mod tests {
     }
 
     proptest! {
-        /// The sentences between the gaps of a text are those that reading it letter by letter
-        /// finds.
+        /// The sentences between the gaps of a text are those that are found by reading it letter
+        /// by letter.
         #[test]
         fn sentences_are_plain(
             text in "([一-三]{1,12}|[a-c1-3]{1,30}|[ 。!?;|.,，]{1,3}|\\PC){0,16}"
@@ -432,8 +436,7 @@ mod tests {
         }
     }
 
-    /// Of all pairs of 400 short texts the parts find every one within the edit distance, as brute
-    /// force does.
+    /// The parts find every pair of 400 short texts within the edit distance, as brute force does.
     #[test]
     fn brute_force_finds_no_more() {
         let mut random = Random(5);
@@ -467,8 +470,8 @@ mod tests {
         assert!(pairs > 300, "{pairs} pairs are too few for a test");
     }
 
-    /// A sentence of both texts makes no pair of texts of other lengths, and neither does one that
-    /// is short or a small part of its text.
+    /// A common sentence makes no pair if the lengths of the texts differ too much, or if the
+    /// sentence is short or a small part of its text.
     #[test]
     fn what_says_little_has_no_key() {
         let mut random = Random(3);

@@ -18,12 +18,12 @@
 //! similarity. Spots are ordered by hash, not by rarity, because the order must never change. A
 //! frequent spot among the first makes a large bucket, which the pivot rule bounds.
 //!
-//! What is missed: nothing, while the prefix that the threshold requires has at most `prefix_max`
-//! spots, as it has in texts with few spots. Of a longer prefix the first `prefix_max` spots are
-//! taken, a sample of the union, so that a pair of similarity J is missed with probability
-//! (1-J)^prefix_max at most. On the texts generated in the tests all pairs of J >= 0.5 are found
-//! without that limit, and 787 of 792 with the default limit of 4. Pairs in buckets of more than 64
-//! contents of which none is a pivot are not proposed by that key either.
+//! No pair is missed while the prefix that the threshold requires has at most `prefix_max` spots,
+//! as in texts with few spots. Of a longer prefix only the first `prefix_max` spots are taken. They
+//! are a sample of the union, so a pair of similarity J is missed with probability (1-J)^prefix_max
+//! at most. On the texts generated in the tests all pairs of J >= 0.5 are found without that limit,
+//! and 787 of 792 with the default limit of 4. In buckets of more than 64 contents, pairs without a
+//! pivot are not proposed by that key.
 
 use crate::text::features::word_hash;
 use crate::text::hash::{BuildAsIs, chain};
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The version of these rules, the words below included; part of a store's identity.
+/// The version of these rules and of the words below; part of a store's identity.
 pub const VERSION: u32 = 1;
 
 /// The stop words that begin a spot.
@@ -56,9 +56,9 @@ pub struct Options {
     /// The Jaccard similarity of spots at which two texts share a key, in percent, 10 to 95.
     /// Default: 50.
     pub similarity_percent: u64,
-    /// The most spots in a prefix, 1 to 32. More spots miss fewer pairs near the threshold, and
-    /// propose more wrong ones. Default: 4, which misses at most 6 % of the pairs of similarity
-    /// 0.5, and 0.2 % of those of 0.8.
+    /// The most spots in a prefix, 1 to 32. With more spots fewer pairs near the threshold are
+    /// missed, and more wrong pairs are proposed. Default: 4, with which at most 6 % of the pairs
+    /// of similarity 0.5 are missed, and 0.2 % of those of 0.8.
     pub prefix_max: usize,
     /// A text with fewer spots has no key. Default: 2.
     pub spots_min: usize,
@@ -152,8 +152,8 @@ impl SpotSigs {
 
     /// Writes the hash of every spot of `words` to `self.spots`.
     ///
-    /// A spot is a stop word and `chain` content words, each `distance` content words after the one
-    /// before.
+    /// A spot is a stop word and `chain` content words, each `distance` content words after the
+    /// last.
     fn find_spots(&mut self, words: &[u64]) {
         self.content.clear();
         self.anchors.clear();
@@ -311,8 +311,7 @@ mod tests {
         }
     }
 
-    /// Of all pairs of 300 multisets the keys find every pair at the threshold that brute force
-    /// finds.
+    /// Among 300 multisets the keys find every pair at the threshold that brute force finds.
     #[test]
     fn brute_force_finds_no_more() {
         let mut random = Random(11);
@@ -344,8 +343,8 @@ mod tests {
         }
     }
 
-    /// With a cut prefix pairs are missed no more often than by the bound: 1/16 of 2,000 pairs at J
-    /// = 1/2 and four spots.
+    /// With a cut prefix no more pairs are missed than the bound says: 1/16 of 2,000 pairs at J =
+    /// 1/2 and four spots.
     #[test]
     fn cut_prefixes_miss_few() {
         let mut random = Random(2);
@@ -393,9 +392,9 @@ mod tests {
         texts
     }
 
-    /// Of the pairs of a generated corpus whose multisets of spots have exactly J >= 0.5 all share
-    /// a key with uncut prefixes. With cut ones no more are missed than by the bound and five
-    /// standard deviations.
+    /// With uncut prefixes, all pairs of a generated corpus whose multisets of spots have exactly J
+    /// >= 0.5 share a key. With cut prefixes no more are missed than by the bound and five standard
+    /// deviations.
     #[test]
     fn recall_against_exact_jaccard() {
         for seed in [1, 2] {

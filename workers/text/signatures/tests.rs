@@ -14,7 +14,7 @@ pub fn pair(random: &mut Random, shared: u64, own: u64) -> (Vec<u64>, Vec<u64>) 
 }
 
 /// Asserts that `seen` successes of `trials` independent trials of probability `p` are within five
-/// standard deviations of the mean, as chance leaves them in all but one of a million cases.
+/// standard deviations of the mean, where they are in all but one of a million cases.
 pub fn assert_binomial(seen: usize, trials: usize, p: f64, what: &str) {
     let (expected, deviation) = (trials as f64 * p, (trials as f64 * p * (1.0 - p)).sqrt());
     println!("{what}: {seen} of {trials}, expected {expected:.0}, deviation {deviation:.1}");
@@ -59,8 +59,8 @@ fn all(folder: &std::path::Path) -> Vec<Options> {
 const ARTICLE: &str = "the minister said in a speech to the house that the budget is to grow by half in spring; \
     会议今天在北京举行, 各国的代表在会上对气候的变化和经济的发展都进行了讨论";
 
-/// An entry has its kind and the values that differ from the defaults. Kinds have the entries'
-/// names.
+/// An entry has its kind and the values that differ from the defaults. The names of kinds are the
+/// names in entries.
 #[test]
 fn entries() {
     let read = list(

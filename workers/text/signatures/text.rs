@@ -9,7 +9,7 @@ use crate::text::shingles::{ShingleKind, Shingles};
 /// The most keys that one signature makes for a text. A text has at most five times as many in all.
 pub const KEYS_MAX: usize = 64;
 
-/// Which shingles of a text.
+/// Names the shingles that are made of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recipe {
     Set(usize),
@@ -26,7 +26,7 @@ pub struct Shinglings {
 #[derive(Clone, Debug, Default)]
 struct Shingled {
     made: Vec<(Recipe, Shingles)>,
-    /// How many of `made` belong to the present text. The rest is memory to reuse.
+    /// How many of `made` belong to the present text. The rest is memory for reuse.
     fresh: usize,
     /// Memory for making sets.
     seen: Vec<u64>,
@@ -52,7 +52,7 @@ impl<'a> Text<'a> {
         Text::of(normal, words, letters, shingled)
     }
 
-    /// The same if its letters were read already.
+    /// As [`Text::new`], if its letters were read already.
     pub fn with(
         normal: &'a str,
         words: &'a [u64],

@@ -128,7 +128,7 @@ impl Live {
         pairs
     }
 
-    /// Those of them that are accepted.
+    /// The pairs that are accepted.
     pub fn pairs(&self, bands: &Bands) -> BTreeSet<(Id, Id)> {
         self.proposed(bands)
             .into_iter()
@@ -139,10 +139,11 @@ impl Live {
 }
 
 /// The greatest product of ranks that the near rule allows for pairs of near `fingerprints`, by its
-/// definition, the lesser first; pairs that it allows 64 are left out. Of the earlier ones of each
-/// fingerprint, in the order of each band, which owns the pairs that agree on it and on no lower
-/// band, all beyond the first are not examined. 64 is halved from 4 earlier ones on with each
-/// doubling, five times.
+/// definition, the lesser first; pairs with the product 64 are left out. A band owns the pairs that
+/// agree on it and on no lower band. The product is 64, and is halved when the band has 4, 8, 16,
+/// 32 and 64 fingerprints that are near a fingerprint and earlier in the band's order. With n >= 64
+/// of these, only the first 64 * 64 / (n + 1) are examined, at least 4, and the others have the
+/// product 0.
 fn products(bands: &Bands, fingerprints: &[u64]) -> BTreeMap<(u64, u64), usize> {
     let masks = bands.masks();
     let owner = |a: u64, b: u64| masks.iter().position(|mask| (a ^ b) & mask == 0);

@@ -74,7 +74,7 @@ fn types_of_dates() {
     assert_eq!(dates(Arc::new(TimestampMillisecondArray::from(vec![-1]))), [Some(-1)]);
     assert_eq!(dates(Arc::new(Int16Array::from(vec![7]))), [Some(7)]);
     assert_eq!(dates(Arc::new(Int64Array::from(vec![Some(at), None]))), [Some(at), None]);
-    // A type says its unit, so a size tells nothing.
+    // The type states its unit, so the size of a number does not matter.
     assert_eq!(dates(Arc::new(TimestampSecondArray::from(vec![at * 1000]))), [None]);
     assert_eq!(dates(Arc::new(Float32Array::from(vec![f32::NAN]))), [None]);
     assert_eq!(dates(Arc::new(NullArray::new(1))), [None]);
@@ -118,8 +118,8 @@ fn int96(seconds: i64) -> Int96 {
     date
 }
 
-/// A row without a URL is rejected under the reason of such a JSON line. One whose texts are null
-/// is empty.
+/// A row without a URL is rejected under the same reason as such a JSON line. A row whose texts are
+/// null is empty.
 #[test]
 fn nulls() {
     let url = StringArray::from(vec![Some("a"), None, Some(" "), Some("d"), Some("e")]);
@@ -176,8 +176,9 @@ fn unfit_columns() {
     assert!(fails(&twice).contains("two columns"));
 }
 
-/// A column that has the default name of a field and holds something else refused the file, which
-/// does not need it. It is passed by and noted; one that the job names is still refused.
+/// A file was refused because of a column that it does not need, with the default name of a field
+/// but other contents. Such a column is passed by and noted. A column that the job names is still
+/// refused.
 #[test]
 fn columns_of_other_meaning() {
     let one = || texts(["a"]);
@@ -205,7 +206,7 @@ fn columns_of_other_meaning() {
     }
     let columns = vec![("url", one()), ("text", yes()), ("content", one())];
     assert_eq!(outcomes(&plain(columns)), ["a text 1"], "by its next name");
-    // What may say that pages are gone is not passed by.
+    // A column that may say that pages are gone is not passed by.
     for (field, column, kind) in [("op", yes(), "Boolean"), ("deleted", one(), "Utf8")] {
         let why = fails(&plain(vec![("url", one()), ("text", one()), (field, column)]));
         assert!(why.contains(field) && why.contains(kind), "{why}");

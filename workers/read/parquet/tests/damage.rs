@@ -3,7 +3,7 @@
 use super::*;
 
 /// A text that is not UTF-8, and one over the limit, cost only their row, although the column's
-/// type promises UTF-8. It was told as a value of another type, with the advice to name another
+/// type promises UTF-8. It was reported as a value of another type, with the advice to name another
 /// field.
 #[test]
 fn bad_texts() {
@@ -16,7 +16,7 @@ fn bad_texts() {
     assert_eq!(words(&read_all("x", &bytes, &options).0), ["a text 3", "!bad_utf8", "!too_long"]);
 }
 
-/// A file cut short anywhere is an error that names it, and so is one that is packed or encrypted.
+/// A file that is cut short anywhere, packed or encrypted is an error that names it.
 #[test]
 fn no_footer() {
     let bytes = file(pages(20), 10, WriterProperties::default());
@@ -145,7 +145,7 @@ fn flipped_bits() {
     }
 }
 
-/// A few bytes of nulls stated millions of rows, and each became a reject. Such a row group is
+/// A few bytes of nulls claimed millions of rows, and each became a reject. Such a row group is
 /// refused by its footer.
 #[test]
 fn rows_out_of_nothing() {
@@ -187,15 +187,15 @@ fn shared_pages() {
     assert!(why.contains("belongs to two columns"), "{why}");
 }
 
-/// A row group without rows, as some writers leave behind, refused a file by what it says of its
-/// columns.
+/// A file was refused because of the columns of a row group without rows, which some writers leave
+/// behind.
 #[test]
 fn row_groups_without_rows() {
     let bytes = file(pages(200), 100, WriterProperties::default());
     let file = Temporary::new("x.parquet", &bytes);
     let reader = Parquet::open(&file.split(), &Options::default()).unwrap();
     let [first, second] = [0, 1].map(|group| reader.metadata.row_group(group).clone());
-    // It has the pages of another one.
+    // It has the pages of another row group.
     let empty = || first.clone().into_builder().set_num_rows(0).build().unwrap();
     let all = vec![empty(), first.clone(), empty(), second, empty()];
     let metadata = ParquetMetaData::new(reader.metadata.file_metadata().clone(), all);

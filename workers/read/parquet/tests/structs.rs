@@ -3,8 +3,8 @@
 use super::*;
 
 /// Columns of structs are read as fields of nested objects of JSON lines are, at any depth, with
-/// any of them null and in row groups of any size: the shape of datatrove's and FineWeb's files
-/// needs no field named. What is a list stays nested.
+/// any of them null and in row groups of any size: files of datatrove and FineWeb can be read
+/// without naming a field. A list stays nested.
 #[test]
 fn columns_of_structs() {
     let urls: ArrayRef = Arc::new(StringArray::from(vec![
