@@ -40,13 +40,6 @@ struct Line {
 
 /// `pagefold check`.
 pub fn command(arguments: &cli::Check) -> Result<()> {
-    signals::on_signal(arguments.of.json);
-    let outcome = check(arguments);
-    signals::wait_if_stopping();
-    outcome
-}
-
-fn check(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();

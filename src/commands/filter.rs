@@ -7,7 +7,7 @@ use crate::terminal::bar::Bar;
 use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
-use crate::{signals, topology};
+use crate::topology;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,6 @@ const HOSTS_SHOWN: usize = 10;
 
 /// `pagefold filter`.
 pub fn command(arguments: &cli::Filter) -> Result<()> {
-    // Files that are finished stay, and the next filter goes on with the others.
-    signals::on_signal(arguments.of.json);
-    let outcome = filter_or_undo(arguments);
-    signals::wait_if_stopping();
-    outcome
-}
-
-fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
     let folder = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
