@@ -28,7 +28,6 @@ use workers::export::ours;
 use workers::fold;
 use workers::job::Job;
 use workers::plan::inputs::{self, Input, Listing};
-use workers::plan::listing::LeftOut;
 use workers::read::{self, Split};
 use workers::store::{Store, random_hex};
 
@@ -139,11 +138,8 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
             refused = format!("; nothing can be read of {}: {why}", path.display());
         }
     }
-    let left_out = if left_out == LeftOut::default() {
-        String::new()
-    } else {
-        format!("; left out: {left_out}")
-    };
+    let left_out =
+        if left_out.is_nothing() { String::new() } else { format!("; left out: {left_out}") };
     let line = format!("{}{left_out}{refused}{warned}", counted(found.len() as u64, "file"));
     Ok((looked_at, line))
 }

@@ -22,6 +22,7 @@ pub use crate::plan::division::{Part, PlannedSplit};
 use crate::plan::due_inputs::{Found, found};
 use crate::plan::examine::{Digests, Passed};
 use crate::plan::inputs::Input;
+use crate::plan::listing::LeftOut;
 use crate::plan::replay::Again;
 use crate::plan::time::Clock;
 use crate::store::entry::Retention;
@@ -85,6 +86,9 @@ pub struct Plan {
     /// What is absent of a complete snapshot, a line each. They are not part of the digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+    /// What else is in the folders of inputs. It is not part of the digest.
+    #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
+    pub left_out: LeftOut,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
     /// Its least epoch if all inputs turn out to be useless: the epoch then is none that read
@@ -258,6 +262,7 @@ fn plan_of(
         again: found.again,
         passed: Vec::new(),
         absent: Vec::new(),
+        left_out: LeftOut::default(),
         retention: Retention { time_min: 0, ..retention },
         epoch_min_useless,
         gone_min: 0,
@@ -270,6 +275,7 @@ fn plan_of(
     Ok(Some(Plan {
         passed: found.passed,
         absent: if complete { found.absent } else { Vec::new() },
+        left_out: found.left_out,
         retention,
         gone_min: job.pages.gone_min(logical_time),
         logical_time,
