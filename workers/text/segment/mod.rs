@@ -102,7 +102,7 @@ impl Segmenter {
     }
 
     /// The same, by the words of `user`.
-    fn cut_by<'t>(
+    pub(in crate::text) fn cut_by<'t>(
         &mut self,
         user: Option<&UserWords>,
         text: &'t str,
