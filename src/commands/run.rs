@@ -11,6 +11,7 @@ use crate::cluster::cluster_file;
 use crate::cluster::ranks::Ranks;
 use crate::commands::export::{but, of_committed};
 use crate::commands::init;
+use crate::commands::unfinished;
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::own_process;
@@ -84,7 +85,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     watch.read_job(&job)?;
-    let inputs_max = unattended.inputs_max(&job)?;
+    unattended.inputs_max(&job)?;
     clock(arguments)?;
     trace::check_place(arguments, &job)?;
     let topology = topology(arguments, ranks)?;
@@ -103,33 +104,46 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return idle::skipped(&job, arguments);
     };
+    // What a run left that filled the disk goes first.
+    unfinished::clear_away(&job, &lock);
     export::check_writable(&job)?;
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
-    store.sweep(&lock);
-    // An unfinished plan of an earlier run comes first, then what is due now.
+    let outcome = epochs(unattended, on, &job, &store, started);
+    outcome.map_err(|error| unfinished::left(&job, &lock, error))
+}
+
+/// Takes up an unfinished plan of an earlier run; then does what is due now.
+fn epochs(
+    unattended: &cli::Unattended,
+    on @ (_, topology): (Option<&Ranks>, &Topology),
+    job: &Job,
+    store: &Store,
+    started: Instant,
+) -> Result<()> {
+    let (arguments, inputs_max) = (&unattended.run, unattended.inputs_max(job)?);
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;
-    if let Some(plan) = plan::attempts::unfinished(&job, &store, head.as_ref())? {
-        let forecast = forecast::of_large(&job, &plan, &topology);
-        let upon = (&store, head.as_ref());
-        head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
+    if let Some(plan) = plan::attempts::unfinished(job, store, head.as_ref())? {
+        let forecast = forecast::of_large(job, &plan, topology);
+        let upon = (store, head.as_ref());
+        head = Some(epoch(arguments, on, job, upon, &plan, forecast, began)?);
         began = Instant::now();
         // The epoch that was taken up has its report.
         again = true;
     }
     loop {
-        match plan::plan_at_most(&job, &store, head.as_ref(), clock(arguments)?, inputs_max)? {
+        match plan::plan_at_most(job, store, head.as_ref(), clock(arguments)?, inputs_max)? {
             Some(plan) => {
                 check_absent(&plan, &arguments.allow)?;
-                let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
+                let forecast = forecast::of_inputs(job, &plan.inputs, topology);
                 let needed = forecast::disk_bytes(forecast.as_ref(), plan.bytes());
                 guards::check_space(&job.store, needed, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
-                let upon = (&store, head.as_ref());
-                head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
+                let upon = (store, head.as_ref());
+                head = Some(epoch(arguments, on, job, upon, &plan, forecast, began)?);
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
                 again = inputs_max == usize::MAX
@@ -140,7 +154,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 began = Instant::now();
             }
             None if again => return Ok(()),
-            None => return nothing_due(arguments, &job, &store, head.as_ref()),
+            None => return nothing_due(arguments, job, store, head.as_ref()),
         }
     }
 }
