@@ -216,6 +216,7 @@ impl Command {
             Command::Serve(_) | Command::Rank(_) | Command::Worker => None,
             Command::Run(of) => Some(of.unattended.run.json),
             Command::Rebuild(of) => Some(of.json),
+            Command::Schedule(of) => Some(of.json),
             _ => Some(self.of_job().is_some_and(|of| of.json)),
         }
     }

@@ -23,8 +23,10 @@ const DELAY_MAX_S: u32 = 600;
 
 /// The file name and the text of a unit.
 pub struct Unit {
-    name: String,
-    text: String,
+    /// Its file name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// Escapes systemd's specifiers in `text`; `%i` stays in a template.
@@ -228,13 +230,8 @@ fn timer(title: &str, moments: &Moments) -> String {
     )
 }
 
-/// Writes `units` to `folder` and says so, or returns them, each under its file name.
-pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<String> {
-    let Some(folder) = folder else {
-        let text: Vec<String> =
-            units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
-        return Ok(text.join("\n"));
-    };
+/// Writes `units` to `folder`.
+pub fn write(units: &[Unit], folder: &Path) -> Result<()> {
     if !folder.is_dir() {
         let why = "no such folder; make it first";
         return Err(Error::new(Kind::Output, format!("--to {}: {why}", folder.display())));
@@ -243,8 +240,23 @@ pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<String> {
         let path = folder.join(&unit.name);
         durable::write(&path, unit.text.as_bytes()).map_err(|e| e.with_kind(Kind::Output))?;
     }
-    let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
-    Ok(format!("wrote {} to {}\n", names.join(" and "), folder.display()))
+    Ok(())
+}
+
+/// What is said of `units`: that they were written to `folder`, or their texts, each under its file
+/// name.
+pub fn told(units: &[Unit], folder: Option<&Path>) -> String {
+    match folder {
+        Some(folder) => {
+            let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
+            format!("wrote {} to {}\n", names.join(" and "), folder.display())
+        }
+        None => {
+            let text: Vec<String> =
+                units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
+            text.join("\n")
+        }
+    }
 }
 
 #[cfg(test)]
