@@ -157,6 +157,27 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         outcome.epoch,
         grouped(outcome.files as u64)
     );
+    say_verdicts(&mut text, totals);
+    if options.to.is_some() {
+        let _ = writeln!(
+            text,
+            "bytes      {} of {}, {}",
+            size(totals.bytes_kept),
+            size(totals.bytes_in),
+            percent(totals.bytes_kept, totals.bytes_in)
+        );
+    }
+    say_left_out(&mut text, totals);
+    say_files(&mut text, outcome);
+    if outcome.pages_elsewhere > 0 {
+        let pages = counted(outcome.pages_elsewhere, "page");
+        let _ = writeln!(text, "elsewhere  {pages} whose records are in no input as it is now");
+    }
+    text
+}
+
+/// What became of the records.
+fn say_verdicts(text: &mut String, totals: &Totals) {
     for verdict in Verdict::ALL {
         if let n @ 1.. = totals.of(verdict) {
             let why = if verdict == Verdict::Removed { removed(totals) } else { String::new() };
@@ -176,15 +197,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         let _ =
             writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
     }
-    if options.to.is_some() {
-        let _ = writeln!(
-            text,
-            "bytes      {} of {}, {}",
-            size(totals.bytes_kept),
-            size(totals.bytes_in),
-            percent(totals.bytes_kept, totals.bytes_in)
-        );
-    }
+}
+
+/// What is left out of each source and of some hosts.
+fn say_left_out(text: &mut String, totals: &Totals) {
     let left_out =
         |saved: Saved| format!("{}, {}", counted(saved.records, "record"), size(saved.bytes));
     for (name, saved) in totals.sources.iter().filter(|(_, saved)| saved.records > 0) {
@@ -198,6 +214,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     for (host, saved) in hosts.into_iter().take(HOSTS_SHOWN) {
         let _ = writeln!(text, "           {} of {}", left_out(*saved), plain(host));
     }
+}
+
+/// The files that are not those of their inputs with less in them, or are of no input.
+fn say_files(text: &mut String, outcome: &Outcome) {
     if outcome.recoded > 0 {
         let files = counted(outcome.recoded as u64, "file");
         let _ = writeln!(
@@ -214,11 +234,11 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             plain(why)
         );
     }
-    if totals.stay > 0 {
+    if outcome.totals.stay > 0 {
         let _ = writeln!(
             text,
             "stay       {} of those above that should be left out, in files copied whole",
-            grouped(totals.stay)
+            grouped(outcome.totals.stay)
         );
     }
     let named = |names: &[PathBuf]| {
@@ -243,9 +263,4 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             named(&outcome.pruned)
         );
     }
-    if outcome.pages_elsewhere > 0 {
-        let pages = counted(outcome.pages_elsewhere, "page");
-        let _ = writeln!(text, "elsewhere  {pages} whose records are in no input as it is now");
-    }
-    text
 }

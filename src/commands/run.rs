@@ -179,16 +179,11 @@ pub fn epoch(
         (None, Some(_)) => attempts::work(job, plan, topology, observer),
         (None, None) => threads(job, plan, head, topology, observer),
     };
-    // A file that the job names cannot be read. The next run plans again, as the job may name
-    // others then.
-    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
-        plan.mark_refused(store.root())?;
-    }
-    let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
+    let Work { receipts, peers, memory_bytes, processes, attempts } = done(work, plan, store)?;
     times.lap("work");
     bar.after(After::Commit);
     let (spans, rows_read) = (profile::spans(&receipts), report::rows_read(&receipts));
-    let Committed { mut head, counts, left, changed_here } =
+    let Committed { head, counts, left, changed_here } =
         commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
     tracing::info!(epoch = head.manifest.epoch, "committed");
@@ -199,12 +194,7 @@ pub fn epoch(
     };
     times.lap("export");
     bar.after(After::Merge);
-    match merge::merge(store, &head) {
-        Ok(Some(merged)) => head = merged,
-        Ok(None) => {}
-        // The epoch is committed; the next run merges again.
-        Err(error) => tracing::warn!(%error, "cannot merge runs"),
-    }
+    let head = merged(store, head);
     times.lap("merge");
     drop(bar);
     // The commit, the export and the merge are this process's.
@@ -245,6 +235,26 @@ pub fn epoch(
     let printed = outcome.print(arguments);
     printed.map_err(|error| but(&head, "its summary is not printed", error))?;
     Ok(head)
+}
+
+/// `work` that is done. If a file that the job names cannot be read, the next run plans again, as
+/// the job may name others then.
+fn done(work: Result<Work>, plan: &Plan, store: &Store) -> Result<Work> {
+    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
+        plan.mark_refused(store.root())?;
+    }
+    work
+}
+
+/// The head after runs are merged. The epoch is committed, so what fails is left to the next run.
+fn merged(store: &Store, head: Head) -> Head {
+    match merge::merge(store, &head) {
+        Ok(merged) => merged.unwrap_or(head),
+        Err(error) => {
+            tracing::warn!(%error, "cannot merge runs");
+            head
+        }
+    }
 }
 
 /// Refuses a complete snapshot of which a named input has no file: a disk that is not mounted would

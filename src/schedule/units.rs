@@ -122,6 +122,33 @@ pub fn units(
     ])
 }
 
+/// Where a service reads and writes, as lines of its unit.
+struct Places {
+    mounts: String,
+    writes: String,
+    /// Whether it may have a `/tmp` of its own.
+    temporary: bool,
+}
+
+fn places(command: &RunCommand, job: Option<&Job>) -> Result<Places> {
+    let Some(job) = job else {
+        let writes = format!(
+            "# /var/lib/{STATE}, where the jobs' stores and results belong; for others: `systemctl edit`, ReadWritePaths=.\nStateDirectory={STATE}\n"
+        );
+        return Ok(Places { mounts: String::new(), writes, temporary: true });
+    };
+    let folders = folders(job)?;
+    let inputs = job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
+    let is_temporary =
+        |path: &String| ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
+    let temporary = !folders.iter().chain(&inputs).chain([&command.job]).any(is_temporary);
+    let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
+    let list = list.join(" ");
+    // A disk that is not mounted must not look like a missing store.
+    let mounts = format!("RequiresMountsFor={list}\n");
+    Ok(Places { mounts, writes: format!("ReadWritePaths={list}\n"), temporary })
+}
+
 fn service(
     command: &RunCommand,
     job: Option<&Job>,
@@ -151,29 +178,7 @@ fn service(
             "# 75 stays an alarm: with a cluster it may be a host that was lost in every attempt. Stopped runs, too, go on with the next.\n"
         }
     };
-    let (mounts, writes, temporary) = match job {
-        None => (
-            String::new(),
-            format!(
-                "# /var/lib/{STATE}, where the jobs' stores and results belong; for others: `systemctl edit`, ReadWritePaths=.\nStateDirectory={STATE}\n"
-            ),
-            true,
-        ),
-        Some(job) => {
-            let folders = folders(job)?;
-            let inputs =
-                job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
-            let is_temporary = |path: &&String| {
-                ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp))
-            };
-            let temporary =
-                folders.iter().chain(&inputs).chain([&command.job]).find(is_temporary).is_none();
-            let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
-            let list = list.join(" ");
-            // A disk that is not mounted must not look like a missing store.
-            (format!("RequiresMountsFor={list}\n"), format!("ReadWritePaths={list}\n"), temporary)
-        }
-    };
+    let Places { mounts, writes, temporary } = places(command, job)?;
     let temporary = if temporary { "yes" } else { "no" };
     Ok(format!(
         "[Unit]\n\
