@@ -66,7 +66,7 @@ impl Job {
         let sets: String =
             self.given.iter().map(|of| format!(" --set {}", word(&of.set))).collect();
         let job = shell::word(&self.path);
-        for command in ["run", "export", "rebuild", "verify"] {
+        for command in ["run", "export", "rebuild", "verify", "gc"] {
             let general = format!("`pagefold {command} JOB");
             text = text.replace(&general, &format!("`pagefold {command} {job}{sets}"));
         }

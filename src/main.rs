@@ -28,6 +28,7 @@ use terminal::logging;
 use workers::store::damage;
 
 fn main() -> ExitCode {
+    signals::hold();
     let command = match cli::parse(logging::print_plain) {
         Ok(command) => command,
         Err(code) => return code,
@@ -35,7 +36,12 @@ fn main() -> ExitCode {
     let (quiet, verbose) = command.verbosity();
     logging::start(quiet, verbose);
     signals::survive_file_limit();
-    match damage::caught_all("the command", || commands::carry_out(&command)) {
+    if let Some(json) = command.stops_with_code() {
+        signals::on_signal(json);
+    }
+    let outcome = damage::caught_all("the command", || commands::carry_out(&command));
+    signals::wait_if_stopping();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error = match command.job() {

@@ -1,13 +1,13 @@
 //! Ends the process on SIGTERM, SIGINT or SIGHUP, with exit code 75 and one line; and on an error
 //! that its other threads must not survive.
 //!
-//! The first signal stops a launcher after a short clean-up; another signal, half a second later or
-//! more, ends it at once. An earlier second signal is not from a person: `timeout` sends a signal
-//! to a process and to its group, so that it arrives twice. No work is asked to stop or waited for:
-//! a separate thread ends the process. This is safe, because even kill -9 is safe: a commit is a
-//! single `link` call, finished splits are durable, and an export without its summary is made again
-//! by the next run. A signal at the moment of a commit loses nothing. At worst the exit code is 75
-//! although the epoch was committed, and the next run finds nothing due.
+//! The first signal stops a command after a short clean-up; another one, half a second later or
+//! more, ends it at once. One that comes sooner is not from a person: `timeout` sends a signal to a
+//! process and to its group, so that it comes twice. No work
+//! is asked to stop or waited for: a thread of its own ends the process. That is safe because kill
+//! -9 is: a commit is a single `link` call, finished splits are durable, and an export without its
+//! summary is made again by the next run. A signal at the moment of a commit loses nothing. At
+//! worst the exit code is 75 although the epoch was committed, and the next run finds nothing due.
 //!
 //! A signal that is ignored when the process starts (by `nohup`, or for a shell's background jobs)
 //! stays ignored. SIGPIPE is not handled here: a write to a closed pipe is an error like others.
@@ -43,6 +43,8 @@ const QUIET_TIME: Duration = Duration::from_millis(300);
 type CleanUp = Box<dyn FnOnce(Option<&Error>) + Send>;
 
 static CLEAN_UP: Mutex<Option<CleanUp>> = Mutex::new(None);
+/// What [`hold`] registered and nothing waits for yet.
+static HELD: Mutex<Option<Registered>> = Mutex::new(None);
 static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// The [`SIGNALS`] that are not ignored according to `status`, the text of `/proc/self/status`.
@@ -57,8 +59,11 @@ fn active_signals(status: &str) -> Vec<i32> {
 /// How long after the first signal another signal does not end the process at once.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
-/// Registers the signals of this process. When the flag is set, a signal ends the process at once.
-fn signals() -> std::io::Result<(Signals, Arc<AtomicBool>)> {
+/// The signals of this process. When the flag is set, one of them ends the process at once.
+type Registered = (Signals, Arc<AtomicBool>);
+
+/// Registers the signals of this process.
+fn register() -> std::io::Result<Registered> {
     let active = active_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     // Register this first, so that no signal is lost.
     let signals = Signals::new(&active)?;
@@ -81,10 +86,21 @@ fn arm_later(armed: Arc<AtomicBool>) {
     }
 }
 
-/// Calls `then` at the first signal, in a thread of its own. If `ends_at_second`, a second signal
-/// ends the process at once.
+/// From now on a signal ends nothing until it is said what it does; it is not lost. The command
+/// line says that, and a signal while it is parsed has the exit code of any other. Only one that
+/// comes in the microseconds in which a handler is put in place is lost (`signal-hook-registry` has
+/// no remedy); the next one is not.
+pub fn hold() {
+    // What cannot be registered now is tried again, and told, when it is waited for.
+    *lock(&HELD) = register().ok();
+}
+
+/// Calls `then` at the first signal, in a thread of its own. If `ends_at_second`, another one ends
+/// the process at once.
 fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
-    let waiting = signals().and_then(|(mut signals, armed)| {
+    let held = lock(&HELD).take();
+    let waiting = held.map_or_else(register, Ok).and_then(|(mut signals, armed)| {
+        let unwaited = armed.clone();
         let wait = move || {
             if signals.forever().next().is_some() {
                 if ends_at_second {
@@ -93,7 +109,8 @@ fn on_first_signal(ends_at_second: bool, then: impl FnOnce() + Send + 'static) {
                 then();
             }
         };
-        thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+        let spawned = thread::Builder::new().name("signals".into()).spawn(wait);
+        spawned.map(drop).inspect_err(|_| unwaited.store(true, Ordering::SeqCst))
     });
     if let Err(error) = waiting {
         // Signals still end the process, but without the clean-up.
@@ -108,17 +125,15 @@ pub fn survive_file_limit() {
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
-/// From now on a signal stops this process, which is a launcher. With `json`, the failure is also
-/// printed as JSON.
+/// From now on a signal stops this process. With `json`, the failure is also printed as JSON.
 pub fn on_signal(json: bool) {
     on_first_signal(true, move || conclude(None, json));
 }
 
-/// Does the `work` of this process, which is a launcher. A signal stops it, and so does a panic in
-/// a worker's thread. With `json`, each failure is also printed as JSON.
+/// Does the `work` of this process, which is a launcher. A panic in a worker's thread stops it.
+/// With `json`, each failure is also printed as JSON.
 pub fn launch(json: bool, work: impl FnOnce() -> Result<()>) -> Result<()> {
     mesh::exit_on_panic(move |error| end(error, json));
-    on_signal(json);
     let outcome = work();
     wait_if_stopping();
     if let (Err(error), true) = (&outcome, json) {

@@ -17,6 +17,7 @@
 //                                                       lengths_in_streams
 // chunked and Content-Encoding that lie                 archives, read/http.rs::chunked,
 //                                                       lying_headers
+// a PDF or a picture that HTTP calls HTML               read/http.rs::binary_bodies, read/binary.rs
 // WARC-Truncated, request, metadata, other types        archives, read/warc.rs::types,
 //                                                       truncated_by_the_crawler
 // revisit, 304, 5xx, 301, 404, 410, deleted rows        visits::what_a_visit_does,

@@ -59,6 +59,45 @@ fn committed_files() {
     }
 }
 
+/// With `--json` a script gets the line and the units as they are printed, and what it must make
+/// before they work.
+#[test]
+fn as_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let job = "store = \"lib/store\"\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"lib/out\"\n";
+    std::fs::write(at("job.toml"), job).expect("written");
+    let of = |more: &[&str]| {
+        let output = pagefold(&[&["schedule", &at("job.toml")], more].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let json = |more: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&of(&[more, &["--json"]].concat())).expect("JSON")
+    };
+    let log = at("log/job.log");
+    let cron = json(&["--cron", "--log", &log]);
+    let line = cron["cron"].as_str().expect("a line");
+    assert!(of(&["--cron", "--log", &log]).ends_with(&format!("\n{line}\n")), "{cron}");
+    assert_eq!((&cron["log"], &cron["missing_folders"]), (&log.into(), &[at("log")][..].into()));
+    let systemd = json(&["--systemd"]);
+    let units: Vec<String> = systemd["units"]
+        .as_array()
+        .expect("units")
+        .iter()
+        .map(|unit| {
+            let [name, text] = ["name", "text"].map(|key| unit[key].as_str().expect("a word"));
+            format!("# {name}\n{text}")
+        })
+        .collect();
+    assert_eq!(units.join("\n"), of(&["--systemd"]));
+    assert_eq!(systemd["missing_folders"], serde_json::Value::from(&[at("lib")][..]));
+    assert!(systemd["written_to"].is_null());
+    let written = json(&["--systemd", "--to", &at("")]);
+    assert_eq!((&written["units"], &written["written_to"]), (&systemd["units"], &at("").into()));
+    assert!(Path::new(&at("pagefold-job.service")).exists());
+}
+
 /// Runs `line` of a crontab as cron does: without the five time fields, with `\%` for `%` and a
 /// bare `%` as the end, in cron's environment and in the home folder.
 fn as_cron_does(line: &str, home: &Path) -> Output {

@@ -101,6 +101,40 @@ fn stopped_at_any_moment() {
     assert!(stopped > 0, "no run was stopped");
 }
 
+/// `export` and `verify` were killed by a signal, and so was each command in its first moments: now
+/// all end with the code of a stopped one. Here none has read more than the name of its job.
+#[test]
+fn stopped_before_any_work() {
+    let bench = Bench::new(Path::new("in"), JOB);
+    std::fs::remove_file(bench.at("job.toml")).expect("removed");
+    // Who opens it to read waits for a writer.
+    let made = Command::new("mkfifo").arg(bench.at("job.toml")).status();
+    assert!(made.expect("started").success());
+    let commands = [
+        "run", "rebuild", "export", "verify", "rollback", "gc", "filter", "check", "eval",
+        "lexicon", "status", "report",
+    ];
+    for (at, name) in commands.into_iter().enumerate() {
+        let more: &[&str] = match name {
+            "rollback" => &["1"],
+            "eval" => &["--labels", "truth.jsonl"],
+            "lexicon" => &["--out", "words.tsv"],
+            "report" => &["--out", "report.html"],
+            _ => &["--json"],
+        };
+        let mut command = bench.other(name, more);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        until_it_heeds(&child);
+        signal(["TERM", "INT", "HUP"][at % 3], &child.id().to_string());
+        let output = child.wait_with_output().expect("ended");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(75), "{name}: {stderr}");
+        assert_eq!(failure(&output.stderr), LINE, "{name}");
+        let told = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+        assert_eq!(told.is_ok_and(|told| told["exit_code"] == 75), more == ["--json"], "{name}");
+    }
+}
+
 /// Waits until the process handles SIGTERM, and returns the mask of all signals that it handles.
 fn until_it_heeds(child: &Child) -> u64 {
     loop {

@@ -172,6 +172,21 @@ impl Error {
         self.guard
     }
 
+    /// Whether a disk is full, or what the user may have of it.
+    pub fn is_full_disk(&self) -> bool {
+        use std::io::ErrorKind as IoKind;
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<std::io::Error>()
+                && matches!(error.kind(), IoKind::StorageFull | IoKind::QuotaExceeded)
+            {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+
     /// Why the job stopped.
     pub fn kind(&self) -> Kind {
         self.kind

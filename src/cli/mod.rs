@@ -175,7 +175,19 @@ impl Command {
                 return Some(job(&run.job, &run.sets));
             }
             Command::Schedule(of) => return Some(job(&of.job, &[])),
-            Command::Init(_)
+            _ => self.of_job()?,
+        };
+        Some(job(&of.job, &of.sets))
+    }
+
+    /// The job of a command on a store.
+    fn of_job(&self) -> Option<&OfJob> {
+        Some(match self {
+            Command::Run(_)
+            | Command::Rank(_)
+            | Command::Rebuild(_)
+            | Command::Schedule(_)
+            | Command::Init(_)
             | Command::Send(_)
             | Command::Completions(_)
             | Command::Man(_)
@@ -194,8 +206,19 @@ impl Command {
             Command::Rollback(of) => &of.of,
             Command::Gc(of) => &of.of,
             Command::Lexicon(of) => &of.of,
-        };
-        Some(job(&of.job, &of.sets))
+        })
+    }
+
+    /// Whether a signal that stops the command is also printed as JSON. `None`: the command itself
+    /// says what a signal does.
+    pub fn stops_with_code(&self) -> Option<bool> {
+        match self {
+            Command::Serve(_) | Command::Rank(_) | Command::Worker => None,
+            Command::Run(of) => Some(of.unattended.run.json),
+            Command::Rebuild(of) => Some(of.json),
+            Command::Schedule(of) => Some(of.json),
+            _ => Some(self.of_job().is_some_and(|of| of.json)),
+        }
     }
 
     /// Whether the command is quiet, and its level of verbosity.

@@ -89,6 +89,9 @@ pub struct Schedule {
     /// Write the units into this folder instead.
     #[arg(long, value_name = "FOLDER", conflicts_with = "cron", value_parser = values::place())]
     pub to: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `pagefold lexicon`.

@@ -46,6 +46,9 @@ pub struct Gc {
     /// Delete, and do not just say.
     #[arg(long)]
     pub delete: bool,
+    /// Also what an unfinished epoch has read so far; the next run reads it again.
+    #[arg(long)]
+    pub unfinished: bool,
     /// Keep so many last epochs.
     #[arg(long, value_name = "N", default_value_t = KEEP_EPOCHS as u32)]
     #[arg(value_parser = values::whole::<u32>(1, u64::MAX))]

@@ -106,6 +106,7 @@ pub fn run(arguments: &cli::Run, lead: impl FnOnce(&Ranks) -> Result<()>) -> Res
     }
     let allocation = Allocation::of(|name| std::env::var(name).ok())?;
     let json = arguments.json && allocation.rank == 0;
+    signals::on_signal(json);
     signals::launch(json, || run_rank(arguments, allocation, json, lead))
 }
 

@@ -28,7 +28,6 @@ use workers::export::ours;
 use workers::fold;
 use workers::job::Job;
 use workers::plan::inputs::{self, Input, Listing};
-use workers::plan::listing::LeftOut;
 use workers::read::{self, Split};
 use workers::store::{Store, random_hex};
 
@@ -40,13 +39,6 @@ struct Line {
 
 /// `pagefold check`.
 pub fn command(arguments: &cli::Check) -> Result<()> {
-    signals::on_signal(arguments.of.json);
-    let outcome = check(arguments);
-    signals::wait_if_stopping();
-    outcome
-}
-
-fn check(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
@@ -146,11 +138,8 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
             refused = format!("; nothing can be read of {}: {why}", path.display());
         }
     }
-    let left_out = if left_out == LeftOut::default() {
-        String::new()
-    } else {
-        format!("; left out: {left_out}")
-    };
+    let left_out =
+        if left_out.is_nothing() { String::new() } else { format!("; left out: {left_out}") };
     let line = format!("{}{left_out}{refused}{warned}", counted(found.len() as u64, "file"));
     Ok((looked_at, line))
 }

@@ -88,6 +88,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "same_bytes": plan.same_bytes.len(),
             "renamed": plan.renamed.len(),
             "passed_by": plan.passed,
+            "left_out": plan.left_out,
             "refused": refused.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect::<Vec<_>>(),
             "complete": plan.complete,
             "read_again": plan.again,
@@ -190,6 +191,7 @@ fn text(
         line("known", format!("{}: the bytes of others, or renamed", counted(known, "file")));
     }
     examine::lines(&plan.passed).into_iter().for_each(|passed| line("passed by", passed));
+    plan.left_out.unfollowed().into_iter().for_each(|rest| line("links", rest));
     if plan.decision_changed {
         line("again", "every stored pair: the job decides otherwise than the last epoch".into());
     }

@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::jobs::open_locked;
+use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::{Error, Result};
@@ -14,6 +15,8 @@ use workers::store::manifest::Head;
 pub fn command(arguments: &cli::Export) -> Result<()> {
     let of = &arguments.of;
     let (job, store, head, _lock) = open_locked(of)?;
+    let dir = job.output.dir.clone();
+    signals::set_clean_up(move |_| export::sweep(&dir));
     if let Some(since) = arguments.since {
         let (rows, epoch) = (export::since(&job, &store, &head, since)?, head.manifest.epoch);
         if of.json {

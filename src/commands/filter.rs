@@ -7,7 +7,7 @@ use crate::terminal::bar::Bar;
 use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
-use crate::{signals, topology};
+use crate::topology;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,6 @@ const HOSTS_SHOWN: usize = 10;
 
 /// `pagefold filter`.
 pub fn command(arguments: &cli::Filter) -> Result<()> {
-    // Files that are finished stay, and the next filter continues with the others.
-    signals::on_signal(arguments.of.json);
-    let outcome = filter_or_undo(arguments);
-    signals::wait_if_stopping();
-    outcome
-}
-
-fn filter_or_undo(arguments: &cli::Filter) -> Result<()> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| Error::io("find", path, e));
     let folder = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
@@ -165,6 +157,27 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         outcome.epoch,
         grouped(outcome.files as u64)
     );
+    say_verdicts(&mut text, totals);
+    if options.to.is_some() {
+        let _ = writeln!(
+            text,
+            "bytes      {} of {}, {}",
+            size(totals.bytes_kept),
+            size(totals.bytes_in),
+            percent(totals.bytes_kept, totals.bytes_in)
+        );
+    }
+    say_left_out(&mut text, totals);
+    say_files(&mut text, outcome);
+    if outcome.pages_elsewhere > 0 {
+        let pages = counted(outcome.pages_elsewhere, "page");
+        let _ = writeln!(text, "elsewhere  {pages} whose records are in no input as it is now");
+    }
+    text
+}
+
+/// What became of the records.
+fn say_verdicts(text: &mut String, totals: &Totals) {
     for verdict in Verdict::ALL {
         if let n @ 1.. = totals.of(verdict) {
             let why = if verdict == Verdict::Removed { removed(totals) } else { String::new() };
@@ -184,15 +197,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
         let _ =
             writeln!(text, "revisits   {} in place of records that fold", grouped(totals.revisits));
     }
-    if options.to.is_some() {
-        let _ = writeln!(
-            text,
-            "bytes      {} of {}, {}",
-            size(totals.bytes_kept),
-            size(totals.bytes_in),
-            percent(totals.bytes_kept, totals.bytes_in)
-        );
-    }
+}
+
+/// What is left out of each source and of some hosts.
+fn say_left_out(text: &mut String, totals: &Totals) {
     let left_out =
         |saved: Saved| format!("{}, {}", counted(saved.records, "record"), size(saved.bytes));
     for (name, saved) in totals.sources.iter().filter(|(_, saved)| saved.records > 0) {
@@ -206,6 +214,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
     for (host, saved) in hosts.into_iter().take(HOSTS_SHOWN) {
         let _ = writeln!(text, "           {} of {}", left_out(*saved), plain(host));
     }
+}
+
+/// The files that are not those of their inputs with less in them, or are of no input.
+fn say_files(text: &mut String, outcome: &Outcome) {
     if outcome.recoded > 0 {
         let files = counted(outcome.recoded as u64, "file");
         let _ = writeln!(
@@ -222,11 +234,11 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             plain(why)
         );
     }
-    if totals.stay > 0 {
+    if outcome.totals.stay > 0 {
         let _ = writeln!(
             text,
             "stay       {} of those above that should be left out, in files copied whole",
-            grouped(totals.stay)
+            grouped(outcome.totals.stay)
         );
     }
     let named = |names: &[PathBuf]| {
@@ -251,9 +263,4 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             named(&outcome.pruned)
         );
     }
-    if outcome.pages_elsewhere > 0 {
-        let pages = counted(outcome.pages_elsewhere, "page");
-        let _ = writeln!(text, "elsewhere  {pages} whose records are in no input as it is now");
-    }
-    text
 }

@@ -1,19 +1,31 @@
 //! `pagefold gc`: deletes files that no kept epoch needs.
 
 use crate::cli;
-use crate::jobs::open_locked;
+use crate::jobs::{open, open_locked};
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::plan::time::now;
+use workers::store::Store;
 use workers::upkeep::gc;
 
 /// `pagefold gc`.
 pub fn command(arguments: &cli::Gc) -> Result<()> {
-    let (_, store, head, _lock) = open_locked(&arguments.of)?;
+    let (store, head, _lock) = match arguments.unfinished {
+        false => {
+            open_locked(&arguments.of).map(|(_, store, head, lock)| (store, Some(head), lock))?
+        }
+        // The first epoch may be the one that is not finished.
+        true => {
+            let (job, store, _) = open(&arguments.of)?;
+            let lock = Store::lock(&job.store)?;
+            let head = store.head()?;
+            (store, head, lock)
+        }
+    };
     let since = now() - 86_400 * i64::from(arguments.keep_days);
     let keep = gc::Keep { epochs: arguments.keep_epochs.into(), since };
-    let found = gc::find(&store, &head, keep)?;
+    let found = gc::find(&store, head.as_ref(), keep, arguments.unfinished)?;
     if arguments.delete {
         gc::delete(&store, &found)?;
     }

@@ -34,6 +34,7 @@ pub mod serve;
 #[path = "serve_left_out.rs"]
 pub mod serve;
 pub mod status;
+mod unfinished;
 pub mod verify;
 
 use crate::cli::Command;

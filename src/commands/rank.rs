@@ -3,7 +3,6 @@
 use crate::cli;
 use crate::cluster::ranks;
 use crate::commands::run;
-use crate::signals;
 use workers::error::{Error, Kind, Result};
 
 /// `pagefold worker JOB`: rank 0 does what `run` does, and the other ranks work for it.
@@ -15,7 +14,5 @@ pub fn command(arguments: &cli::Unattended) -> Result<()> {
             "--dry-run: not of a process of a scheduler; try `pagefold run --dry-run`",
         ));
     }
-    let outcome = ranks::run(&arguments.run, |ranks| run::run(arguments, Some(ranks)));
-    signals::wait_if_stopping();
-    outcome
+    ranks::run(&arguments.run, |ranks| run::run(arguments, Some(ranks)))
 }

@@ -96,7 +96,7 @@ fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, us
     }
     replay.note().write(&folders.new)?;
     let new = Store::open_or_create(&folders.new, &identity)?;
-    new.sweep(&lock);
+    Store::sweep(new.root(), &lock);
     let new_job = Job { store: folders.new.clone(), ..job.clone() };
     let mut head = new.head()?;
     let mut undone: Vec<&Step> = Vec::new();

@@ -11,6 +11,7 @@ use crate::cluster::cluster_file;
 use crate::cluster::ranks::Ranks;
 use crate::commands::export::{but, of_committed};
 use crate::commands::init;
+use crate::commands::unfinished;
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::own_process;
@@ -84,7 +85,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     watch.read_job(&job)?;
-    let inputs_max = unattended.inputs_max(&job)?;
+    unattended.inputs_max(&job)?;
     clock(arguments)?;
     trace::check_place(arguments, &job)?;
     let topology = topology(arguments, ranks)?;
@@ -103,35 +104,48 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return idle::skipped(&job, arguments);
     };
+    // What a run left that filled the disk goes first.
+    unfinished::clear_away(&job, &lock);
     export::check_writable(&job)?;
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
-    store.sweep(&lock);
-    // An unfinished plan of an earlier run comes first, then the inputs that are due now.
+    let outcome = epochs(unattended, on, &job, &store, started);
+    outcome.map_err(|error| unfinished::left(&job, &lock, error))
+}
+
+/// Takes up an unfinished plan of an earlier run; then does what is due now.
+fn epochs(
+    unattended: &cli::Unattended,
+    on @ (_, topology): (Option<&Ranks>, &Topology),
+    job: &Job,
+    store: &Store,
+    started: Instant,
+) -> Result<()> {
+    let (arguments, inputs_max) = (&unattended.run, unattended.inputs_max(job)?);
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;
-    if let Some(plan) = plan::attempts::unfinished(&job, &store, head.as_ref())? {
-        let forecast = forecast::of_large(&job, &plan, &topology);
-        let upon = (&store, head.as_ref());
-        head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
+    if let Some(plan) = plan::attempts::unfinished(job, store, head.as_ref())? {
+        let forecast = forecast::of_large(job, &plan, topology);
+        let upon = (store, head.as_ref());
+        head = Some(epoch(arguments, on, job, upon, &plan, forecast, began)?);
         began = Instant::now();
         // The resumed epoch has its own report.
         again = true;
     }
     loop {
-        match plan::plan_at_most(&job, &store, head.as_ref(), clock(arguments)?, inputs_max)? {
+        match plan::plan_at_most(job, store, head.as_ref(), clock(arguments)?, inputs_max)? {
             Some(plan) => {
                 check_absent(&plan, &arguments.allow)?;
-                let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
+                let forecast = forecast::of_inputs(job, &plan.inputs, topology);
                 let needed = forecast::disk_bytes(forecast.as_ref(), plan.bytes());
                 guards::check_space(&job.store, needed, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
-                let upon = (&store, head.as_ref());
-                head = Some(epoch(arguments, on, &job, upon, &plan, forecast, began)?);
-                // Inputs that are read again with other options are taken epoch by epoch, and so
-                // are very many inputs.
+                let upon = (store, head.as_ref());
+                head = Some(epoch(arguments, on, job, upon, &plan, forecast, began)?);
+                // What is read again with other options of reading comes epoch by epoch, and so do
+                // very many inputs.
                 again = inputs_max == usize::MAX
                     && (plan.again || plan.inputs.len() == plan::due_inputs::INPUTS_MAX);
                 if !again {
@@ -140,7 +154,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
                 began = Instant::now();
             }
             None if again => return Ok(()),
-            None => return nothing_due(arguments, &job, &store, head.as_ref()),
+            None => return nothing_due(arguments, job, store, head.as_ref()),
         }
     }
 }
@@ -165,16 +179,11 @@ pub fn epoch(
         (None, Some(_)) => attempts::work(job, plan, topology, observer),
         (None, None) => threads(job, plan, head, topology, observer),
     };
-    // A file that the job names cannot be read. The next run plans again, because the job may name
-    // other files then.
-    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
-        plan.mark_refused(store.root())?;
-    }
-    let Work { receipts, peers, memory_bytes, processes, attempts } = work?;
+    let Work { receipts, peers, memory_bytes, processes, attempts } = done(work, plan, store)?;
     times.lap("work");
     bar.after(After::Commit);
     let (spans, rows_read) = (profile::spans(&receipts), report::rows_read(&receipts));
-    let Committed { mut head, counts, left, changed_here } =
+    let Committed { head, counts, left, changed_here } =
         commit::commit(job, store, head, plan, receipts, peers, &arguments.allow)?;
     times.lap("commit");
     tracing::info!(epoch = head.manifest.epoch, "committed");
@@ -185,12 +194,7 @@ pub fn epoch(
     };
     times.lap("export");
     bar.after(After::Merge);
-    match merge::merge(store, &head) {
-        Ok(Some(merged)) => head = merged,
-        Ok(None) => {}
-        // The epoch is committed; the next run merges again.
-        Err(error) => tracing::warn!(%error, "cannot merge runs"),
-    }
+    let head = merged(store, head);
     times.lap("merge");
     drop(bar);
     // This process does the commit, the export and the merge.
@@ -231,6 +235,26 @@ pub fn epoch(
     let printed = outcome.print(arguments);
     printed.map_err(|error| but(&head, "its summary is not printed", error))?;
     Ok(head)
+}
+
+/// `work` that is done. If a file that the job names cannot be read, the next run plans again, as
+/// the job may name others then.
+fn done(work: Result<Work>, plan: &Plan, store: &Store) -> Result<Work> {
+    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
+        plan.mark_refused(store.root())?;
+    }
+    work
+}
+
+/// The head after runs are merged. The epoch is committed, so what fails is left to the next run.
+fn merged(store: &Store, head: Head) -> Head {
+    match merge::merge(store, &head) {
+        Ok(merged) => merged.unwrap_or(head),
+        Err(error) => {
+            tracing::warn!(%error, "cannot merge runs");
+            head
+        }
+    }
 }
 
 /// Refuses a complete snapshot of which a named input has no file: a disk that is not mounted would

@@ -9,7 +9,8 @@ use crate::cluster::cluster_file;
 use crate::jobs;
 use crate::schedule::moments::{Moments, RunCommand, absolute, moments};
 use crate::schedule::units;
-use crate::terminal::print::show;
+use crate::terminal::print::{print_json, show};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 use workers::read::shell;
@@ -38,7 +39,7 @@ fn quoted(word: &str) -> String {
     out
 }
 
-/// The line for a crontab, after a comment about the mail address for failures.
+/// The line for a crontab.
 fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String> {
     let words: Vec<String> = command.words().into_iter().map(quoted).collect();
     let log = quoted(log);
@@ -55,11 +56,22 @@ fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String>
         None => "*".into(),
     };
     let (minutes, hours) = (field(&moments.minutes), field(&moments.hours));
-    Ok(format!(
-        "# Who hears of a run that fails; nothing is said of one that succeeds.\n\
-         # MAILTO=you@example.org\n\
-         {minutes} {hours} * * * {command}\n"
-    ))
+    Ok(format!("{minutes} {hours} * * * {command}"))
+}
+
+/// What stands before the line of a crontab.
+const MAIL: &str = "# Who hears of a run that fails; nothing is said of one that succeeds.\n\
+                    # MAILTO=you@example.org\n";
+
+/// Warns of folders that a person must make `before` the first run; `why` says what else happens.
+fn warn_of_missing(folders: &[PathBuf], why: &str) {
+    for folder in folders {
+        tracing::warn!(
+            "{}: no such folder yet, and {why}; before the first run: mkdir -p {}",
+            folder.display(),
+            shell::word(folder)
+        );
+    }
 }
 
 /// `pagefold schedule`.
@@ -93,26 +105,29 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
             .clone()
             .unwrap_or_else(|| PathBuf::from(&command.job).with_extension("log"));
         let log = absolute(&log)?;
-        if let Some(folder) = Path::new(&log).parent().filter(|folder| !folder.exists()) {
-            tracing::warn!(
-                "{}: no such folder yet, and a shell starts no command whose log it cannot write; \
-                 before the first run: mkdir -p {}",
-                folder.display(),
-                shell::word(folder)
-            );
-        }
-        return show(&crontab(&command, &log, &moments)?);
+        let folder = Path::new(&log).parent().filter(|folder| !folder.exists());
+        let missing: Vec<PathBuf> = folder.map(Path::to_owned).into_iter().collect();
+        warn_of_missing(&missing, "a shell starts no command whose log it cannot write");
+        let line = crontab(&command, &log, &moments)?;
+        return match arguments.json {
+            true => print_json(&json!({ "cron": line, "log": log, "missing_folders": missing })),
+            false => show(&format!("{MAIL}{line}\n")),
+        };
     }
-    for folder in job.as_ref().map(units::missing_folders).transpose()?.unwrap_or_default() {
-        let path = shell::word(&folder);
-        tracing::warn!(
-            "{}: no such folder yet, and systemd starts no service that writes to a missing one; \
-             before the first run: mkdir -p {path}",
-            folder.display()
+    let missing = job.as_ref().map(units::missing_folders).transpose()?.unwrap_or_default();
+    warn_of_missing(&missing, "systemd starts no service that writes to a missing one");
+    let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
+    if let Some(folder) = &arguments.to {
+        units::write(&units, folder)?;
+    }
+    if arguments.json {
+        let units: Vec<_> =
+            units.iter().map(|unit| json!({ "name": unit.name, "text": unit.text })).collect();
+        return print_json(
+            &json!({ "units": units, "written_to": arguments.to, "missing_folders": missing }),
         );
     }
-    let units = units::units(&command, job.as_ref(), arguments.user.as_deref(), &moments)?;
-    show(&units::emit(&units, arguments.to.as_deref())?)
+    show(&units::told(&units, arguments.to.as_deref()))
 }
 
 #[cfg(test)]

@@ -23,8 +23,10 @@ const DELAY_MAX_S: u32 = 600;
 
 /// The file name and the text of a unit.
 pub struct Unit {
-    name: String,
-    text: String,
+    /// Its file name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
 }
 
 /// Escapes systemd's specifiers in `text`; `%i` stays in a template.
@@ -120,6 +122,33 @@ pub fn units(
     ])
 }
 
+/// Where a service reads and writes, as lines of its unit.
+struct Places {
+    mounts: String,
+    writes: String,
+    /// Whether it may have a `/tmp` of its own.
+    temporary: bool,
+}
+
+fn places(command: &RunCommand, job: Option<&Job>) -> Result<Places> {
+    let Some(job) = job else {
+        let writes = format!(
+            "# /var/lib/{STATE}, where the jobs' stores and results belong; for others: `systemctl edit`, ReadWritePaths=.\nStateDirectory={STATE}\n"
+        );
+        return Ok(Places { mounts: String::new(), writes, temporary: true });
+    };
+    let folders = folders(job)?;
+    let inputs = job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
+    let is_temporary =
+        |path: &String| ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
+    let temporary = !folders.iter().chain(&inputs).chain([&command.job]).any(is_temporary);
+    let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
+    let list = list.join(" ");
+    // A disk that is not mounted must not look like a missing store.
+    let mounts = format!("RequiresMountsFor={list}\n");
+    Ok(Places { mounts, writes: format!("ReadWritePaths={list}\n"), temporary })
+}
+
 fn service(
     command: &RunCommand,
     job: Option<&Job>,
@@ -149,29 +178,7 @@ fn service(
             "# 75 stays an alarm: with a cluster it may be a host that was lost in every attempt. Stopped runs, too, go on with the next.\n"
         }
     };
-    let (mounts, writes, temporary) = match job {
-        None => (
-            String::new(),
-            format!(
-                "# /var/lib/{STATE}, where the jobs' stores and results belong; for others: `systemctl edit`, ReadWritePaths=.\nStateDirectory={STATE}\n"
-            ),
-            true,
-        ),
-        Some(job) => {
-            let folders = folders(job)?;
-            let inputs =
-                job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
-            let is_temporary = |path: &&String| {
-                ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp))
-            };
-            let temporary =
-                folders.iter().chain(&inputs).chain([&command.job]).find(is_temporary).is_none();
-            let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
-            let list = list.join(" ");
-            // A disk that is not mounted must not look like a missing store.
-            (format!("RequiresMountsFor={list}\n"), format!("ReadWritePaths={list}\n"), temporary)
-        }
-    };
+    let Places { mounts, writes, temporary } = places(command, job)?;
     let temporary = if temporary { "yes" } else { "no" };
     Ok(format!(
         "[Unit]\n\
@@ -228,13 +235,8 @@ fn timer(title: &str, moments: &Moments) -> String {
     )
 }
 
-/// Writes `units` to `folder` and says so, or returns them, each under its file name.
-pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<String> {
-    let Some(folder) = folder else {
-        let text: Vec<String> =
-            units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
-        return Ok(text.join("\n"));
-    };
+/// Writes `units` to `folder`.
+pub fn write(units: &[Unit], folder: &Path) -> Result<()> {
     if !folder.is_dir() {
         let why = "no such folder; make it first";
         return Err(Error::new(Kind::Output, format!("--to {}: {why}", folder.display())));
@@ -243,8 +245,23 @@ pub fn emit(units: &[Unit], folder: Option<&Path>) -> Result<String> {
         let path = folder.join(&unit.name);
         durable::write(&path, unit.text.as_bytes()).map_err(|e| e.with_kind(Kind::Output))?;
     }
-    let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
-    Ok(format!("wrote {} to {}\n", names.join(" and "), folder.display()))
+    Ok(())
+}
+
+/// What is said of `units`: that they were written to `folder`, or their texts, each under its file
+/// name.
+pub fn told(units: &[Unit], folder: Option<&Path>) -> String {
+    match folder {
+        Some(folder) => {
+            let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();
+            format!("wrote {} to {}\n", names.join(" and "), folder.display())
+        }
+        None => {
+            let text: Vec<String> =
+                units.iter().map(|unit| format!("# {}\n{}", unit.name, unit.text)).collect();
+            text.join("\n")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -46,6 +46,11 @@ fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
+/// The paths by which requests are counted.
+fn paths() -> impl Iterator<Item = &'static str> {
+    PATHS.into_iter().chain([OTHER])
+}
+
 impl Metrics {
     /// Counts a request and its answer.
     pub fn request(&self, path: &str, status: StatusCode, took: Duration) {
@@ -79,8 +84,40 @@ impl Metrics {
         add(&self.records[REJECTED], 1);
     }
 
-    /// All figures. `waiting` is the number of requests under way; `is_behind` says that answers
-    /// are not by the newest head.
+    /// The samples of requests, by path and status.
+    fn of_requests(&self) -> Vec<(String, f64)> {
+        let mut samples = Vec::new();
+        for (path, classes) in paths().zip(&self.requests) {
+            for (class, count) in classes.iter().enumerate().filter(|(_, count)| read(count) > 0) {
+                samples.push((
+                    format!("{{path=\"{path}\",status=\"{}xx\"}}", class + 1),
+                    read(count) as f64,
+                ));
+            }
+        }
+        samples
+    }
+
+    /// The samples of the histogram of each path.
+    fn of_times(&self) -> Vec<(String, f64)> {
+        let mut samples = Vec::new();
+        for (path, of) in paths().zip(&self.times) {
+            let mut within = 0;
+            for (at, count) in of.buckets.iter().enumerate() {
+                within += read(count);
+                let bound = BUCKETS_US
+                    .get(at)
+                    .map_or("+Inf".into(), |bound| (*bound as f64 / 1e6).to_string());
+                samples.push((format!("_bucket{{path=\"{path}\",le=\"{bound}\"}}"), within as f64));
+            }
+            samples.push((format!("_sum{{path=\"{path}\"}}"), read(&of.sum_us) as f64 / 1e6));
+            samples.push((format!("_count{{path=\"{path}\"}}"), within as f64));
+        }
+        samples
+    }
+
+    /// All figures. `waiting` requests are under way, and `is_behind` if the newest head is not
+    /// asked.
     pub fn text(
         &self,
         figures: &Figures,
@@ -99,31 +136,9 @@ impl Metrics {
                 let _ = writeln!(out, "pagefold_serve_{name}{labels} {value}");
             }
         };
-        let paths = || PATHS.into_iter().chain([OTHER]);
-        let mut requests = Vec::new();
-        for (path, classes) in paths().zip(&self.requests) {
-            for (class, count) in classes.iter().enumerate().filter(|(_, count)| read(count) > 0) {
-                requests.push((
-                    format!("{{path=\"{path}\",status=\"{}xx\"}}", class + 1),
-                    read(count) as f64,
-                ));
-            }
-        }
-        family("requests_total", "counter", "Requests, by path and status.", requests);
-        let mut times = Vec::new();
-        for (path, of) in paths().zip(&self.times) {
-            let mut within = 0;
-            for (at, count) in of.buckets.iter().enumerate() {
-                within += read(count);
-                let bound = BUCKETS_US
-                    .get(at)
-                    .map_or("+Inf".into(), |bound| (*bound as f64 / 1e6).to_string());
-                times.push((format!("_bucket{{path=\"{path}\",le=\"{bound}\"}}"), within as f64));
-            }
-            times.push((format!("_sum{{path=\"{path}\"}}"), read(&of.sum_us) as f64 / 1e6));
-            times.push((format!("_count{{path=\"{path}\"}}"), within as f64));
-        }
-        family("request_seconds", "histogram", "How long requests took, with their bodies.", times);
+        family("requests_total", "counter", "Requests, by path and status.", self.of_requests());
+        let help = "How long requests took, with their bodies.";
+        family("request_seconds", "histogram", help, self.of_times());
         let records = BECAME.iter().zip(&self.records);
         let records =
             records.map(|(became, count)| (format!("{{became=\"{became}\"}}"), read(count) as f64));

@@ -76,6 +76,9 @@ impl Query {
         let pairs: Vec<(String, String)> =
             form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
         match pairs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            Some((name, _)) if name == "always" => {
+                Err(Problem::bad("`always` is of POST /insert alone: nothing else inserts"))
+            }
             Some((name, _)) if known.is_empty() => {
                 Err(Problem::bad(format!("{name:?}: nothing is wanted after the ?")))
             }

@@ -2,7 +2,7 @@ use super::{TOLERANT, account, add, counts, crawl, gzip, line, page, text};
 use crate::workbench::{Bench, failure};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -313,6 +313,20 @@ fn no_regular_files() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let urls: BTreeSet<String> = account(&bench).pages.keys().cloned().collect();
     assert_eq!(urls, BTreeSet::from(["http://a.example/1".to_owned()]));
+    // Links were passed by without a word.
+    let links = "4 symbolic links in folders are not followed; if they are inputs, name them";
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(report.contains(&format!("links      {links}")), "{report}");
+    let nothing_due = bench.run_well(&[]);
+    assert!(
+        nothing_due.starts_with("nothing due: ") && nothing_due.contains(links),
+        "{nothing_due}"
+    );
+    let run: Value =
+        serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written"))
+            .expect("JSON");
+    let left_out = json!({ "hidden": 2, "open": 0, "links": 4, "special": 2, "deep": 0 });
+    assert_eq!(run["inputs_left_out"], left_out);
     fails(&bench, &["--set", "read.inputs=[\"in/pipe.warc\"]"], 66);
 }
 

@@ -90,6 +90,64 @@ fn full_results() {
     }
 }
 
+/// A run that filled the disk left it full: what it had begun to write stayed, the next run found
+/// no room to begin, and no command took back what the epoch had read. A run that fails, and one
+/// that begins, deletes what no run needs, and the error names the command for the rest.
+#[test]
+fn a_disk_that_a_run_filled_is_freed() {
+    let scene = Scene::new();
+    let mut freed = 0;
+    for room in [16, 32, 64, 96, 128] {
+        let bench = scene.empty_bench();
+        let store = bench.at("store");
+        let Some(mount) =
+            Mount::new(store.clone(), &["-t", "tmpfs", "-o", PLENTY, "pagefold-test"])
+        else {
+            return;
+        };
+        scene.fill(&bench);
+        let before = used(&store)[0];
+        mount.change(&format!("size={}k", before + room));
+        let output = bench.run(&["--threads", "2", "--allow", "space"]);
+        if output.status.success() {
+            break;
+        }
+        let line = failure(told(&output));
+        assert_eq!(output.status.code(), Some(74), "{room} KiB: {line}");
+        if !store.join("attempt").exists() {
+            continue;
+        }
+        let remedy = "`pagefold gc job.toml --unfinished --delete`";
+        assert!(line.contains(remedy), "{room} KiB: {line}");
+        assert_eq!(unfinished(&store), [""; 0], "{room} KiB");
+        // What a killed run leaves: a file that it was writing, and one that no commit names.
+        let stray = store.join(format!("data/pages/{}.arrow", "0".repeat(64)));
+        let begun = store.join("data/pages/aaaa.1.writing");
+        for path in [&stray, &begun] {
+            std::fs::write(path, b"").expect("written");
+        }
+        assert_eq!(bench.run(&["--threads", "2", "--allow", "space"]).status.code(), Some(74));
+        assert!(!stray.exists() && !begun.exists(), "{room} KiB");
+        let gc = bench.pagefold("gc", &["--unfinished", "--delete", "--keep-epochs", "9"]);
+        assert!(gc.status.success(), "{}", told(&gc));
+        let attempts = store.join("attempt").read_dir().map_or(0, |entries| entries.count());
+        assert_eq!(attempts, 0, "{room} KiB");
+        assert!(used(&store)[0] <= before + 8, "{room} KiB: {} of {before}", used(&store)[0]);
+        mount.change(PLENTY);
+        scene.run_again(&bench, &format!("{room} KiB"));
+        freed += 1;
+    }
+    assert!(freed > 0, "no run came so far");
+}
+
+/// The files below `folder` that are not finished.
+fn unfinished(folder: &Path) -> Vec<String> {
+    let output =
+        std::process::Command::new("find").arg(folder).args(["-name", "*.writing"]).output();
+    let names = String::from_utf8(output.expect("started").stdout).expect("UTF-8");
+    names.lines().map(str::to_owned).collect()
+}
+
 /// A log on a full disk does no harm: a run goes on, and a failure keeps its exit code. It once
 /// ended the run with 101 between commit and export.
 #[test]

@@ -1,8 +1,9 @@
 //! Archives of all kinds are sound after a filter.
 
-use super::scene::{crawl, gzip, records};
+use super::scene::{crawl, gzip, records, warc, zstd};
 use super::{assert_rows_are_members, decoded, files, filter, rows, word};
-use crate::containers::zip;
+use crate::containers::{lz4, zip};
+use crate::texts::text;
 use crate::workbench::{Bench, copy_folder, demo_inputs, failure, fixture, has_python, skip};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -97,8 +98,39 @@ fn archives_are_undone() {
     }
 }
 
-/// The records of a WACZ are listed with the bytes that they take in it, which are those of a WARC
-/// file. The WACZ is not written again, because its indexes would be wrong.
+/// A compressed archive of which every page folds was written as no bytes, which `gzip -t` and
+/// `zstd -t` call damaged. It is one empty member: a run reads it, and `--undo` passes it by.
+#[test]
+fn archives_of_which_nothing_stays() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    let body = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{}", text(1, 0));
+    let page = |host: &str| {
+        warc("response", &format!("http://{host}/"), "2024-01-01", 1, "", body.as_bytes())
+    };
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.warc"), page("a.example")).expect("written");
+    bench.run_well(&[]);
+    type Pack = fn(&[u8]) -> Vec<u8>;
+    let packs: [(&str, Pack); 3] = [("b.warc.gz", gzip), ("c.warc.zst", zstd), ("d.warc.lz4", lz4)];
+    for (name, pack) in packs {
+        std::fs::write(bench.at("in").join(name), pack(&page(name))).expect("written");
+    }
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept", "--removed", "removed"]);
+    for (name, _) in packs {
+        let kept = std::fs::read(bench.at("kept").join(name)).expect("written");
+        assert!(!kept.is_empty() && decoded(&kept).is_empty(), "{name}: {kept:?}");
+    }
+    filter(&bench, &["--to", "kept", "--removed", "removed", "--undo", "again"]);
+    assert!(files(&bench.at("again")) == files(&bench.at("in")));
+    let other = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    copy_folder(&bench.at("kept"), &other.at("in"));
+    other.run_well(&[]);
+    assert_eq!((other.lines("members").len(), other.assert_accounted()), (1, 0));
+}
+
+/// The records of a WACZ are told with the bytes that they take in it, which are those of a WARC
+/// file. It is not written again: its indexes would be wrong.
 #[test]
 fn records_of_a_wacz() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

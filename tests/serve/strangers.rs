@@ -70,7 +70,11 @@ fn hostile_clients() {
         "no_text"
     );
     problem(&server.send("POST", "/check", "application/x-www-form-urlencoded", b"url=x"), 415);
-    problem(&server.send("POST", "/check?always=true", "application/json", b"{}"), 400);
+    let always = server.send("POST", "/check?always=true", "application/json", b"{}");
+    assert_eq!(
+        problem(&always, 400)["detail"],
+        "`always` is of POST /insert alone: nothing else inserts"
+    );
     problem(&server.send("POST", "/check?date=soon", "text/plain", b"x"), 400);
     // The sign of a zone is a space in a URL, which nobody sees.
     let zone = server.send("POST", "/check?date=2026-05-01T12:00:00+08:00", "text/plain", b"x");

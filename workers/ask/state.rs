@@ -132,7 +132,7 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
         disk_bytes: bytes_below(store.root()),
         expiry: expiry(job, store, head)?,
         unexamined: manifest.unexamined.clone(),
-        gc_bytes: gc::find(store, head, keep).ok().map(|garbage| garbage.bytes),
+        gc_bytes: gc::find(store, Some(head), keep, false).ok().map(|garbage| garbage.bytes),
     })
 }
 

@@ -134,39 +134,7 @@ fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], l
     let at = |point: (f64, f64)| {
         (left + width * x.place(point.0), top + height * (1.0 - y.place(point.1)))
     };
-    for tick in &x.ticks {
-        let (px, _) = at((*tick, y.from));
-        let _ = writeln!(
-            out,
-            "<path d=\"M{px:.1} {top}V{:.1}\" stroke=\"#e4e4e4\"/><text x=\"{px:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            top + height,
-            top + height + 18.0,
-            x.label(*tick)
-        );
-    }
-    for tick in &y.ticks {
-        let (_, py) = at((x.from, *tick));
-        let _ = writeln!(
-            out,
-            "<path d=\"M{left} {py:.1}H{:.1}\" stroke=\"#e4e4e4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            left + width,
-            left - 8.0,
-            py + 4.0,
-            y.label(*tick)
-        );
-    }
-    let _ = writeln!(
-        out,
-        "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"#888\"/>\
-         <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
-         <text transform=\"translate({:.1} {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-        left + width / 2.0,
-        top + height + 40.0,
-        names[0],
-        left - 52.0,
-        top + height / 2.0,
-        names[1]
-    );
+    frame(out, left, (&x, &y), names);
     // A name that would cover another is omitted.
     let mut named: Vec<(f64, f64)> = Vec::new();
     for (knob, colour) in knobs() {
@@ -207,6 +175,44 @@ fn panel(out: &mut String, left: f64, sweep: &Sweep, of: Of, names: [&str; 2], l
             "<circle cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"8\" fill=\"none\" stroke=\"#222\" stroke-width=\"2\"><title>as stored</title></circle>"
         );
     }
+}
+
+/// Draws the ticks of both axes, the frame and their names.
+fn frame(out: &mut String, left: f64, (x, y): (&Axis, &Axis), names: [&str; 2]) {
+    let (width, top, height) = PANEL;
+    for tick in &x.ticks {
+        let px = left + width * x.place(*tick);
+        let _ = writeln!(
+            out,
+            "<path d=\"M{px:.1} {top}V{:.1}\" stroke=\"#e4e4e4\"/><text x=\"{px:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            top + height,
+            top + height + 18.0,
+            x.label(*tick)
+        );
+    }
+    for tick in &y.ticks {
+        let py = top + height * (1.0 - y.place(*tick));
+        let _ = writeln!(
+            out,
+            "<path d=\"M{left} {py:.1}H{:.1}\" stroke=\"#e4e4e4\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            left + width,
+            left - 8.0,
+            py + 4.0,
+            y.label(*tick)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<rect x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" fill=\"none\" stroke=\"#888\"/>\
+         <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\
+         <text transform=\"translate({:.1} {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        left + width / 2.0,
+        top + height + 40.0,
+        names[0],
+        left - 52.0,
+        top + height / 2.0,
+        names[1]
+    );
 }
 
 fn is_signature(key: &str) -> bool {

@@ -144,7 +144,14 @@ impl Parts {
         part.ok_or_else(|| Error::internal("a file of a filter is not there"))
     }
 
-    /// Adds a record that the original does not have to the kept file, as a member of its own.
+    /// Makes what is kept one empty member if nothing is kept: a compressed file of no bytes is
+    /// damaged to `gzip -t`, `zstd -t` and who opens it by them.
+    fn fill_if_empty(&mut self, codec: Codec) -> Result<()> {
+        let is_empty = self.kept.as_ref().is_some_and(|part| part.bytes() == 0);
+        if is_empty { self.add(codec, b"") } else { Ok(()) }
+    }
+
+    /// Writes a record that the original does not have to what is kept, as a member of its own.
     fn add(&mut self, codec: Codec, record: &[u8]) -> Result<()> {
         let Some(part) = &mut self.kept else { return Ok(()) };
         let before = part.bytes();
@@ -462,6 +469,7 @@ impl Copier for Members {
 
     fn finish(mut self: Box<Self>) -> Result<Copied> {
         self.end_unit(self.raw.size, None)?;
+        self.parts.fill_if_empty(self.codec)?;
         let is_recoded = self.is_recoded;
         self.parts.finish(None, None, is_recoded)
     }

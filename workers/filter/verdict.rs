@@ -5,7 +5,7 @@
 
 use crate::document::{Id, canonical_url, page_url};
 use crate::error::Result;
-use crate::export::tables::{Tables, find, sorted};
+use crate::export::tables::{ContentClusters, Tables, Urls, find, sorted};
 use crate::filter::inputs::Original;
 use crate::filter::promotions::Promotions;
 use crate::job::Job;
@@ -222,7 +222,6 @@ impl Judge {
 
     /// Sets the verdicts of `records`, which are in `original`.
     pub fn judge(&self, original: &Original, records: &mut [Record]) {
-        let input = original.input.key();
         let docs = sorted(records.iter().flat_map(|record| {
             match record.says {
                 Says::Page => [record.doc, None],
@@ -232,94 +231,150 @@ impl Judge {
             .into_iter()
             .flatten()
         }));
-        let pages = self.tables.pages.matching(&docs);
-        let gone = self.gone.matching(&docs);
-        // Whether it stands in for the record that holds, and if so, whether it has the same text.
-        let stand_in = |record: &Record| {
-            let doc = record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?;
-            self.promotions.stand_in(doc, input, record.position)
-        };
-        let holds = |record: &Record| {
-            let page = find(
-                &pages,
-                record.doc.filter(|_| record.says == Says::Page && !original.is_copy)?,
-            )?;
-            let is_own = (page.input, page.position) == (input, record.position);
-            (is_own || stand_in(record) == Some(true)).then_some(page)
-        };
-        // A page that has a record of its own mirrors no page.
-        let mirrored = |record: &Record| {
-            let Says::Mirrors { of, date } = record.says else { return None };
-            let page =
-                find(&pages, of).filter(|page| page.date == date && !page.content.is_none())?;
-            find(&pages, record.doc?).is_none().then_some(page)
+        let known = Known {
+            promotions: &self.promotions,
+            original,
+            pages: self.tables.pages.matching(&docs),
+            gone: self.gone.matching(&docs),
         };
         let of_records: Vec<Option<&PageRow>> =
-            records.iter().map(|record| holds(record).or_else(|| mirrored(record))).collect();
-        let found = || of_records.iter().copied().flatten();
-        let contents = sorted(found().map(|page| page.content).filter(|id| !id.is_none()));
-        let clusters = self.tables.clusters_of(&contents);
-        let represents = |of: &ClusterRow| self.promotions.shown(of.representative);
-        let represented = found().filter_map(|page| clusters.of(page.content));
-        let shown = self.tables.pages.matching(&sorted(represented.map(represents)));
-        let representative =
-            |page: &PageRow| clusters.of(page.content).map_or(page.doc, represents);
-        let is_promoted = |page: &PageRow| {
-            clusters.of(page.content).is_some_and(|of| represents(of) != of.representative)
-        };
-        let urls = self.tables.urls(found().map(representative));
-        // The cluster of `page`, and whether the record of `doc` folds in it.
-        let membership = |page: &PageRow, doc: Option<Id>| {
-            let cluster = clusters.of(page.content);
-            let representative = cluster.map_or(page.doc, represents);
-            let other = find(&shown, representative);
-            let is_identical =
-                other.map_or(representative == page.doc, |other| other.content == page.content);
-            let relation = if is_identical { "identical" } else { "near" };
-            Membership {
-                cluster: cluster.map_or(page.doc, |cluster| cluster.cluster),
-                size: cluster.map_or(1, |cluster| cluster.pages),
-                representative: urls.of(representative),
-                representative_date: other.map_or(page.date, |other| other.date),
-                relation: (doc != Some(representative)).then_some(relation),
-            }
-        };
+            records.iter().map(|record| known.page_of(record)).collect();
+        let clusters = self.clusters(of_records.iter().copied().flatten());
         for (record, page) in records.iter_mut().zip(&of_records) {
-            let (verdict, reason, membership) = match (&record.says, *page) {
-                (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
-                (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
-                (Says::Seen, _) => (Verdict::Seen, None, None),
-                (Says::Removal, _) => (Verdict::Removed, Some(REMOVAL), None),
-                (Says::Mirrors { .. }, Some(page)) => {
-                    (Verdict::Folded, Some(REVISIT), Some(membership(page, record.doc)))
-                }
-                (Says::Mirrors { .. }, None) => (Verdict::Skipped, Some(Mirror::REASON), None),
-                (Says::Page, Some(page)) => {
-                    let membership = membership(page, record.doc);
-                    let (verdict, reason) = match membership.relation {
-                        Some(_) => (Verdict::Folded, None),
-                        None if is_promoted(page) || stand_in(record).is_some() => {
-                            (Verdict::Kept, Some(PROMOTED))
-                        }
-                        None => (Verdict::Kept, None),
-                    };
-                    (verdict, reason, Some(membership))
-                }
-                // Its text is not the page's, so no cluster of the store has it.
-                (Says::Page, None) if stand_in(record).is_some() => {
-                    (Verdict::Kept, Some(PROMOTED), None)
-                }
-                (Says::Page, None) if original.is_copy => (Verdict::Superseded, Some(COPY), None),
-                (Says::Page, None) => match record.doc.and_then(|doc| find(&pages, doc)) {
-                    Some(_) => (Verdict::Superseded, None, None),
-                    None => (
-                        Verdict::Removed,
-                        Some(cause(record.doc.and_then(|doc| find(&gone, doc)))),
-                        None,
-                    ),
-                },
-            };
+            let (verdict, reason, membership) = known.verdict(record, *page, &clusters);
             (record.verdict, record.reason, record.membership) = (verdict, reason, membership);
+        }
+    }
+
+    /// The clusters of `pages`.
+    fn clusters<'p>(&self, pages: impl Iterator<Item = &'p PageRow> + Clone) -> Clusters<'_> {
+        let promotions = &self.promotions;
+        let contents = sorted(pages.clone().map(|page| page.content).filter(|id| !id.is_none()));
+        let of_contents = self.tables.clusters_of(&contents);
+        let shown = |page: &PageRow| {
+            of_contents.of(page.content).map(|of| promotions.shown(of.representative))
+        };
+        let representatives = pages.clone().filter_map(shown);
+        let representatives = self.tables.pages.matching(&sorted(representatives));
+        let urls = self.tables.urls(pages.map(|page| shown(page).unwrap_or(page.doc)));
+        Clusters { promotions, of_contents, representatives, urls }
+    }
+}
+
+/// What the tables say of some records of an input.
+struct Known<'a> {
+    promotions: &'a Promotions,
+    original: &'a Original,
+    pages: Vec<PageRow>,
+    gone: Vec<GoneRow>,
+}
+
+impl Known<'_> {
+    /// Whether `record` stands in for the one that holds, and then, whether it has that text.
+    fn stand_in(&self, record: &Record) -> Option<bool> {
+        let doc = record.doc.filter(|_| record.says == Says::Page && !self.original.is_copy)?;
+        self.promotions.stand_in(doc, self.original.input.key(), record.position)
+    }
+
+    /// The page that `record` holds or mirrors.
+    fn page_of(&self, record: &Record) -> Option<&PageRow> {
+        self.held(record).or_else(|| self.mirrored(record))
+    }
+
+    fn held(&self, record: &Record) -> Option<&PageRow> {
+        let is_page = record.says == Says::Page && !self.original.is_copy;
+        let page = find(&self.pages, record.doc.filter(|_| is_page)?)?;
+        let place = (self.original.input.key(), record.position);
+        let is_own = (page.input, page.position) == place;
+        (is_own || self.stand_in(record) == Some(true)).then_some(page)
+    }
+
+    /// A page that has a record of its own mirrors none.
+    fn mirrored(&self, record: &Record) -> Option<&PageRow> {
+        let Says::Mirrors { of, date } = record.says else { return None };
+        let is_meant = |page: &&PageRow| page.date == date && !page.content.is_none();
+        let page = find(&self.pages, of).filter(is_meant)?;
+        find(&self.pages, record.doc?).is_none().then_some(page)
+    }
+
+    /// The verdict of `record`, why, and the cluster of the `page` that it holds or mirrors.
+    fn verdict(
+        &self,
+        record: &Record,
+        page: Option<&PageRow>,
+        clusters: &Clusters<'_>,
+    ) -> (Verdict, Option<&'static str>, Option<Membership>) {
+        match (&record.says, page) {
+            (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
+            (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
+            (Says::Seen, _) => (Verdict::Seen, None, None),
+            (Says::Removal, _) => (Verdict::Removed, Some(REMOVAL), None),
+            (Says::Mirrors { .. }, Some(page)) => {
+                (Verdict::Folded, Some(REVISIT), Some(clusters.membership(page, record.doc)))
+            }
+            (Says::Mirrors { .. }, None) => (Verdict::Skipped, Some(Mirror::REASON), None),
+            (Says::Page, Some(page)) => {
+                let membership = clusters.membership(page, record.doc);
+                let (verdict, reason) = match membership.relation {
+                    Some(_) => (Verdict::Folded, None),
+                    None if clusters.is_promoted(page) || self.stand_in(record).is_some() => {
+                        (Verdict::Kept, Some(PROMOTED))
+                    }
+                    None => (Verdict::Kept, None),
+                };
+                (verdict, reason, Some(membership))
+            }
+            // Its text is not the page's, so that no cluster of the store has it.
+            (Says::Page, None) if self.stand_in(record).is_some() => {
+                (Verdict::Kept, Some(PROMOTED), None)
+            }
+            (Says::Page, None) if self.original.is_copy => (Verdict::Superseded, Some(COPY), None),
+            (Says::Page, None) => match record.doc.and_then(|doc| find(&self.pages, doc)) {
+                Some(_) => (Verdict::Superseded, None, None),
+                None => {
+                    let gone = record.doc.and_then(|doc| find(&self.gone, doc));
+                    (Verdict::Removed, Some(cause(gone)), None)
+                }
+            },
+        }
+    }
+}
+
+/// The clusters of some pages.
+struct Clusters<'a> {
+    promotions: &'a Promotions,
+    of_contents: ContentClusters,
+    /// The pages that are shown for them.
+    representatives: Vec<PageRow>,
+    urls: Urls,
+}
+
+impl Clusters<'_> {
+    /// The page that is shown for a cluster.
+    fn shown(&self, of: &ClusterRow) -> Id {
+        self.promotions.shown(of.representative)
+    }
+
+    /// Whether another page than the store's represents the cluster of `page`.
+    fn is_promoted(&self, page: &PageRow) -> bool {
+        let cluster = self.of_contents.of(page.content);
+        cluster.is_some_and(|of| self.shown(of) != of.representative)
+    }
+
+    /// The cluster of `page`, and whether the record of `doc` folds in it.
+    fn membership(&self, page: &PageRow, doc: Option<Id>) -> Membership {
+        let cluster = self.of_contents.of(page.content);
+        let representative = cluster.map_or(page.doc, |of| self.shown(of));
+        let other = find(&self.representatives, representative);
+        let is_identical =
+            other.map_or(representative == page.doc, |other| other.content == page.content);
+        let relation = if is_identical { "identical" } else { "near" };
+        Membership {
+            cluster: cluster.map_or(page.doc, |cluster| cluster.cluster),
+            size: cluster.map_or(1, |cluster| cluster.pages),
+            representative: self.urls.of(representative),
+            representative_date: other.map_or(page.date, |other| other.date),
+            relation: (doc != Some(representative)).then_some(relation),
         }
     }
 }

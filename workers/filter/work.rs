@@ -3,14 +3,14 @@
 
 use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
-use crate::filter::copy::{self, Copier, Parts, Spot};
+use crate::filter::copy::{self, Copied, Copier, Parts, Spot};
 use crate::filter::inputs::Original;
 use crate::filter::labels::Labels;
 use crate::filter::note::{self, Manner, Note};
 use crate::filter::options::Options;
 use crate::filter::order::Fate;
 use crate::filter::part::{self, Part};
-use crate::filter::portions::Portions;
+use crate::filter::portions::{Portions, Range};
 use crate::filter::revisit::{Target, revisit};
 use crate::filter::totals::Totals;
 use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record, Verdict};
@@ -21,7 +21,7 @@ use crate::plan::inputs::Input;
 use crate::read::codec::Codec;
 use crate::read::fields::removers;
 use crate::read::source::BOMB;
-use crate::read::{self, BAD_FILE, Format, Split};
+use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::Lock;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,18 @@ pub struct Work<'a> {
     pub manner: Manner,
     /// The records that revisits refer to, by their pages.
     pub targets: HashMap<Id, Target>,
+}
+
+/// What is written of one input, and what is counted of it so far.
+struct Files {
+    shape: Option<(Format, Codec)>,
+    /// Whether all records stay, whatever is said of them.
+    is_whole: bool,
+    copier: Option<Box<dyn Copier>>,
+    rows: Option<rows::Rows>,
+    totals: Totals,
+    /// The bytes that all records take by their ranges.
+    measured: u64,
 }
 
 impl Work<'_> {
@@ -190,69 +202,18 @@ impl Work<'_> {
         if self.options.revisits && matches!(shape, Some((Format::Warc, _))) {
             reader.keep_heads();
         }
-        let mut copier = match &self.options.to {
+        let copier = match &self.options.to {
             Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
             None => None,
         };
         let [.., table] = self.options.places(name);
-        let mut records = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
-        let (mut totals, mut measured) = (Totals::new(&original.source), 0u64);
-        let mut file = Portions::new(&mut *reader, shape, size);
-        let mut told = 0;
-        while let Some((mut portion, ranges)) = file.next()? {
-            let consumed = file.reader.consumed_bytes().max(told);
-            self.options.progress.bytes.fetch_add(consumed - told, Ordering::Relaxed);
-            self.options.progress.records.fetch_add(portion.len() as u64, Ordering::Relaxed);
-            told = consumed;
-            self.judge.judge(original, &mut portion);
-            for (record, range) in portion.iter().zip(ranges) {
-                if !is_whole && record.reason == Some(BAD_FILE) {
-                    let why = self.complaint(original);
-                    return Err(Error::new(Kind::Data, format!("{}: {why}", input.shown())));
-                }
-                let keeps_all = self.options.to.is_none() || self.options.annotate.is_some();
-                let goes = !stays(record, shape) && !keeps_all;
-                let stays = is_whole || self.options.annotate.is_some() || stays(record, shape);
-                totals.stay += if is_whole && goes { record.records } else { 0 };
-                totals.count(record, stays, range.bytes);
-                measured += range.bytes;
-                if let Some(rows) = &mut records {
-                    rows.push(record, range.alone)?;
-                }
-                if let Some(copier) = &mut copier {
-                    let fate = if stays { Fate::Kept } else { Fate::Removed };
-                    let labels =
-                        record.membership.as_ref().filter(|_| self.options.annotate.is_some());
-                    let labels = labels.map(|of| Labels {
-                        cluster: of.cluster.to_string(),
-                        size: of.size,
-                        representative: of.representative.clone(),
-                    });
-                    let Record { position, member, .. } = *record;
-                    let is_bomb = record.reason == Some(BOMB);
-                    let instead = self.revisit(record).filter(|_| !stays);
-                    totals.revisits += u64::from(instead.is_some());
-                    copier.push(Spot {
-                        position,
-                        member,
-                        fate,
-                        instead,
-                        labels,
-                        is_row: record.may_be_object(),
-                        is_bomb,
-                    })?;
-                }
-            }
-        }
-        if !is_whole && totals.rejected() > original.rejected {
-            let line = format!(
-                "{}: {} records are rejected now and {} were when the store read it; put [read.limits] \
-                 back as they were then",
-                input.shown(),
-                totals.rejected(),
-                original.rejected
-            );
-            return Err(Error::new(Kind::NoInput, line));
+        let rows = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
+        let totals = Totals::new(&original.source);
+        let mut files = Files { shape, is_whole, copier, rows, totals, measured: 0 };
+        self.write_all(original, &mut *reader, &mut files)?;
+        let Files { copier, rows, mut totals, measured, .. } = files;
+        if !is_whole {
+            check_rejects(original, &totals)?;
         }
         let noted = reader.notes().iter().map(|(word, n)| (word.to_owned(), n)).collect();
         let removers = removers(&self.job.read.fields, &noted);
@@ -269,25 +230,90 @@ impl Work<'_> {
             totals.scale(size, measured);
         }
         let mut note = Note::new(&self.manner, original, shape, totals, is_whole);
-        note.records = records.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
+        note.records = rows.map(|rows| rows.finish().and_then(Part::place)).transpose()?;
         if let Some(copied) = copied {
-            note.is_recoded = copied.is_recoded;
-            note.decoded = copied.decoded;
-            note.groups = copied.groups;
-            note.removed_head = copied.removed_head;
-            note.digests = [copied.kept.digest(), copied.removed.as_ref().and_then(Part::digest)];
-            note.totals.bytes_kept = copied.kept.place()?;
-            note.kept = Some(note.totals.bytes_kept);
-            let removed = copied.removed.map(Part::place).transpose()?;
-            note.totals.bytes_removed = removed.unwrap_or(0);
-            note.removed = removed;
-            if let (None, Some(dir)) = (removed, &self.options.removed) {
-                // What a filter of an earlier epoch removed is in the filtered file now.
-                part::remove(&dir.join(name))?;
-            }
-            copied.order.map(Part::place).transpose()?;
+            self.place(name, copied, &mut note)?;
         }
         Ok(note)
+    }
+
+    /// Reads all records of `original`, has them judged, and writes and counts each.
+    fn write_all(
+        &self,
+        original: &Original,
+        reader: &mut dyn Reader,
+        files: &mut Files,
+    ) -> Result<()> {
+        let mut portions = Portions::new(reader, files.shape, original.input.bytes);
+        let mut told = 0;
+        while let Some((mut portion, ranges)) = portions.next()? {
+            let consumed = portions.reader.consumed_bytes().max(told);
+            self.options.progress.bytes.fetch_add(consumed - told, Ordering::Relaxed);
+            self.options.progress.records.fetch_add(portion.len() as u64, Ordering::Relaxed);
+            told = consumed;
+            self.judge.judge(original, &mut portion);
+            for (record, range) in portion.iter().zip(ranges) {
+                if !files.is_whole && record.reason == Some(BAD_FILE) {
+                    let why = self.complaint(original);
+                    let line = format!("{}: {why}", original.input.shown());
+                    return Err(Error::new(Kind::Data, line));
+                }
+                self.write(record, range, files)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts `record`, and writes it to where it goes.
+    fn write(&self, record: &Record, range: Range, files: &mut Files) -> Result<()> {
+        let Files { shape, is_whole, copier, rows, totals, measured } = files;
+        let annotates = self.options.annotate.is_some();
+        let keeps_all = self.options.to.is_none() || annotates;
+        let goes = !stays(record, *shape) && !keeps_all;
+        let stays = *is_whole || annotates || stays(record, *shape);
+        totals.stay += if *is_whole && goes { record.records } else { 0 };
+        totals.count(record, stays, range.bytes);
+        *measured += range.bytes;
+        if let Some(rows) = rows {
+            rows.push(record, range.alone)?;
+        }
+        let Some(copier) = copier else { return Ok(()) };
+        let labels = record.membership.as_ref().filter(|_| annotates).map(|of| Labels {
+            cluster: of.cluster.to_string(),
+            size: of.size,
+            representative: of.representative.clone(),
+        });
+        let instead = self.revisit(record).filter(|_| !stays);
+        totals.revisits += u64::from(instead.is_some());
+        copier.push(Spot {
+            position: record.position,
+            member: record.member,
+            fate: if stays { Fate::Kept } else { Fate::Removed },
+            instead,
+            labels,
+            is_row: record.may_be_object(),
+            is_bomb: record.reason == Some(BOMB),
+        })
+    }
+
+    /// Gives the files of the input `name` their names, and notes what they are.
+    fn place(&self, name: &Path, copied: Copied, note: &mut Note) -> Result<()> {
+        note.is_recoded = copied.is_recoded;
+        note.decoded = copied.decoded;
+        note.groups = copied.groups;
+        note.removed_head = copied.removed_head;
+        note.digests = [copied.kept.digest(), copied.removed.as_ref().and_then(Part::digest)];
+        note.totals.bytes_kept = copied.kept.place()?;
+        note.kept = Some(note.totals.bytes_kept);
+        let removed = copied.removed.map(Part::place).transpose()?;
+        note.totals.bytes_removed = removed.unwrap_or(0);
+        note.removed = removed;
+        if let (None, Some(dir)) = (removed, &self.options.removed) {
+            // What an earlier epoch removed is in the filtered file now.
+            part::remove(&dir.join(name))?;
+        }
+        copied.order.map(Part::place).transpose()?;
+        Ok(())
     }
 
     fn copier(
@@ -321,6 +347,21 @@ impl Work<'_> {
             }
         })
     }
+}
+
+/// Fails if more records of `original` are rejected than when the store read it.
+fn check_rejects(original: &Original, totals: &Totals) -> Result<()> {
+    if totals.rejected() <= original.rejected {
+        return Ok(());
+    }
+    let line = format!(
+        "{}: {} records are rejected now and {} were when the store read it; put [read.limits] back as \
+         they were then",
+        original.input.shown(),
+        totals.rejected(),
+        original.rejected
+    );
+    Err(Error::new(Kind::NoInput, line))
 }
 
 /// Whether a record is in the filtered file. Pages that fold or are superseded are left out.

@@ -5,6 +5,7 @@ use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Due, History, Reading, snapshot_of};
 use crate::plan::examine::{Digests, Examiner, Passed};
 use crate::plan::inputs::{self, Input};
+use crate::plan::listing::LeftOut;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ pub(super) struct Found {
     pub(super) digests: BTreeSet<String>,
     pub(super) passed: Vec<Passed>,
     pub(super) absent: Vec<String>,
+    pub(super) left_out: LeftOut,
     pub(super) kept: Digests,
 }
 
@@ -56,7 +58,8 @@ pub(super) fn found(
         paths.filter_map(|path| examiner.stat(path).transpose()).collect::<Result<_>>()?;
     if job.read.complete {
         let absent = inputs::absent(job, &listing);
-        return Ok(Found { absent, ..snapshot(job, head, examiner, all)? });
+        let left_out = listing.left_out;
+        return Ok(Found { absent, left_out, ..snapshot(job, head, examiner, all)? });
     }
     let mut again: Vec<(u64, Input)> = Vec::new();
     for input in all.iter().filter(|input| history.is_as_it_was(input)) {
@@ -65,7 +68,7 @@ pub(super) fn found(
             again.push((epoch, input));
         }
     }
-    let mut found = Found::default();
+    let mut found = Found { left_out: listing.left_out, ..Found::default() };
     if let Some(first) = again.iter().map(|(epoch, _)| *epoch).min() {
         found.again = true;
         again

@@ -10,7 +10,7 @@ use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::job::pattern::{literal, shown};
 use glob::{MatchOptions, Pattern};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub struct Listing {
 }
 
 /// How many entries of folders were left out, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// Names that begin with `.` or `_`.
     pub hidden: u64,
@@ -47,6 +47,27 @@ pub struct LeftOut {
     pub special: u64,
     /// Folders more than 32 levels deep.
     pub deep: u64,
+}
+
+impl LeftOut {
+    /// Whether nothing was left out.
+    pub fn is_nothing(&self) -> bool {
+        *self == LeftOut::default()
+    }
+
+    /// The line about links that lie in folders. They may be inputs, and only the job can say so:
+    /// a link to a file that is in the folder itself would be read twice, and one to a folder above
+    /// without end.
+    pub fn unfollowed(&self) -> Option<String> {
+        let links = match self.links {
+            0 => return None,
+            1 => "1 symbolic link in a folder is".to_owned(),
+            n => format!("{n} symbolic links in folders are"),
+        };
+        let remedy =
+            "if they are inputs, name them in [read] inputs, or by a pattern such as FOLDER/*";
+        Some(format!("{links} not followed; {remedy}"))
+    }
 }
 
 impl fmt::Display for LeftOut {

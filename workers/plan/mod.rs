@@ -22,6 +22,7 @@ pub use crate::plan::division::{Part, PlannedSplit};
 use crate::plan::due_inputs::{Found, found};
 use crate::plan::examine::{Digests, Passed};
 use crate::plan::inputs::Input;
+use crate::plan::listing::LeftOut;
 use crate::plan::replay::Again;
 use crate::plan::time::Clock;
 use crate::store::entry::Retention;
@@ -85,6 +86,9 @@ pub struct Plan {
     /// Inputs of a complete snapshot that are absent, a line each. They are not part of the digest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+    /// What else is in the folders of inputs. It is not part of the digest.
+    #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
+    pub left_out: LeftOut,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
     /// The least epoch of `retention` if all inputs turn out to be useless. The epoch then does not
@@ -202,14 +206,8 @@ fn plan_of(
     let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
     let mut reading = read_before.clone();
     reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
-    let written = |manifest: &Manifest| {
-        let path = manifest::path(store.root(), manifest.version);
-        let time = path.metadata().and_then(|metadata| metadata.modified()).ok();
-        time.and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-            .map_or(0, |since| since.as_secs() as i64)
-    };
     let (logical_time, comes_back) = manifest.map_or((clock.now, false), |manifest| {
-        clock.next(manifest.logical_time, written(manifest))
+        clock.next(manifest.logical_time, written(store, manifest))
     });
     let retention =
         replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
@@ -229,13 +227,7 @@ fn plan_of(
     if !due {
         return Ok(None);
     }
-    let sources = manifest.map_or(&[][..], |manifest| &manifest.sources);
-    let source =
-        sources.iter().position(|source| source.name == job.read.source).unwrap_or(sources.len());
-    let mut names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
-    if source == names.len() {
-        names.push(job.read.source.clone());
-    }
+    let (source, sources) = sources(job, manifest)?;
     let complete = job.read.complete && !found.inputs.is_empty();
     let mut plan = Plan {
         digest: String::new(),
@@ -247,9 +239,8 @@ fn plan_of(
         decision_changed,
         view,
         view_changed,
-        source: u16::try_from(source)
-            .map_err(|_| Error::new(Kind::Config, "[read] source: more than 65,536 of them"))?,
-        sources: names,
+        source,
+        sources,
         complete,
         snapshot: if complete { found.snapshot } else { String::new() },
         splits: Vec::new(),
@@ -259,6 +250,7 @@ fn plan_of(
         again: found.again,
         passed: Vec::new(),
         absent: Vec::new(),
+        left_out: LeftOut::default(),
         retention: Retention { time_min: 0, ..retention },
         epoch_min_useless,
         gone_min: 0,
@@ -271,11 +263,33 @@ fn plan_of(
     Ok(Some(Plan {
         passed: found.passed,
         absent: if complete { found.absent } else { Vec::new() },
+        left_out: found.left_out,
         retention,
         gone_min: job.pages.gone_min(logical_time),
         logical_time,
         ..plan
     }))
+}
+
+/// When the file of `manifest` was written, in seconds since 1970; 0 if the system does not say it.
+fn written(store: &Store, manifest: &Manifest) -> i64 {
+    let path = manifest::path(store.root(), manifest.version);
+    let time = path.metadata().and_then(|metadata| metadata.modified()).ok();
+    time.and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |since| since.as_secs() as i64)
+}
+
+/// The number of the job's source, and the names of all sources, its own last if it is new.
+fn sources(job: &Job, manifest: Option<&Manifest>) -> Result<(u16, Vec<String>)> {
+    let sources = manifest.map_or(&[][..], |manifest| &manifest.sources);
+    let mut names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+    let source = names.iter().position(|name| *name == job.read.source).unwrap_or(names.len());
+    if source == names.len() {
+        names.push(job.read.source.clone());
+    }
+    let source = u16::try_from(source)
+        .map_err(|_| Error::new(Kind::Config, "[read] source: more than 65,536 of them"))?;
+    Ok((source, names))
 }
 
 fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<bool> {

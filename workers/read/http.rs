@@ -7,6 +7,7 @@
 //! A decoded body keeps to the caller's limit; a body without an encoding was bounded by the caller
 //! as part of its record.
 
+use super::binary;
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Notes, url};
 use super::zstd_stream::WINDOW_LOG_MAX;
@@ -106,10 +107,11 @@ pub fn body(
     let served = body.len();
     let body = unchunked(&headers, body, &mut found);
     let body = decoded(&headers, body, bytes_max, &mut found)?;
+    let page = page(&kind, charset, body)?;
     if found.is_cut || !found.is_raw && is_shorter(&headers, served) {
         found.notes.add("cut_body");
     }
-    page(&kind, charset, body).ok_or(Item::Skip("not_text"))
+    Ok(page)
 }
 
 /// What was found while a body was decoded.
@@ -136,19 +138,24 @@ fn is_shorter(headers: &Headers<'_>, bytes: usize) -> bool {
     headers.get("Transfer-Encoding").is_none() && length.is_some_and(|n| n > bytes as u64)
 }
 
-/// The body of a page of this media type; `None` if that is neither HTML nor plain text.
-pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Option<Body> {
-    match media {
-        "text/html" | "application/xhtml+xml" => {
-            Some(Body::Html { bytes: bytes.into_owned(), charset })
-        }
-        "text/plain" => Some(Body::Plain { bytes: bytes.into_owned(), charset }),
-        _ => None,
+/// The body of a page of this media type. The error is a skip: the type, or what the bytes are, is
+/// neither HTML nor plain text.
+pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Result<Body, Item> {
+    if !is_page(media) {
+        return Err(Item::Skip("not_text"));
     }
+    if binary::is_known(&bytes) {
+        return Err(Item::Skip("binary"));
+    }
+    let bytes = bytes.into_owned();
+    Ok(match media {
+        "text/plain" => Body::Plain { bytes, charset },
+        _ => Body::Html { bytes, charset },
+    })
 }
 
 fn is_page(media: &str) -> bool {
-    page(media, None, Cow::Borrowed(b"")).is_some()
+    ["text/html", "application/xhtml+xml", "text/plain"].contains(&media)
 }
 
 fn looks_like_html(body: &[u8]) -> bool {
@@ -429,6 +436,29 @@ mod tests {
         assert_eq!(kind("", None, b"x"), "not_text");
     }
 
+    /// Bytes of a PDF or a picture that a server calls HTML or text were pages of random words, and
+    /// those of one program folded. They are none, in each encoding, also where the archive names
+    /// the type.
+    #[test]
+    fn binary_bodies() {
+        let skip = Err(Item::Skip("binary"));
+        let picture = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
+        for fields in [HTML, "Content-Type: text/plain\r\n"] {
+            assert_eq!(of(&response("200 OK", fields, b"%PDF-1.4\n")), (skip.clone(), 0));
+            assert_eq!(of(&response("200 OK", fields, picture)), (skip.clone(), 0));
+            let coded = format!("{fields}Content-Encoding: gzip\r\n");
+            assert_eq!(of(&response("200 OK", &coded, &gzip(picture))), (skip.clone(), 0));
+        }
+        let of_archive = |media: &[u8]| {
+            let answer = response("200 OK", "", picture);
+            body(&answer, Some(media), 1000, &mut Notes::default())
+        };
+        assert_eq!(of_archive(b"text/html"), skip);
+        assert_eq!(of_archive(b"image/png"), Err(Item::Skip("not_text")));
+        // One that is no page leaves the page as it is, unless its status says more.
+        assert_eq!(of(&response("404", HTML, picture)).0, Ok(Body::Removed));
+    }
+
     /// A chunked body is joined, with padded sizes and when it is cut off.
     #[test]
     fn chunked() {
@@ -519,7 +549,12 @@ mod tests {
             let mut notes = Notes::default();
             let fields = format!("{HTML}Content-Encoding: {name}\r\n{more}");
             let found = super::body(&response("200 OK", &fields, body), None, 10_000, &mut notes);
-            let Ok(Body::Html { bytes, .. }) = found else { panic!("{name}: {found:?}") };
+            let bytes = match found {
+                Ok(Body::Html { bytes, .. }) => bytes,
+                // Nothing was decoded: what is left is no page.
+                Err(Item::Skip("binary")) => Vec::new(),
+                _ => panic!("{name}: {found:?}"),
+            };
             (bytes, notes.iter().map(|(word, _)| word).collect::<Vec<_>>())
         };
         for (name, whole) in
@@ -528,8 +563,10 @@ mod tests {
             assert_eq!(of_max(name, "", &whole), (text.clone(), vec![]), "{name}");
             for less in [1, 9, whole.len() / 2] {
                 let (bytes, notes) = of_max(name, "", &whole[..whole.len() - less]);
-                // A small zstd frame has one block, and a part of a block does not decode at all.
-                if name != "zstd" {
+                if name == "zstd" {
+                    // A small frame has one block, and of a part of it nothing is decoded.
+                    assert_eq!((bytes, notes), (vec![], vec!["raw_body"]), "{less}");
+                } else {
                     assert!(!bytes.is_empty() && text.starts_with(&bytes), "{name} {less}");
                     assert_eq!(notes, ["cut_body"], "{name} {less}");
                 }

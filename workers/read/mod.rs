@@ -5,6 +5,7 @@
 //! if the content does not. Files are never mapped, and no length that a file states is trusted.
 
 mod arc;
+pub mod binary;
 pub mod codec;
 pub(crate) mod companion;
 mod cuts;

@@ -227,7 +227,7 @@ fn conversion(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
 /// The page in a record without HTTP around it.
 fn page(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
     let (media, charset) = media_type(content_type.unwrap_or_default());
-    http::page(&media, charset, body.into()).ok_or(Item::Skip("not_text"))
+    http::page(&media, charset, body.into())
 }
 
 #[cfg(test)]
@@ -260,6 +260,7 @@ mod tests {
             ("resource", "Content-Type: text/html\r\n", b"<p>", "http://a/ html 3"),
             ("resource", "Content-Type: text/plain\r\n", b"abc", "http://a/ plain 3"),
             ("resource", "Content-Type: image/png\r\n", b"abc", "~not_text"),
+            ("resource", "Content-Type: text/html\r\n", b"%PDF-1.7", "~binary"),
             ("conversion", "Content-Type: text/plain\r\n", b"abc", "http://a/ text 3"),
             ("conversion", "", b"abc", "http://a/ text 3"),
             ("conversion", "", b"ab\xff", "http://a/ plain 3"),

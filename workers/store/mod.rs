@@ -215,14 +215,17 @@ impl Store {
         Lock::take(&root.join("LOCK"), false)
     }
 
-    /// Removes the temporary files of killed runs. The caller must hold the lock. A failure is only
-    /// logged, because such a file takes space and is not part of the store.
-    pub fn sweep(&self, _held: &Lock) {
+    /// Removes the temporary files of killed runs from the store at `root`. The caller must hold
+    /// the lock. A failure is only logged, because such a file takes space and is not part of the
+    /// store.
+    pub fn sweep(root: &Path, _held: &Lock) {
         let entries = |folder: &Path| {
             std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path())
         };
-        let own = ["", "manifest", "exported"].map(|name| self.root.join(name));
-        let folders = entries(&self.data()).chain(own);
+        let own = ["", "manifest", "exported"].map(|name| root.join(name));
+        let attempts: Vec<PathBuf> = entries(&root.join("attempt")).collect();
+        let parts = attempts.iter().flat_map(|attempt| entries(attempt));
+        let folders = entries(&root.join("data")).chain(parts).chain(own).chain(attempts.clone());
         for path in folders.flat_map(|folder| entries(&folder).collect::<Vec<_>>()) {
             if durable::is_aside(&path)
                 && let Err(error) = std::fs::remove_file(&path)

@@ -16,6 +16,7 @@ use crate::text::normalize::{self, normalize};
 use crate::text::segment::suggest::user_words;
 use crate::text::segment::user::{FREQUENCY_MAX, UserWords, WORD_CHARS_MAX};
 use jieba_rs::Jieba;
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -38,6 +39,8 @@ pub struct UserDictionary {
     words: Arc<UserWords>,
     /// The words in normal form with their frequencies and tags, as jieba-rs reads them.
     lines: String,
+    /// The tags of the words; of one that stands there again its first.
+    tags: HashMap<String, String>,
     tagger: OnceLock<Jieba>,
 }
 
@@ -75,10 +78,11 @@ impl UserDictionary {
         }
         let words =
             user_words(normals.iter().map(|(word, entry)| (word.as_str(), entry.frequency)));
-        let mut lines = String::new();
-        for (word, entry) in &normals {
-            let frequency = words.frequency(word).unwrap_or(1);
-            lines.push_str(&format!("{word} {frequency} {}\n", entry.tag.unwrap_or(TAG)));
+        let (mut lines, mut tags) = (String::new(), HashMap::new());
+        for (word, entry) in normals {
+            let (frequency, tag) = (words.frequency(&word).unwrap_or(1), entry.tag.unwrap_or(TAG));
+            lines.push_str(&format!("{word} {frequency} {tag}\n"));
+            tags.entry(word).or_insert_with(|| tag.to_owned());
         }
         Ok(UserDictionary {
             path: path.to_owned(),
@@ -87,6 +91,7 @@ impl UserDictionary {
             key: xxh3_64(lines.as_bytes()),
             words: Arc::new(words),
             lines,
+            tags,
             tagger: OnceLock::new(),
         })
     }
@@ -104,6 +109,11 @@ impl UserDictionary {
     /// The words, to cut texts by.
     pub fn words(&self) -> Arc<UserWords> {
         self.words.clone()
+    }
+
+    /// The tag of `word`; none if it is not one of these.
+    pub fn tag(&self, word: &str) -> Option<&str> {
+        self.tags.get(word).map(String::as_str)
     }
 
     /// jieba's dictionary with these words and their tags. It is loaded when it is first needed.
@@ -234,6 +244,8 @@ fn entry(line: &str) -> std::result::Result<Option<Entry<'_>>, String> {
 mod tests {
     use super::*;
     use crate::text::segment::Segmenter;
+    use crate::text::tagged::{Tag, TaggedWords};
+    use proptest::prelude::*;
 
     fn dictionary(text: &[u8]) -> Result<UserDictionary> {
         UserDictionary::of(Path::new("words.txt"), text, &normalize::Options::default())
@@ -259,7 +271,50 @@ mod tests {
         let dictionary =
             dictionary("\u{feff}\r\n创新办 3 i\r\n\r\n凱特琳 nz".as_bytes()).expect("read");
         assert_eq!(words(&dictionary, "在创新办的凯特琳"), ["在", "创新办", "的", "凯特琳"]);
-        assert_eq!(dictionary.tagger().tag("凯特琳", true)[0].tag, "nz");
+        assert_eq!((dictionary.tag("凯特琳"), dictionary.tag("在")), (Some("nz"), None));
+    }
+
+    proptest! {
+        // Each case loads the whole dictionary of jieba-rs.
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Words, tags and whether a dictionary has a word are those of jieba-rs with the same
+        /// words: of words that jieba has, that come again with another tag, that no dictionary
+        /// has, and of texts of them.
+        #[test]
+        fn tags_are_those_of_jieba(
+            entries in prop::collection::vec(
+                ("[的一是在不了有和人这中大为上国我李王云计算北京天气]{1,4}|[a-c0-2]{1,3}|[龘々〇㐀]{1,2}",
+                 prop::option::of(1u64..1_000_000), prop::option::of("nr|nz|nt|v|x")),
+                1..12,
+            ),
+            texts in prop::collection::vec(prop::collection::vec(
+                (any::<prop::sample::Index>(), "[一-龥]{0,3}|[李王张]小[一-丐]|[，。 a-c0-9]{0,2}|[龘々〇㐀鿀]{0,3}"),
+                0..20,
+            ), 1..20),
+        ) {
+            let line = |(word, frequency, tag): &(String, Option<u64>, Option<String>)| {
+                let frequency = frequency.map_or(String::new(), |frequency| frequency.to_string());
+                format!("{word} {frequency} {}\n", tag.as_deref().unwrap_or(""))
+            };
+            let file: String = entries.iter().map(line).collect();
+            let dictionary = dictionary(file.as_bytes()).expect("read");
+            let jieba = dictionary.tagger();
+            for parts in texts {
+                let text: String = parts
+                    .iter()
+                    .flat_map(|(at, other)| [at.get(&entries).0.as_str(), other])
+                    .collect();
+                let tagged = TaggedWords::of(&text, Some(&dictionary));
+                let expected = jieba.tag(&text, true);
+                prop_assert_eq!(tagged.words().len(), expected.len(), "{}", text);
+                for (at, expected) in expected.into_iter().enumerate() {
+                    let tag = Tag { name: expected.tag, known: jieba.has_word(expected.word) };
+                    let found = (tagged.words()[at], tagged.tag(at));
+                    prop_assert_eq!(found, (expected.word, tag), "{}", text);
+                }
+            }
+        }
     }
 
     /// Words have the normal form of texts. If two lines have the same normal form, the last one

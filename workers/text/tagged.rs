@@ -1,8 +1,8 @@
 //! Chinese words with jieba's tags of what they are.
 //!
-//! A file beside the dictionary has the tags of its words. jieba-rs, whose dictionary takes a tenth
-//! of a second to load, is only used to guess tags of words that no dictionary has, and where a
-//! user adds words. Words and tags are those of `Jieba::tag`: `segment/tests.rs` compares them.
+//! Tags of the dictionary's words lie in a file beside it. jieba-rs is asked for guesses about
+//! words that no dictionary has; its own dictionary, which is loaded in a tenth of a second, for
+//! the few of them that it would cut. Words and tags are those of `Jieba::tag`: tests compare them.
 
 use crate::text::dictionary::UserDictionary;
 use crate::text::segment::{self, Segmenter};
@@ -32,8 +32,8 @@ pub struct Tag<'t> {
 pub struct TaggedWords<'t> {
     text: &'t str,
     words: Vec<&'t str>,
-    /// The dictionary of a user, joined with that of jieba, and the tags of all words by it.
-    user: Option<(&'t Jieba, Vec<&'t str>)>,
+    /// The words of a user.
+    user: Option<&'t UserDictionary>,
 }
 
 /// jieba with its dictionary.
@@ -54,14 +54,11 @@ impl<'t> TaggedWords<'t> {
         thread_local! {
             static SEGMENTER: RefCell<Segmenter> = RefCell::default();
         }
-        if let Some(user) = user {
-            let (words, tags) =
-                user.tagger().tag(text, true).into_iter().map(|tag| (tag.word, tag.tag)).unzip();
-            return TaggedWords { text, words, user: Some((user.tagger(), tags)) };
-        }
-        let mut words = Vec::new();
-        SEGMENTER.with_borrow_mut(|segmenter| segmenter.cut(text, true, |word| words.push(word)));
-        TaggedWords { text, words, user: None }
+        let (own, mut words) = (user.map(UserDictionary::words), Vec::new());
+        SEGMENTER.with_borrow_mut(|segmenter| {
+            segmenter.cut_by(own.as_deref(), text, true, |word| words.push(word));
+        });
+        TaggedWords { text, words, user }
     }
 
     /// The words, marks and spaces, in order: together they are the text.
@@ -72,10 +69,8 @@ impl<'t> TaggedWords<'t> {
     /// The tag of the word at this place, and whether a dictionary has the word.
     pub fn tag(&self, at: usize) -> Tag<'_> {
         let word = self.words[at];
-        if let Some((jieba, tags)) = &self.user {
-            return Tag { name: tags[at], known: jieba.has_word(word) };
-        }
-        match segment::tag(word) {
+        // A word that both have keeps jieba's tag.
+        match segment::tag(word).or_else(|| self.user?.tag(word)) {
             Some(name) => Tag { name, known: true },
             None => Tag { name: self.guess(at), known: false },
         }
@@ -92,7 +87,10 @@ impl<'t> TaggedWords<'t> {
         // only the whole dictionary gives the guess.
         match empty().tag(word, true)[..] {
             [ref alone] => alone.tag,
-            _ => whole().tag(self.text, true)[at].tag,
+            _ => match self.user {
+                Some(user) => user.tagger().tag(self.text, true)[at].tag,
+                None => whole().tag(self.text, true)[at].tag,
+            },
         }
     }
 }

@@ -31,15 +31,15 @@ pub struct Garbage {
     pub manifests: Vec<PathBuf>,
     /// Other files.
     pub files: Vec<PathBuf>,
-    /// Folders of attempts that no run can resume.
+    /// Folders of attempts: those that no run can resume, or all.
     pub attempts: Vec<PathBuf>,
-    /// The size of all these files, without attempts.
+    /// The size of all this.
     pub bytes: u64,
 }
 
-/// Finds the files that no commit of `keep` needs. Files with names that pagefold does not make are
-/// ignored.
-pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
+/// Finds the files that no commit of `keep` needs; `all_attempts`: with what a run could resume.
+/// Files with names that pagefold does not make are ignored.
+pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) -> Result<Garbage> {
     let mut garbage = Garbage::default();
     let mut kept = Vec::new();
     for version in manifest::versions(store.root())? {
@@ -58,10 +58,13 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
         };
         // All manifests after the first kept one are kept, so that the chain has no gap. The
         // changes that a rollback made are those since the manifest before it.
-        let stays = manifest.epoch + keep.epochs > head.manifest.epoch
-            || manifest.logical_time >= keep.since
-            || (head.manifest.op == Op::Rollback && version + 1 == head.manifest.version);
-        if kept.is_empty() && !stays && version != head.manifest.version {
+        let is_kept_for = |head: &Manifest| {
+            manifest.epoch + keep.epochs > head.epoch
+                || manifest.logical_time >= keep.since
+                || (head.op == Op::Rollback && version + 1 == head.version)
+                || version == head.version
+        };
+        if kept.is_empty() && !head.is_some_and(|head| is_kept_for(&head.manifest)) {
             garbage.manifests.push(manifest::path(store.root(), version));
         } else {
             kept.push(manifest);
@@ -69,21 +72,54 @@ pub fn find(store: &Store, head: &Head, keep: Keep) -> Result<Garbage> {
     }
     let needed: BTreeSet<PathBuf> =
         kept.iter().flat_map(|manifest| files(store, manifest)).collect();
-    for folder in folders(&store.data())? {
-        garbage.files.extend(
-            listed(&folder)?.into_iter().filter(|path| is_ours(path) && !needed.contains(path)),
-        );
-    }
+    garbage.files = unneeded(store, &needed)?;
     garbage.files.extend(
         listed(&store.root().join("manifest"))?
             .into_iter()
             .filter(|path| has_ending(path, "writing")),
     );
     garbage.attempts = attempts::all(store.root())?;
-    garbage.attempts.retain(|attempt| !attempts::is_resumable(attempt, Some(head)));
-    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-    garbage.bytes = garbage.manifests.iter().chain(&garbage.files).map(size).sum();
+    garbage.attempts.retain(|attempt| all_attempts || !attempts::is_resumable(attempt, head));
+    let all = garbage.manifests.iter().chain(&garbage.files).chain(&garbage.attempts);
+    garbage.bytes = all.map(|path| bytes(path)).sum();
     Ok(garbage)
+}
+
+/// The bytes of a file, or of all that is in a folder.
+fn bytes(path: &Path) -> u64 {
+    let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => inside.map(|entry| bytes(&entry.path())).sum(),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    }
+}
+
+/// The files in the folders of tables and lists that are ours and not `needed`.
+fn unneeded(store: &Store, needed: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
+    let mut unneeded = Vec::new();
+    for folder in folders(&store.data())? {
+        let files = listed(&folder)?.into_iter();
+        unneeded.extend(files.filter(|path| is_ours(path) && !needed.contains(path)));
+    }
+    Ok(unneeded)
+}
+
+/// Deletes what an epoch that was not finished wrote to tables. No commit names it, and the run
+/// that takes the epoch up writes it again. The splits that are finished stay. The caller holds the
+/// lock.
+pub fn clear_unfinished(store: &Store) -> Result<()> {
+    if attempts::all(store.root())?.is_empty() {
+        return Ok(());
+    }
+    let mut needed = BTreeSet::new();
+    for version in manifest::versions(store.root())? {
+        needed.extend(files(store, &manifest::read(store.root(), version)?.manifest));
+    }
+    unneeded(store, &needed)?.iter().try_for_each(remove)
+}
+
+fn remove(path: &PathBuf) -> Result<()> {
+    std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e))
 }
 
 /// Whether the manifest of `version`, which was not understood, could be read.
@@ -94,8 +130,6 @@ fn is_damaged(store: &Store, version: u64, error: &Error) -> bool {
 /// Deletes `garbage`: the manifests first, from the oldest on, so that no manifest is ever left
 /// without its files.
 pub fn delete(store: &Store, garbage: &Garbage) -> Result<()> {
-    let remove =
-        |path: &PathBuf| std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e));
     garbage.manifests.iter().try_for_each(remove)?;
     durable::sync_folder(&store.root().join("manifest"))?;
     garbage.files.iter().try_for_each(remove)?;

@@ -19,6 +19,7 @@ use crate::fold::splits::{Counts, SharedSplits, SplitDone};
 use crate::fold::{components_dataflow, pages_to_pairs};
 use crate::graph::unionfind;
 use crate::job::Job;
+use crate::plan::listing::LeftOut;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
 use crate::random::Random;
@@ -140,6 +141,7 @@ fn watched_epoch(
         again: false,
         passed: Vec::new(),
         absent: Vec::new(),
+        left_out: LeftOut::default(),
         retention: Retention::default(),
         epoch_min_useless: 0,
         gone_min: i64::MIN,

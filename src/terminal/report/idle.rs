@@ -34,8 +34,9 @@ pub fn nothing_due(
     let read_otherwise = read_otherwise.as_deref();
     idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, gone, || {
         let mut barren = barren(job, not_consumed).into_iter();
+        let listing = inputs::list(&job.read.inputs).ok();
         let mut inputs = match barren.next() {
-            None if inputs::find(&job.read.inputs).is_ok_and(|found| found.is_empty()) => {
+            None if listing.as_ref().is_some_and(|found| found.files.is_empty()) => {
                 "no file is where [read] inputs names them".to_owned()
             }
             None => "every input is consumed".to_owned(),
@@ -43,6 +44,8 @@ pub fn nothing_due(
         };
         inputs += &gone.map_or(String::new(), |of| format!("; {}", elsewhere(job, of)));
         inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
+        let unfollowed = listing.and_then(|found| found.left_out.unfollowed());
+        inputs += &unfollowed.map_or(String::new(), |links| format!("; {links}"));
         let alone = job
             .single_signature()
             .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));

@@ -105,6 +105,7 @@ impl Outcome<'_> {
             "elsewhere": self.elsewhere,
             "inputs_left": self.left,
             "inputs_passed_by": self.plan.passed,
+            "inputs_left_out": self.plan.left_out,
             "inputs_same_bytes": self.plan.same_bytes.len(),
             "input_bytes": self.counts.bytes,
             "records": self.counts.read,
@@ -210,6 +211,9 @@ impl Outcome<'_> {
         }
         for (at, passed) in examine::lines(&self.plan.passed).into_iter().enumerate() {
             lines.line(if at == 0 { "passed by" } else { "" }, passed);
+        }
+        if let Some(rest) = self.plan.left_out.unfollowed() {
+            lines.line("links", rest);
         }
         for (at, text) in barren(self.job, &self.barren).into_iter().enumerate() {
             lines.line(if at == 0 { "due" } else { "" }, text);

@@ -9,6 +9,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
 use support::{Codec, control, pick};
+use workers::read::binary;
 use workers::read::http::body;
 use workers::read::record::{Body, Item, Notes};
 
@@ -90,6 +91,7 @@ fn encoded(content: &[u8], bytes_max: usize) {
         Err(Item::Reject { reason: "too_long", .. }) => {
             assert!(most > bytes_max, "{most} bytes are within {bytes_max}")
         }
+        Err(Item::Skip("binary")) => assert!(binary::is_known(page), "{names:?}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(notes, Notes::default(), "what is true is not noted");

@@ -101,8 +101,8 @@ impl Segmenter {
         self.user = user;
     }
 
-    /// As [`Segmenter::cut`], with the words of `user`.
-    fn cut_by<'t>(
+    /// The same, by the words of `user`.
+    pub(in crate::text) fn cut_by<'t>(
         &mut self,
         user: Option<&UserWords>,
         text: &'t str,
