@@ -48,11 +48,11 @@ fn are_one(tokens: &Tokens<'_>, at: usize) -> bool {
         let gap = if right.starts_with(',') { "," } else { gap };
         return match gap {
             "" | "-" | "/" | "." | ":" => true,
-            // What stands behind a date is another number, unless the date is `october 5, 2024`.
+            // What stands behind a date is another number.
             " " | "," => {
-                is_behind_month(tokens, at) || has_thousands(tokens, at) || is_spaced(tokens, at)
+                is_year_of_day(tokens, at) || has_thousands(tokens, at) || is_spaced(tokens, at)
             }
-            ", " => is_behind_month(tokens, at),
+            ", " => is_year_of_day(tokens, at),
             _ => false,
         };
     }
@@ -71,14 +71,26 @@ fn are_one(tokens: &Tokens<'_>, at: usize) -> bool {
 /// Whether three digits begin at the token `at`, and one to three, which no mark joins to others,
 /// stand before them: `12 000`.
 fn has_thousands(tokens: &Tokens<'_>, at: usize) -> bool {
-    let goes_on = |at: &usize| {
-        *at < tokens.len() && is_digit(tokens.token(*at)) && tokens.gap(*at).is_empty()
-    };
-    let behind = 1 + (at + 1..at + 4).take_while(goes_on).count();
-    let before = 1 + (1..at).rev().take(3).take_while(goes_on).count();
+    let before = 1 + (1..at).rev().take(3).take_while(|at| is_next_digit(tokens, *at)).count();
     let first = at - before.min(at);
     let is_joined = first > 0 && is_digit(tokens.token(first - 1)) && tokens.gap(first) != " ";
-    behind == 3 && before <= 3 && !is_joined
+    digits_from(tokens, at) == 3 && before <= 3 && !is_joined
+}
+
+/// Whether a year begins at the token `at`, behind a day with the name of its month: `october 5,
+/// 2024`.
+fn is_year_of_day(tokens: &Tokens<'_>, at: usize) -> bool {
+    digits_from(tokens, at) == 4 && is_behind_month(tokens, at)
+}
+
+/// The digits from the token `at` on, at most five.
+fn digits_from(tokens: &Tokens<'_>, at: usize) -> usize {
+    1 + (at + 1..at + 5).take_while(|at| is_next_digit(tokens, *at)).count()
+}
+
+/// Whether the token at `at` is a digit right behind another token.
+fn is_next_digit(tokens: &Tokens<'_>, at: usize) -> bool {
+    at < tokens.len() && is_digit(tokens.token(at)) && tokens.gap(at).is_empty()
 }
 
 /// Whether the digits before and at `at` stand alone, as all characters of a text with spaces
@@ -300,6 +312,8 @@ mod tests {
             ("10:25 12", 2),
             ("1,234 56", 2),
             ("12 56", 2),
+            ("october 5, 2024 15", 2),
+            ("5 october 2024 15", 2),
         ] {
             assert!(!glued_at_end(text, digits), "{text}");
         }
