@@ -46,6 +46,32 @@ fn what_a_visit_does() {
     assert_eq!(account(&bench).content(&url(0)), before.content(&url(0)));
 }
 
+/// A revisit that refers to its own URL in another spelling was skipped as one of another URL. So a
+/// complete snapshot removed its page.
+#[test]
+fn a_revisit_in_another_spelling_keeps_its_page() {
+    let spellings = [
+        ("http://a.example/caf%C3%A9", "http://a.example/caf%c3%a9"),
+        ("http://a.example/port", "http://A.example:80/port"),
+        ("http://a.example/part", "http://a.example/part#x"),
+    ];
+    let pages = spellings
+        .iter()
+        .zip(0..)
+        .flat_map(|((url, _), n)| response(url, "200 OK", "", html(n).as_bytes()));
+    let bench = crawl(&[("1.warc", &pages.collect::<Vec<_>>())], "");
+    let before = account(&bench);
+    let revisits = spellings.iter().flat_map(|(url, other)| {
+        warc("revisit", other, &format!("WARC-Refers-To-Target-URI: {url}\r\n"), b"")
+    });
+    std::fs::remove_file(bench.at("in/1.warc")).expect("removed");
+    add(&bench, &[("2.warc", &revisits.collect::<Vec<_>>())]);
+    bench.run_well(&["--set", "read.complete=true"]);
+    let after = account(&bench);
+    assert!(after.pages.keys().eq(before.pages.keys()), "{:?}", after.pages);
+    assert_eq!(after.skipped, counts(&[]));
+}
+
 /// What is stored for a text depends on the text and not on the page that brought it first: rows
 /// are the same from any history.
 #[test]

@@ -107,10 +107,8 @@ enum Says {
 impl Says {
     /// A capture without a date is not known, as a page has another text at other times.
     fn of_mirror(mirror: &Mirror) -> Says {
-        let of = canonical_url(&mirror.of).doc;
         match mirror.of_date {
-            _ if of == canonical_url(&mirror.url).doc => Says::Seen,
-            Some(date) => Says::Mirrors { of, date },
+            Some(date) => Says::Mirrors { of: canonical_url(&mirror.of).doc, date },
             None => Says::Skip(Mirror::REASON),
         }
     }
