@@ -156,6 +156,7 @@ impl Record {
                 }
             },
             Item::Skip(reason) => (Says::Skip(reason), None),
+            Item::Status { .. } => (Says::Skip(Item::STATUS), None),
             Item::Mirror(mirror) => (Says::of_mirror(&mirror), Some(mirror.url)),
             Item::Reject { reason, url, .. } => (Says::Reject(reason), url),
         };
