@@ -411,7 +411,7 @@ impl Found {
                     seen.insert(record.url);
                 }
                 Item::Reject { detail, .. } => why = why.take().or(Some(detail)),
-                Item::Skip(_) | Item::Mirror(_) => {}
+                Item::Skip(_) | Item::Status { .. } | Item::Mirror(_) => {}
             })?;
             Ok((accepted, seen.len() as u64, why))
         };
@@ -501,7 +501,7 @@ impl Found {
                     };
                     rejected.entry(reason).or_insert_with(first).0 += records;
                 }
-                Item::Skip(_) | Item::Mirror(_) => {}
+                Item::Skip(_) | Item::Status { .. } | Item::Mirror(_) => {}
             }
         })?;
         (self.records, self.charsets, self.rejected) = (records, charsets, rejected);

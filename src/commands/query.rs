@@ -166,6 +166,7 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
                 continue;
             }
             Item::Skip(reason) => (reason, String::new()),
+            Item::Status { .. } => (Item::STATUS, String::new()),
             Item::Mirror(_) => (Mirror::REASON, String::new()),
             Item::Reject { reason, detail, .. } => (reason, detail),
         };

@@ -46,6 +46,60 @@ fn what_a_visit_does() {
     assert_eq!(account(&bench).content(&url(0)), before.content(&url(0)));
 }
 
+/// A status that says nothing about a page, such as that of a page that was asked for too often,
+/// removed the page from a complete snapshot, where 503 kept it. What the snapshot has under no
+/// status goes, and so does a page that also has a record of its removal.
+#[test]
+fn a_status_that_says_nothing_keeps_its_page() {
+    let url = |n: usize| format!("http://a.example/{n}");
+    let statuses = ["302", "303", "307", "401", "403", "408", "429", "451", "503"];
+    let first: String =
+        (0..statuses.len() + 2).map(|n| line(&url(n), json!({ "text": text(n as u64) }))).collect();
+    let bench = crawl(&[("1.jsonl", first.as_bytes())], "");
+    let before = account(&bench);
+    let asked = |n: usize, status: &str| response(&url(n), status, "Location: /login\r\n", b"x");
+    let mut second: Vec<u8> =
+        statuses.iter().enumerate().flat_map(|(n, status)| asked(n, status)).collect();
+    for status in ["403", "410"] {
+        second.extend(asked(statuses.len(), status));
+    }
+    std::fs::remove_file(bench.at("in/1.jsonl")).expect("removed");
+    add(&bench, &[("2.warc", &second)]);
+    bench.run_well(&["--set", "read.complete=true"]);
+    let after = account(&bench);
+    let kept: BTreeSet<String> = (0..statuses.len()).map(url).collect();
+    assert_eq!(after.pages.keys().cloned().collect::<BTreeSet<_>>(), kept);
+    kept.iter().for_each(|url| assert_eq!(after.content(url), before.content(url)));
+    assert_eq!(after.skipped, counts(&[("status", 9)]));
+    assert!(bench.pagefold("verify", &["--deep"]).status.success());
+}
+
+/// A revisit that refers to its own URL in another spelling was skipped as one of another URL. So a
+/// complete snapshot removed its page.
+#[test]
+fn a_revisit_in_another_spelling_keeps_its_page() {
+    let spellings = [
+        ("http://a.example/caf%C3%A9", "http://a.example/caf%c3%a9"),
+        ("http://a.example/port", "http://A.example:80/port"),
+        ("http://a.example/part", "http://a.example/part#x"),
+    ];
+    let pages = spellings
+        .iter()
+        .zip(0..)
+        .flat_map(|((url, _), n)| response(url, "200 OK", "", html(n).as_bytes()));
+    let bench = crawl(&[("1.warc", &pages.collect::<Vec<_>>())], "");
+    let before = account(&bench);
+    let revisits = spellings.iter().flat_map(|(url, other)| {
+        warc("revisit", other, &format!("WARC-Refers-To-Target-URI: {url}\r\n"), b"")
+    });
+    std::fs::remove_file(bench.at("in/1.warc")).expect("removed");
+    add(&bench, &[("2.warc", &revisits.collect::<Vec<_>>())]);
+    bench.run_well(&["--set", "read.complete=true"]);
+    let after = account(&bench);
+    assert!(after.pages.keys().eq(before.pages.keys()), "{:?}", after.pages);
+    assert_eq!(after.skipped, counts(&[]));
+}
+
 /// What is stored for a text depends on the text and not on the page that brought it first: rows
 /// are the same from any history.
 #[test]

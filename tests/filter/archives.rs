@@ -5,6 +5,7 @@ use super::{assert_rows_are_members, decoded, files, filter, rows, word};
 use crate::containers::{lz4, zip};
 use crate::texts::text;
 use crate::workbench::{Bench, copy_folder, demo_inputs, failure, fixture, has_python, skip};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -163,8 +164,52 @@ fn records_of_a_wacz() {
     assert_eq!(alone, records(3).len() + records(4).len());
 }
 
-/// The dictionary by which the members of an archive are compressed was only in the kept part, so
-/// that the removed part could not be read. Now it is in both, and once in the original.
+/// The blanks with which a member begins were written twice if records of the member before went to
+/// both files: with its last record, and with the member. They are written with the member; and
+/// where that has records of both kinds, any number of them with its first record.
+#[test]
+fn members_that_begin_with_blanks() {
+    let record = |name: &str, article: u64| {
+        let url = format!("http://{name}.example/");
+        warc("conversion", &url, "2024-01-01", 1, "", text(article, 0).as_bytes())
+    };
+    let records = [("a", 0), ("b", 0), ("c", 1), ("d", 1), ("e", 2)].map(|(n, of)| record(n, of));
+    let [a, b, c, d, e] = &records;
+    type Pack = fn(&[u8]) -> Vec<u8>;
+    let packs: [(&str, Pack); 3] = [("gz", gzip), ("zst", zstd), ("lz4", lz4)];
+    let (ends, zeros) = (b"\r\n\r\n", vec![0; 300_000]);
+    for (extension, pack) in packs {
+        for blanks in [&ends[..], &zeros[..3], &zeros] {
+            let bench = Bench::new(Path::new("in"), "");
+            let open = b.strip_suffix(ends).filter(|_| blanks == ends).unwrap_or(b);
+            let members = [[a, open].concat(), [blanks, c, d].concat(), [blanks, e].concat()];
+            std::fs::create_dir(bench.at("in")).expect("made");
+            let name = format!("x.warc.{extension}");
+            let bytes = members.map(|member| pack(&member)).concat();
+            std::fs::write(bench.at("in").join(&name), &bytes).expect("written");
+            bench.run_well(&[]);
+            let report = filter(&bench, &["--to", "kept", "--removed", "removed"]);
+            assert_eq!(report["files_whole"], json!([]));
+            filter(&bench, &["--to", "kept", "--removed", "removed", "--undo", "again"]);
+            let [kept, removed, again] = ["kept", "removed", "again"].map(|folder| {
+                decoded(&std::fs::read(bench.at(folder).join(&name)).expect("there"))
+            });
+            assert!(again == decoded(&bytes), "{name}: {} blanks", blanks.len());
+            let find = |part: &[u8], record: &Vec<u8>| {
+                let record = record.trim_ascii_end();
+                part.windows(record.len()).any(|bytes| bytes == record)
+            };
+            for (pair, in_both) in [([a, b], false), ([c, d], false), ([e, e], true)] {
+                let found = pair.map(|record| (find(&kept, record), find(&removed, record)));
+                assert!(found.iter().all(|(kept, removed)| kept != removed), "{name}: {found:?}");
+                assert_eq!(found[0] == found[1], in_both, "{name}: {found:?}");
+            }
+        }
+    }
+}
+
+/// The dictionary by which the members of an archive are compressed was in what is kept alone, so
+/// that what is removed could not be read. It is in both, and in the original once.
 #[test]
 fn archives_with_a_dictionary() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

@@ -245,3 +245,60 @@ fn the_date_of_a_text_is_that_of_its_page() {
         assert_eq!(members[&url(n)]["date"], *date, "{:?}", members[&url(n)]);
     }
 }
+
+/// The removal of a page won over an older record that was inserted, though the next epoch forgets
+/// that removal. So the text of that record was answered as new to the next client, for sure, and
+/// the epoch had both. Where the epoch may forget it or not, answers are provisional: also those
+/// about texts that are near such a record, and about pages that it would join.
+#[test]
+fn a_removal_may_be_forgotten() {
+    const DAY: u64 = 86_400;
+    let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    let page = |name: &str, text: &str| row(&format!("http://{name}.example/"), text);
+    for (gone_at, is_forgotten) in [(now - 2 * DAY, true), (now - DAY + 600, false)] {
+        let more = format!("[confirm]\nfacts = \"off\"\n[pages]\ngone_days = 1\n{INBOX}");
+        let bench = Bench::new(Path::new("in"), &more);
+        std::fs::create_dir_all(bench.at("in")).expect("made");
+        let names = ["x", "z", "s", "t"];
+        let rows = names.map(|name| page(name, &text(3, if name == "s" { 6 } else { 30 })));
+        let gone = ["x", "z"].map(|name| {
+            let url = format!("http://{name}.example/");
+            json!({ "url": url, "deleted": true, "date": "2024-02-01" })
+        });
+        for (file, rows) in [("in/1.jsonl", &rows[..]), ("in/2.jsonl", &gone)] {
+            std::fs::write(bench.at(file), super::lines(rows)).expect("written");
+            bench.run_well(&["--now", &gone_at.to_string()]);
+        }
+        let server = Server::start(&bench, &[]);
+        let told_of = |target: &str, row: Value| {
+            let answer = server.post(target, &row).json();
+            let why = answer["because"].as_array().expect("words");
+            let [is_outdated, is_inbox] =
+                ["outdated", "inbox"].map(|word| why.contains(&json!(word)));
+            assert_eq!(answer["provisional"] == true, !why.is_empty(), "{answer}");
+            assert_eq!(is_outdated, row["date"].is_string() && !is_forgotten, "{answer}");
+            (told(&answer, "verdict"), is_inbox, answer["inserted"] == true)
+        };
+        let old = |name: &str, text: String| {
+            let mut row = page(name, &text);
+            row["date"] = json!("2024-01-15");
+            assert!(told_of("/insert?always=true", row).2);
+        };
+        old("x", text(3, 3));
+        old("z", text(5, 0));
+        let told = |verdict: &str, is_inbox| (verdict.to_owned(), is_inbox, false);
+        let near = if is_forgotten { "near" } else { "new" };
+        assert_eq!(told_of("/check", page("n", &text(5, 1))), told(near, true));
+        assert_eq!(told_of("/check", page("s2", &text(3, 6))), told("identical", true));
+        assert_eq!(told_of("/check", page("t2", &text(3, 30))), told("identical", false));
+        let same = if is_forgotten { "identical" } else { "new" };
+        let inserted = told_of("/insert", page("y", &text(5, 0)));
+        assert_eq!(inserted, (same.into(), true, !is_forgotten));
+        assert!(server.stop().success());
+        bench.run_well(&["--now", &(now + 1200).to_string()]);
+        let mut expected = vec!["s", "t", "x", "y", "z"];
+        expected.retain(|name| *name != "y" || !is_forgotten);
+        let urls = expected.iter().map(|name| format!("http://{name}.example/"));
+        assert!(members(&bench).into_keys().eq(urls), "{:?}", members(&bench));
+    }
+}

@@ -13,6 +13,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::graph::keep_rule::KeepRule;
 use crate::job::{Job, clusters};
+use crate::plan::time::now;
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -49,6 +50,8 @@ pub struct Index {
     pub(super) reading: Vec<u64>,
     /// The time of the head's plan, seconds since 1970.
     pub(super) logical_time: i64,
+    /// The next epoch forgets pages that are gone since before this time, seconds since 1970.
+    gone_min: i64,
     /// Seconds until a run can read what is inserted now.
     pub(super) lead_seconds: i64,
 }
@@ -91,6 +94,8 @@ impl Index {
             texts,
             reading: head.manifest.reading().chain([head.manifest.epoch + 1]).collect(),
             logical_time: head.manifest.logical_time,
+            // No epoch has an earlier time than the clock has now.
+            gone_min: job.pages.gone_min(now()),
             lead_seconds: 0,
         })
     }
@@ -131,10 +136,12 @@ impl Index {
         self.tables.page(doc)
     }
 
-    /// The date that a record of `doc` must reach to hold: of its live page, or of its removal.
+    /// The date that a record of `doc` must reach to hold: of its live page, or of its removal. A
+    /// removal that the next epoch forgets does not count.
     pub fn as_of(&self, doc: Id) -> Option<i64> {
         let page = self.tables.page(doc).map(|page| page.as_of);
-        page.or_else(|| self.tables.gone(doc).map(|gone| gone.as_of))
+        let gone = || self.tables.gone(doc).filter(|gone| gone.last_time >= self.gone_min);
+        page.or_else(|| gone().map(|gone| gone.as_of))
     }
 
     /// The number of live pages of a content.

@@ -118,7 +118,7 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
                     }
                     continue;
                 }
-                Item::Skip(_) | Item::Reject { .. } => continue,
+                Item::Skip(_) | Item::Status { .. } | Item::Reject { .. } => continue,
             };
             let page = page_url(&record.url, reader.has_keys());
             if let Some(found) = of_record(&record, heading.as_ref(), &page) {

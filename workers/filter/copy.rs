@@ -9,10 +9,10 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::labels::{Labels, Names, labelled};
 use crate::filter::order::{Fate, Order};
 use crate::filter::part::Part;
-use crate::read::Limits;
 use crate::read::codec::Codec;
 use crate::read::jsonl;
 use crate::read::source::{End, JUNK, Source};
+use crate::read::{Limits, blanks};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -392,7 +392,7 @@ impl Members {
     /// Decodes the last record of the unit up to `to`, and makes it a member.
     fn end_record(&mut self, to: Option<u64>) -> Result<()> {
         let Unit::Decoded { source, base, fate } = &mut self.unit else { return Ok(()) };
-        let (to, fate) = (to.map(|to| to - *base), *fate);
+        let (to, fate) = (to.map(|to| to.saturating_sub(*base)), *fate);
         let Some(part) = self.parts.of(fate)? else {
             return decode(source, to, |_| Ok(())).map(drop);
         };
@@ -409,11 +409,38 @@ impl Members {
         self.parts.note(fate, written)
     }
 
-    /// Ends the unit, which ends at `end` of the file and at `position` of the decoded stream.
+    /// Ends the unit, which ends at `end` of the file. The record that begins the next member is at
+    /// `position` of the decoded stream.
     fn end_unit(&mut self, end: u64, position: Option<u64>) -> Result<()> {
-        match self.unit {
-            Unit::Whole { start, fate, .. } => self.raw.copy(start, end, fate, &mut self.parts),
-            Unit::Decoded { .. } => self.end_record(position).and_then(|()| self.check_end(end)),
+        if let Unit::Whole { start, fate, .. } = self.unit {
+            return self.raw.copy(start, end, fate, &mut self.parts);
+        }
+        let to = match position {
+            // The blanks are copied with their member.
+            Some(position) => Some(position.saturating_sub(self.blanks(end)?)),
+            None => None,
+        };
+        self.end_record(to)?;
+        self.check_end(end)
+    }
+
+    /// The decoded bytes of the file from its member at `start` on.
+    fn member(&self, start: u64) -> Result<Source> {
+        Source::open_member(&self.raw.path, start, self.raw.size, self.codec, &limits())
+    }
+
+    /// The number of blanks with which the member at `start` begins: they stand before its first
+    /// record, and may be the end of the record before.
+    fn blanks(&self, start: u64) -> Result<u64> {
+        let mut source = self.member(start)?;
+        loop {
+            let window = source.fill(1)?;
+            let blanks = blanks(window);
+            let is_last = window.is_empty() || blanks < window.len();
+            source.consume(blanks);
+            if is_last {
+                return Ok(source.offset());
+            }
         }
     }
 
@@ -446,12 +473,9 @@ impl Copier for Members {
                 Unit::Whole { fate, .. } if *fate == spot.fate => {}
                 Unit::Whole { start, position, fate } => {
                     let (start, position, fate) = (*start, *position, *fate);
-                    let (path, size) = (&self.raw.path, self.raw.size);
-                    let mut source = Source::open_member(path, start, size, self.codec, &limits())?;
-                    // The first record of a member may come after blanks.
-                    let blanks = crate::read::blanks(source.fill(1)?) as u64;
-                    let base = position.saturating_sub(blanks);
-                    self.unit = Unit::Decoded { source: Box::new(source), base, fate };
+                    let base = position.saturating_sub(self.blanks(start)?);
+                    let source = Box::new(self.member(start)?);
+                    self.unit = Unit::Decoded { source, base, fate };
                     self.is_recoded = true;
                     self.end_record(Some(spot.position))?;
                 }

@@ -108,10 +108,8 @@ enum Says {
 impl Says {
     /// A capture without a date is not known, because a page may have other texts at other times.
     fn of_mirror(mirror: &Mirror) -> Says {
-        let of = canonical_url(&mirror.of).doc;
         match mirror.of_date {
-            _ if of == canonical_url(&mirror.url).doc => Says::Seen,
-            Some(date) => Says::Mirrors { of, date },
+            Some(date) => Says::Mirrors { of: canonical_url(&mirror.of).doc, date },
             None => Says::Skip(Mirror::REASON),
         }
     }
@@ -158,6 +156,7 @@ impl Record {
                 }
             },
             Item::Skip(reason) => (Says::Skip(reason), None),
+            Item::Status { .. } => (Says::Skip(Item::STATUS), None),
             Item::Mirror(mirror) => (Says::of_mirror(&mirror), Some(mirror.url)),
             Item::Reject { reason, url, .. } => (Says::Reject(reason), url),
         };

@@ -253,6 +253,13 @@ fn take(
             writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
         }
         Item::Skip(reason) => writer.counts.skip(reason),
+        Item::Status { url } => {
+            writer.counts.skip(Item::STATUS);
+            // Nor must a page go that a complete snapshot has, though without its text.
+            if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
+                writer.push(epoch, maker.seen(&url, is_key), None)?;
+            }
+        }
         Item::Mirror(_) => writer.counts.skip(Mirror::REASON),
         Item::Reject { reason, detail, url, records } => {
             // In a complete snapshot a bad record must not remove the page that it is about.

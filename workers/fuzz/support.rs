@@ -157,6 +157,7 @@ fn check(entry: &Entry) {
             }
         }
         Item::Skip(reason) => check_word(reason),
+        Item::Status { url } => assert!(url.is_some(), "a record of an archive has a URL"),
         Item::Mirror(mirror) => assert!(!mirror.url.is_empty() && !mirror.of.is_empty()),
         Item::Reject { reason, detail, .. } => {
             check_word(reason);

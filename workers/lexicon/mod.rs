@@ -151,6 +151,7 @@ impl Reading<'_> {
                     }
                 }
                 Item::Skip(reason) => counts.skip(reason),
+                Item::Status { .. } => counts.skip(Item::STATUS),
                 Item::Mirror(_) => counts.skip(Mirror::REASON),
                 Item::Reject { reason, records, .. } => {
                     *counts.rejected.entry(reason.to_owned()).or_default() += records;

@@ -121,6 +121,12 @@ impl Basis {
     }
 }
 
+/// Texts that pages will have or not.
+struct Unsure {
+    contents: HashSet<Id>,
+    nearby: Nearby,
+}
+
 /// Records of the inbox over a head.
 pub struct Overlay {
     options: confirm::Options,
@@ -133,7 +139,10 @@ pub struct Overlay {
     /// The contents of the inbox, each with the pages that have it. Most have one page.
     docs: BTreeSet<(Id, Id)>,
     nearby: Nearby,
-    /// The pages of the head that have another text now or are gone, by the content that they had.
+    /// The texts of records that hold only if the next epoch has forgotten by then that their pages
+    /// were gone. No answer names them, and none about a text that is compared with them is sure.
+    unsure: Unsure,
+    /// The pages of the head that have another text now, or are gone, by the content they had.
     left: HashMap<Id, Left>,
     /// Texts that pages of the inbox had before are gone for good once so many of the appended
     /// records are durable. Any text may have been near one of them, so every answer depends on
@@ -154,7 +163,8 @@ impl Overlay {
             pages: HashMap::new(),
             contents: HashMap::new(),
             docs: BTreeSet::new(),
-            nearby: Nearby::new(bands),
+            nearby: Nearby::new(bands.clone()),
+            unsure: Unsure { contents: HashSet::new(), nearby: Nearby::new(bands) },
             left: HashMap::new(),
             taken_after: 0,
             touched: HashSet::new(),
@@ -243,7 +253,8 @@ impl Overlay {
         basis: &mut Basis,
     ) -> Result<()> {
         let content = text.visit.content;
-        // Some pages of the head may not have the text any more.
+        basis.is_touched |= self.unsure.contents.contains(&content);
+        // Pages of the head that had the text may have left.
         if let Some(left) = self.left.get(&content) {
             basis.depends_on(left.after);
         }
@@ -274,7 +285,9 @@ impl Overlay {
                     .matches
                     .iter()
                     .any(|found| self.touched.contains(&index.component(found.id)));
-                basis.is_touched |= answer.near.iter().any(|near| self.nearby.has_near(*near));
+                let has_near =
+                    |near| self.nearby.has_near(near) || self.unsure.nearby.has_near(near);
+                basis.is_touched |= answer.near.iter().any(|near| has_near(*near));
                 answer.settle(&self.clusters);
             }
         }
@@ -326,6 +339,7 @@ impl Overlay {
         answer: &mut Answer,
         basis: &mut Basis,
     ) -> Result<()> {
+        basis.is_touched |= !self.unsure.nearby.proposed(evidence).contents.is_empty();
         let proposed = self.nearby.proposed(evidence);
         if proposed.contents.is_empty() {
             return Ok(());
@@ -438,6 +452,10 @@ impl Overlay {
         self.entries.insert(entry.key(), entry.clone());
         let visit = &entry.text.visit;
         if !self.holds(index, visit) {
+            // What is older than a live page, or than a record that holds, never holds.
+            if self.content_of(index, visit.doc).is_none() && !self.pages.contains_key(&visit.doc) {
+                self.put_unsure(index, &entry.text, answer);
+            }
             return;
         }
         if let Some(before) = self.pages.insert(visit.doc, entry.clone()) {
@@ -465,9 +483,7 @@ impl Overlay {
         if !is_page || visit.content.is_none() {
             return;
         }
-        self.touched.extend(answer.moved.iter().map(|id| index.component(*id)));
-        self.touched.extend(answer.matches.iter().map(|found| index.component(found.id)));
-        self.touched.insert(index.component(visit.content));
+        self.touch(index, visit.content, answer);
         let url = entry.url();
         let representative = answer.representative.clone().unwrap_or_else(|| url.clone());
         let had = self.content_of(index, Id::of(representative.as_bytes()));
@@ -489,7 +505,29 @@ impl Overlay {
         }
     }
 
-    /// Undoes what a record said of its page.
+    /// Remembers the text of a record that may hold or not.
+    fn put_unsure(&mut self, index: &Index, text: &Text, answer: &Answer) {
+        let content = text.visit.content;
+        if text.visit.kind != PAGE || content.is_none() {
+            return;
+        }
+        self.unsure.contents.insert(content);
+        self.touch(index, content, answer);
+        if let Some(evidence) = text.evidence.as_ref().filter(|_| !text.says_little) {
+            self.unsure.nearby.add(evidence);
+            self.bytes += self.unsure.nearby.bytes(evidence);
+        }
+    }
+
+    /// Remembers the components that a page with `content` may change, about which `answer` was
+    /// given.
+    fn touch(&mut self, index: &Index, content: Id, answer: &Answer) {
+        self.touched.extend(answer.moved.iter().map(|id| index.component(*id)));
+        self.touched.extend(answer.matches.iter().map(|found| index.component(found.id)));
+        self.touched.insert(index.component(content));
+    }
+
+    /// Takes back what a record said of its page.
     fn take(&mut self, entry: &Entry) {
         let visit = &entry.text.visit;
         let Some(content) = self.contents.get_mut(&visit.content).filter(|_| visit.kind == PAGE)

@@ -60,8 +60,8 @@ pub fn visited(
 }
 
 /// The page in a response. `media` is the media type that the archive states, for responses without
-/// one; `bytes_max` bounds the decoded body. The error is a skip, or a reject: `bad_http`,
-/// `too_long`.
+/// one; `bytes_max` bounds the decoded body. The error is a skip, a status that says nothing about
+/// the page, or a reject: `bad_http`, `too_long`.
 ///
 /// ```
 /// use workers::read::http::body;
@@ -74,7 +74,7 @@ pub fn visited(
 /// let gone = body(b"HTTP/1.1 410 Gone\r\n\r\n", None, 1000, &mut Notes::default());
 /// assert_eq!(gone, Ok(Body::Removed));
 /// let redirect = body(b"HTTP/1.1 302 Found\r\n\r\n", None, 1000, &mut Notes::default());
-/// assert_eq!(redirect, Err(Item::Skip("status")));
+/// assert_eq!(redirect, Err(Item::Status { url: None }));
 /// ```
 pub fn body(
     response: &[u8],
@@ -94,7 +94,7 @@ pub fn body(
         200..=299 => {}
         301 | 308 | 404 | 410 => return Ok(Body::Removed),
         304 | 500..=599 => return Ok(Body::Seen),
-        _ => return Err(Item::Skip("status")),
+        _ => return Err(Item::Status { url: None }),
     }
     let (mut kind, charset) = media_type(headers.get("Content-Type").or(media).unwrap_or_default());
     if !kind.contains('/') {
@@ -398,9 +398,9 @@ mod tests {
             ("304", Ok(Body::Seen)),
             ("500", Ok(Body::Seen)),
             ("599", Ok(Body::Seen)),
-            ("302", Err(Item::Skip("status"))),
-            ("403", Err(Item::Skip("status"))),
-            ("999", Err(Item::Skip("status"))),
+            ("302", Err(Item::Status { url: None })),
+            ("403", Err(Item::Status { url: None })),
+            ("999", Err(Item::Status { url: None })),
         ] {
             assert_eq!(of(&response(status, HTML, b"x")).0, want, "{status}");
         }

@@ -133,6 +133,12 @@ pub enum Item {
     Record(Record),
     /// Sound, but not a page. The reason is a fixed word such as `request`.
     Skip(&'static str),
+    /// Sound, and a response whose status says nothing about its page, such as 403. A run skips it
+    /// ([`Item::STATUS`]); a complete snapshot that has it does not lack the page.
+    Status {
+        /// The URL that the record is about, if that is known.
+        url: Option<String>,
+    },
     /// Sound, and a page without a text of its own: an archive's revisit of another URL. A run
     /// skips it ([`Mirror::REASON`]); a filter says what it mirrors.
     Mirror(Mirror),
@@ -150,6 +156,9 @@ pub enum Item {
 }
 
 impl Item {
+    /// The word under which a run skips [`Item::Status`].
+    pub const STATUS: &str = "status";
+
     /// A reject whose detail is cut to [`DETAIL_BYTES_MAX`].
     pub fn reject(reason: &'static str, detail: impl Into<String>) -> Item {
         let mut detail = detail.into();
@@ -161,6 +170,7 @@ impl Item {
     pub fn skipped(&self) -> Option<&'static str> {
         match self {
             Item::Skip(reason) => Some(reason),
+            Item::Status { .. } => Some(Item::STATUS),
             Item::Mirror(_) => Some(Mirror::REASON),
             Item::Record(_) | Item::Reject { .. } => None,
         }
@@ -171,9 +181,10 @@ impl Item {
         !matches!(self, Item::Reject { .. })
     }
 
-    /// The same item; a reject is about `page`.
+    /// The same; a reject, or a status that says nothing, is about `page`.
     pub fn about(self, page: &str) -> Item {
         match self {
+            Item::Status { .. } => Item::Status { url: Some(page.to_owned()) },
             Item::Reject { reason, detail, records, .. } => {
                 Item::Reject { reason, detail, url: Some(page.to_owned()), records }
             }
@@ -185,7 +196,7 @@ impl Item {
     pub fn records(&self) -> u64 {
         match self {
             Item::Reject { records, .. } => *records,
-            Item::Record(_) | Item::Skip(_) | Item::Mirror(_) => 1,
+            Item::Record(_) | Item::Skip(_) | Item::Status { .. } | Item::Mirror(_) => 1,
         }
     }
 

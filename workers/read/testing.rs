@@ -59,6 +59,7 @@ pub fn words(entries: &[Entry]) -> Vec<String> {
 pub fn word(item: &Item) -> String {
     match item {
         Item::Skip(reason) => format!("~{reason}"),
+        Item::Status { .. } => format!("~{}", Item::STATUS),
         Item::Mirror(Mirror { url, of, .. }) => format!("{url} mirrors {of}"),
         Item::Reject { reason, .. } => format!("!{reason}"),
         Item::Record(Record { url, body, .. }) => match body {

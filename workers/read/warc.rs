@@ -8,6 +8,7 @@ use super::dialect::Dialect;
 use super::headers::{self, Headers, media_type};
 use super::record::{Body, Item, Mirror, Notes, Record, Visit, url};
 use super::{Limits, date, http};
+use crate::document::canonical_url;
 
 /// The line of a version ends within this many bytes after `WARC/`.
 const VERSION_BYTES_MAX: usize = 32;
@@ -139,7 +140,7 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     };
     let found = match record_type {
         RecordType::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
-            Some(other) if other != target(headers) => Err(mirror(&page_url, other, headers)),
+            Some(other) if other != target(headers) => referring(&page_url, other, headers),
             _ => Ok(Body::Seen),
         },
         RecordType::Conversion => conversion(headers.get("Content-Type"), body),
@@ -176,11 +177,15 @@ fn target<'a>(headers: &'a Headers<'_>) -> &'a [u8] {
     bare(headers.get("WARC-Target-URI").unwrap_or_default())
 }
 
-/// The item of a revisit which says that `page` had the bytes of a capture of `other`.
-fn mirror(page: &str, other: &[u8], headers: &Headers<'_>) -> Item {
-    let Ok(of) = url(other) else { return Item::Skip(Mirror::REASON) };
+/// The revisit that says of `page` that it had the bytes of a capture of `other`, which may be
+/// another spelling of the same URL.
+fn referring(page: &str, other: &[u8], headers: &Headers<'_>) -> Result<Body, Item> {
+    let of = url(other).map_err(|_| Item::Skip(Mirror::REASON))?;
+    if canonical_url(&of).doc == canonical_url(page).doc {
+        return Ok(Body::Seen);
+    }
     let of_date = headers.text("WARC-Refers-To-Date").and_then(date::parse);
-    Item::Mirror(Mirror { url: page.to_owned(), of, of_date })
+    Err(Item::Mirror(Mirror { url: page.to_owned(), of, of_date }))
 }
 
 /// Whether a version line ends here and a field of WARC follows.
@@ -274,6 +279,9 @@ mod tests {
                 "http://a/ mirrors http://b/",
             ),
             ("revisit", "WARC-Refers-To-Target-URI: <>\r\n", b"", "~revisit_other"),
+            // Other spellings of its own URL.
+            ("revisit", "WARC-Refers-To-Target-URI: HTTP://A:80\r\n", b"", "http://a/ seen"),
+            ("revisit", "WARC-Refers-To-Target-URI: http://a/#x\r\n", b"", "http://a/ seen"),
             ("request", "", b"GET", "~request"),
             ("metadata", "", b"", "~metadata"),
             ("warcinfo", "", b"", "~warcinfo"),

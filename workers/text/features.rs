@@ -269,6 +269,9 @@ fn is_mark(c: char) -> bool {
     matches!(c, ' ' | '!'..='/' | ':'..='?' | '\u{2010}'..='\u{203b}' | '\u{3001}'..='\u{3002}' | '\u{3008}'..='\u{3011}')
 }
 
+/// The most documents of a file of document frequencies.
+const DOCUMENTS_MAX: u64 = 1_000_000_000_000;
+
 /// Frozen document frequencies of words.
 pub(crate) struct Idf {
     /// How many documents were counted.
@@ -289,10 +292,12 @@ impl Idf {
         let (first, number) = lines.next().unwrap_or(("", 1));
         let documents =
             first.strip_prefix("documents\t").and_then(|count| count.trim().parse().ok());
-        let documents = documents.filter(|documents| *documents > 0).ok_or_else(|| {
+        let documents = documents.filter(|count| (1..=DOCUMENTS_MAX).contains(count));
+        let documents = documents.ok_or_else(|| {
+            let wanted = format!("`documents<TAB>number`, a number from 1 to {DOCUMENTS_MAX}");
             Error::config(
                 path,
-                format!("line {number}: not `documents<TAB>number`; `pagefold lexicon` makes such a file"),
+                format!("line {number}: not {wanted}; `pagefold lexicon` makes such a file"),
             )
         })?;
         let mut seen_in = HashMap::new();
@@ -482,6 +487,29 @@ mod tests {
             &normalize::Options::default(),
         );
         assert!(error.err().expect("refused").to_string().contains("line 2"));
+    }
+
+    /// A file with 18,446,744,073,709,551,615 documents was read, and the first text made the
+    /// program panic. The limit is refused above, and a weight is not too large below.
+    #[test]
+    fn documents_have_a_limit() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let with = |documents: u64| {
+            std::fs::write(file.path(), format!("documents\t{documents}\ncommon\t{}\n", u64::MAX))
+                .expect("written");
+            let options = Options { idf: Some(file.path().to_owned()), ..Options::default() };
+            Featurizer::new(&options, &normalize::Options::default())
+        };
+        let mut out = Vec::new();
+        with(DOCUMENTS_MAX).expect("read").features("common rare", &mut out);
+        let mut weights: Vec<u32> = out.iter().map(|feature| feature.weight).collect();
+        weights.sort_unstable();
+        assert_eq!(weights, [1, 39 * 256 + 220]);
+        for documents in [0, DOCUMENTS_MAX + 1, u64::MAX] {
+            let error = with(documents).err().expect("refused").to_string();
+            let place = format!("{}: line 1: not `documents<TAB>number`", file.path().display());
+            assert!(error.starts_with(&place) && error.contains("1000000000000"), "{error}");
+        }
     }
 
     /// N-grams consist of letters only, and a text shorter than one n-gram is one feature.
