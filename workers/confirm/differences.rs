@@ -69,6 +69,9 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// clause, too.
 const NAME_WORDS_MAX: usize = 5;
 
+/// A longer passage than a fact is one if it is this part of a text: less is a clause in other words.
+const PASSAGES_OF_TEXT: usize = 20;
+
 /// Whether a span has few tokens on both sides and some on each.
 pub fn is_small(span: &Span) -> bool {
     let (less, more) = (span.a.len().min(span.b.len()), span.a.len().max(span.b.len()));
@@ -301,7 +304,9 @@ pub fn of_words(
     // At the ends it may be furniture that no list has.
     let is_inside = x.start.min(y.start) > 0 && x.end < a.len() && y.end < b.len();
     let passages = words && alone && is_inside;
-    if is_bare || x.len().max(y.len()) > FACT_TOKENS_MAX && !passages {
+    let chars = a.chars(x.clone()).max(b.chars(y.clone()));
+    let large = PASSAGES_OF_TEXT * chars >= a.chars(0..a.len()).max(b.chars(0..b.len()));
+    if is_bare || x.len().max(y.len()) > FACT_TOKENS_MAX && !(passages && large) {
         return Difference::Edit;
     }
     let one = x.len() == 1 && y.len() == 1;
@@ -313,7 +318,7 @@ pub fn of_words(
     };
     if !has_han(a, x) && !has_han(b, y) {
         let others = words && are_other_words(a.within(x), b.within(y))
-            || passages && are_other_passages(a.within(x), b.within(y));
+            || passages && large && are_other_passages(a.within(x), b.within(y));
         return if others { Difference::Word } else { Difference::Edit };
     }
     if words && are_all_opposites(a, b, span) {
@@ -326,7 +331,7 @@ pub fn of_words(
     let say_something = left.says_something && right.says_something;
     // A clause that was rewritten has other words, too.
     if all_words > NAME_WORDS_MAX {
-        let is_fact = passages && parted && say_something;
+        let is_fact = passages && large && parted && say_something;
         return if is_fact { Difference::Word } else { Difference::Edit };
     }
     let names = left.has_name && right.has_name;

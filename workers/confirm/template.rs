@@ -20,6 +20,8 @@ const SLOTS_MIN: usize = 3;
 /// ... and up to this length, in characters, from one on, if none is repeated: in a longer text a
 /// word or two are more often an edit ...
 const ONE_SLOT_CHARS_MAX: usize = 600;
+/// ... and if none is longer than this, in tokens, as a clause in other words is ...
+const ONE_SLOT_TOKENS_MAX: usize = 5;
 /// ... if their characters are so many times those of all other edits.
 const SLOTS_PER_EDIT: usize = 10;
 
@@ -68,8 +70,8 @@ fn is_form_of_word(token: &str) -> bool {
     token.starts_with(|c| runs_on(c) && !is_han(c))
 }
 
-/// Whether a slot is no headline, no signature and no number in words: it stands within a clause,
-/// and has digits on both sides or on none. Where words have no spaces between them, a slot may be
+/// Whether a slot is no clause, no headline, no signature and no number in words: it is short, stands
+/// within a clause, and has digits on both sides or on none. Where words have no spaces between them, a slot may be
 /// another form of the word.
 fn is_within_a_clause(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let sides = [a.within(&span.a), b.within(&span.b)];
@@ -82,7 +84,8 @@ fn is_within_a_clause(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     };
     let [left, right] = sides.map(|side| any(side, is_digit));
     let is_form = sides.iter().any(|side| any(*side, is_form_of_word));
-    is_inside && left == right && !is_form
+    let is_short = sides.iter().all(|side| side.range.len() <= ONE_SLOT_TOKENS_MAX);
+    is_short && is_inside && left == right && !is_form
 }
 
 /// Whether a span replaces one short passage by another that shares few letters with it.

@@ -200,7 +200,7 @@ pub fn write<R: Row>(
     write_by(&Fsyncs::default(), folder, tag, rows)
 }
 
-/// As [`write`], made durable by `fsyncs`.
+/// As [`write()`], made durable by `fsyncs`.
 pub fn write_by<R: Row>(
     fsyncs: &Fsyncs,
     folder: &Path,

@@ -392,9 +392,9 @@ mod tests {
         texts
     }
 
-    /// With uncut prefixes, all pairs of a generated corpus whose multisets of spots have exactly J
-    /// >= 0.5 share a key. With cut prefixes no more are missed than by the bound and five standard
-    /// deviations.
+    /// With uncut prefixes, all pairs of a generated corpus whose multisets of spots have a
+    /// similarity of at least 0.5 share a key. With cut prefixes no more are missed than by the
+    /// bound and five standard deviations.
     #[test]
     fn recall_against_exact_jaccard() {
         for seed in [1, 2] {
