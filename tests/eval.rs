@@ -10,10 +10,12 @@ fn word(n: usize) -> String {
     [n, n / 26, n / 7 + 3, n / 3 + 11].map(letter).iter().collect()
 }
 
-/// A text of 80 words of its own, except those numbered `changed`.
+/// A text of 180 words of its own, except those numbered `changed`: in so long a text one other word
+/// is an edit.
 fn text(article: usize, changed: impl Fn(usize) -> bool) -> String {
-    let number = |at: usize| if changed(at) { 5000 + 97 * article + at } else { 80 * article + at };
-    (0..80).map(|at| word(number(at) * 31)).collect::<Vec<_>>().join(" ")
+    let number =
+        |at: usize| if changed(at) { 5000 + 197 * article + at } else { 180 * article + at };
+    (0..180).map(|at| word(number(at) * 31)).collect::<Vec<_>>().join(" ")
 }
 
 /// Pages whose truth is known: `a` three times, two of them identical; `b` twice, half of it
