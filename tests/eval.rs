@@ -153,7 +153,7 @@ fn counted_by_hand() {
         .iter()
         .map(|class| counts(&class["pair"]))
         .collect();
-    assert_eq!(by_length, [[0, 0, 0], [0, 0, 0], [4, 4, 3], [0, 0, 0], [0, 0, 0], [0, 0, 0]]);
+    assert_eq!(by_length, [[0, 0, 0], [0, 0, 0], [0, 0, 0], [4, 4, 3], [0, 0, 0], [0, 0, 0]]);
     assert_eq!(
         (of["pages"].as_u64(), of["texts"].as_u64(), of["true_text_pairs"].as_u64()),
         (Some(8), Some(7), Some(2))
