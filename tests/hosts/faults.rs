@@ -40,9 +40,10 @@ const FAULTS: [(Fault, Option<usize>); 9] = [
 ];
 
 impl Fault {
-    /// The longest time from the fault to the launcher's log line about it.
+    /// The longest time from the fault to the launcher's log line about it. During the start
+    /// handshakes are tried again first.
     fn detected_within(self) -> Duration {
-        if self == Killed { Duration::from_secs(5) } else { GENEROUS }
+        if self == Killed { Duration::from_secs(5) } else { 2 * GENEROUS }
     }
 
     /// The reason of the failed attempt contains one of these.
