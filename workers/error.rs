@@ -174,17 +174,8 @@ impl Error {
 
     /// Whether a disk is full, or what the user may have of it.
     pub fn is_full_disk(&self) -> bool {
-        use std::io::ErrorKind as IoKind;
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            if let Some(error) = error.downcast_ref::<std::io::Error>()
-                && matches!(error.kind(), IoKind::StorageFull | IoKind::QuotaExceeded)
-            {
-                return true;
-            }
-            cause = error.source();
-        }
-        false
+        let mut causes = std::iter::successors(self.source(), |cause| (*cause).source());
+        causes.any(|cause| cause.downcast_ref().is_some_and(is_full_disk))
     }
 
     /// Why the job stopped.
@@ -230,6 +221,12 @@ impl StdError for Error {
 
 /// The result of a fallible step of a job.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Whether a write failed because the disk, or the quota on it, is full.
+pub fn is_full_disk(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as IoKind;
+    matches!(error.kind(), IoKind::StorageFull | IoKind::QuotaExceeded)
+}
 
 #[cfg(test)]
 mod tests {

@@ -85,7 +85,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let arguments = &unattended.run;
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     watch.read_job(&job)?;
-    unattended.inputs_max(&job)?;
+    let inputs_max = unattended.inputs_max(&job)?;
     clock(arguments)?;
     trace::check_place(arguments, &job)?;
     let topology = topology(arguments, ranks)?;
@@ -109,19 +109,19 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     export::check_writable(&job)?;
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
-    let outcome = epochs(unattended, on, &job, &store, started);
+    let outcome = epochs(arguments, inputs_max, on, &job, &store, started);
     outcome.map_err(|error| unfinished::left(&job, &lock, error))
 }
 
 /// Takes up an unfinished plan of an earlier run; then does what is due now.
 fn epochs(
-    unattended: &cli::Unattended,
+    arguments: &cli::Run,
+    inputs_max: usize,
     on @ (_, topology): (Option<&Ranks>, &Topology),
     job: &Job,
     store: &Store,
     started: Instant,
 ) -> Result<()> {
-    let (arguments, inputs_max) = (&unattended.run, unattended.inputs_max(job)?);
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;

@@ -72,7 +72,8 @@ fn pester(address: SocketAddr, accepting: u32, connections: usize) -> usize {
     made
 }
 
-/// The stranger: not a test, but a program that a test starts on a host.
+/// The stranger: not a test, but a program that a test starts on a host. Its command is `cargo test
+/// --test suite hosts::strangers::strangers_during_the_start`, by root; alone it has no orders.
 #[test]
 #[ignore = "a program that `strangers_during_the_start` starts"]
 fn the_stranger() {

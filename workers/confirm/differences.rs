@@ -328,7 +328,7 @@ pub fn of_words(
     let Some((left, right)) = words_around else { return Difference::Edit };
     let all_words = left.count.max(right.count);
     let parted = share_few_characters(&left.letters, &right.letters);
-    let say_something = left.says_something && right.says_something;
+    let say_something = left.say_something() && right.say_something();
     // A clause that was rewritten has other words, too.
     if all_words > NAME_WORDS_MAX {
         let is_fact = passages && large && parted && say_something;

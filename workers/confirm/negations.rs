@@ -3,9 +3,9 @@
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::likeness::share_few_letters;
-use crate::confirm::words::{lines, of_kind};
+use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words, lines, of_kind};
 use crate::text::characters::is_han;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 const NEGATIONS: &str = include_str!("negations.txt");
@@ -23,7 +23,8 @@ struct Lists {
     inside: Vec<&'static str>,
     prefixes: Vec<&'static str>,
     harmless: Vec<&'static str>,
-    reversals: Vec<[Vec<&'static str>; 2]>,
+    /// By word: its lines, and its side of each.
+    reversals: HashMap<&'static str, Vec<ClassWord>>,
 }
 
 fn lists() -> &'static Lists {
@@ -37,8 +38,8 @@ fn lists() -> &'static Lists {
         harmless: of("but").collect(),
         reversals: {
             let lines = lines(NEGATIONS).filter_map(|line| line.strip_prefix("reverse "));
-            let sides = lines.filter_map(|line| line.split_once(" / "));
-            sides.map(|(one, other)| [one, other].map(|side| side.split(", ").collect())).collect()
+            let classes = lines.map(|line| line.split(" / ").map(|side| side.split(", ")));
+            class_words(classes)
         },
     })
 }
@@ -77,20 +78,16 @@ pub fn are_reversed(a: Passage<'_>, b: Passage<'_>) -> bool {
         return false;
     }
     // Two words of Chinese characters may have one in common.
-    let with = |Passage { tokens, range }: Passage<'_>, before: usize, behind: usize| {
-        let wide = range.start.checked_sub(before)?..range.end + behind;
-        (wide.end <= tokens.len()).then(|| tokens.passage(&wide).to_owned())
+    let lines = |passage: Passage<'_>, before: usize, behind: usize| -> &'static [ClassWord] {
+        let Passage { tokens, range } = passage;
+        let from = range.start.checked_sub(before);
+        let wide =
+            from.map(|from| from..range.end + behind).filter(|wide| wide.end <= tokens.len());
+        let found = wide.and_then(|wide| lists().reversals.get(tokens.passage(&wide)));
+        found.map_or(&[], Vec::as_slice)
     };
     [(0, 0), (1, 0), (0, 1)].into_iter().any(|(before, behind)| {
-        let words = with(a, before, behind).zip(with(b, before, behind));
-        words.is_some_and(|(x, y)| are_on_both_sides(&x, &y))
-    })
-}
-
-/// Whether two words stand on the two sides of a line of reversals.
-fn are_on_both_sides(x: &str, y: &str) -> bool {
-    lists().reversals.iter().any(|[one, other]| {
-        one.contains(&x) && other.contains(&y) || one.contains(&y) && other.contains(&x)
+        are_other_words_of_one_class(lines(a, before, behind), lines(b, before, behind))
     })
 }
 

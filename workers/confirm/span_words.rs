@@ -32,9 +32,9 @@ pub struct SpanWords {
     pub has_unknown: bool,
     /// One word is a noun, a verb, an adjective, or a content word of another script.
     pub has_content: bool,
-    /// One is a content word, or a noun or an adjective of one character, which is mostly a part of
-    /// a name.
-    pub says_something: bool,
+    /// One is a noun or an adjective of the dictionary: also those of one character, which are mostly
+    /// parts of names.
+    pub has_noun: bool,
     /// All are nouns: also those of one character, which are mostly parts of words.
     pub are_nouns: bool,
     /// Their letters, each variant as the first of its class.
@@ -77,6 +77,11 @@ thread_local! {
 }
 
 impl SpanWords {
+    /// Whether one is a content word, or a noun or an adjective of one character.
+    pub fn say_something(&self) -> bool {
+        self.has_content || self.has_noun
+    }
+
     /// The words that the tokens of `range` belong to; `None` if their window is too long.
     pub fn around(
         tokens: &Tokens<'_>,
@@ -119,7 +124,6 @@ impl SpanWords {
     fn with_others(mut self, tokens: &Tokens<'_>, range: &Range<usize>) -> SpanWords {
         self.count += count(tokens, range);
         self.has_content |= has_content(tokens, range);
-        self.says_something |= self.has_content;
         self
     }
 
@@ -147,28 +151,24 @@ impl SpanWords {
             let before = words.letters.len();
             words.letters.extend(word.chars().filter(|c| c.is_alphanumeric()).map(first_of_class));
             let length = words.letters.len() - before;
-            words.says_something |= known
+            words.has_noun |= known
                 && word.starts_with(is_han)
                 && tag.starts_with(|c| NOUNS_AND_ADJECTIVES.contains(c));
             if length >= 2 && word.chars().all(is_han) {
                 words.has_name |= known && NAMES.contains(&tag);
                 words.has_unknown |= !known;
                 let named = known && PERSONS.contains(&tag);
+                // A name of two characters has its surname in front.
+                let name = if length == 2 { low - before_it.len() } else { low };
+                let titled = || has_title(&window[..name], &window[high..]);
                 let is_person = match length {
                     3 => (named || !known) && begins_with_surname(word),
-                    2 => {
-                        let full = low - before_it.len();
-                        let titled = || has_title(&window[..full], &window[high..]);
-                        is_surname(before_it) && (named || titled())
-                    }
+                    2 => is_surname(before_it) && (named || titled()),
                     _ => false,
                 };
                 words.has_person |= is_person;
-                let start = if length == 2 { low - before_it.len() } else { low };
-                words.has_titled_person |=
-                    is_person && has_title(&window[..start], &window[high..]);
+                words.has_titled_person |= is_person && titled();
                 words.has_content |= tag.starts_with(|c| CONTENT.contains(c));
-                words.says_something |= words.has_content;
             }
         }
         words

@@ -2,26 +2,21 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::{are_of_one_class, classes, lines};
+use crate::confirm::words::lines;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Characters of one meaning, a class a line.
 const VARIANTS: &str = include_str!("variants.txt");
 
-/// The class of each character.
-fn all() -> &'static HashMap<&'static str, Vec<usize>> {
-    static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
-    CLASSES.get_or_init(|| classes(VARIANTS))
-}
-
 /// The character that stands for all of its class; itself if it is in none.
 pub fn first_of_class(c: char) -> char {
     static FIRST: OnceLock<HashMap<char, char>> = OnceLock::new();
     let first = FIRST.get_or_init(|| {
         let of_line = |line: &'static str| {
-            let first = line.chars().next();
-            line.chars().filter_map(move |c| Some((c, first?)))
+            let mut class = line.chars().filter(|c| *c != ' ').peekable();
+            let first = class.peek().copied().unwrap_or_default();
+            class.map(move |c| (c, first))
         };
         lines(VARIANTS).flat_map(of_line).collect()
     });
@@ -31,7 +26,7 @@ pub fn first_of_class(c: char) -> char {
 /// Whether the sides of a span are the same characters, of which some are written otherwise.
 /// Symmetric.
 pub fn are_variants(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let same = |x: &str, y: &str| x == y || are_of_one_class(all(), x, y);
+    let same = |x: &str, y: &str| x.chars().map(first_of_class).eq(y.chars().map(first_of_class));
     let mut pairs = span.a.clone().zip(span.b.clone());
     !span.a.is_empty()
         && span.a.len() == span.b.len()

@@ -111,25 +111,42 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
     if left.is_empty() {
         return false;
     }
-    let right = words_of_classes(b, j);
+    are_other_words_of_one_class(&left, &words_of_classes(b, j))
+}
+
+/// A word of a class of opposites: the number of the class, and of the word, or of all that mean the
+/// same, in it.
+pub type ClassWord = (usize, usize);
+
+/// Whether two words are in one class and are others there.
+pub fn are_other_words_of_one_class(left: &[ClassWord], right: &[ClassWord]) -> bool {
     left.iter().any(|(class, x)| right.iter().any(|(other, y)| class == other && x != y))
 }
 
-/// A word of a class of opposites: the number of the class, and of the word in it.
-type ClassWord = (usize, usize);
+/// The places of each word in `classes`, whose members are words of one meaning.
+pub fn class_words<Class, Member>(
+    classes: impl Iterator<Item = Class>,
+) -> HashMap<&'static str, Vec<ClassWord>>
+where
+    Class: Iterator<Item = Member>,
+    Member: Iterator<Item = &'static str>,
+{
+    let mut words: HashMap<&str, Vec<ClassWord>> = HashMap::new();
+    for (class, members) in classes.enumerate() {
+        for (number, member) in members.enumerate() {
+            member.for_each(|word| words.entry(word).or_default().push((class, number)));
+        }
+    }
+    words
+}
 
 /// The words of opposites that the token at `at` is part of: for each class the first one.
 fn words_of_classes(tokens: &Tokens<'_>, at: usize) -> Vec<ClassWord> {
     static WORDS: OnceLock<HashMap<&str, Vec<ClassWord>>> = OnceLock::new();
     let words = WORDS.get_or_init(|| {
-        let mut words: HashMap<&str, Vec<ClassWord>> = HashMap::new();
         let surnames = lines(SURNAMES).filter(|line| !line.starts_with(ALSO_WORDS));
-        for (class, line) in lines(OPPOSITES).chain(surnames).enumerate() {
-            for (number, word) in line.split(' ').enumerate() {
-                words.entry(word).or_default().push((class, number));
-            }
-        }
-        words
+        let classes = lines(OPPOSITES).chain(surnames);
+        class_words(classes.map(|line| line.split(' ').map(std::iter::once)))
     });
     let place = &tokens.places[at];
     let (start, end) = (place.start as usize, place.end as usize);
@@ -152,7 +169,8 @@ fn words_of_classes(tokens: &Tokens<'_>, at: usize) -> Vec<ClassWord> {
 /// Whether a Chinese word begins with a surname.
 pub fn begins_with_surname(word: &str) -> bool {
     let first = word.chars().next();
-    first.is_some_and(|c| lines(SURNAMES).any(|surnames| surnames.contains(c)))
+    let surnames = || lines(SURNAMES).map(|line| line.trim_start_matches(ALSO_WORDS));
+    first.is_some_and(|c| surnames().any(|surnames| surnames.contains(c)))
 }
 
 /// Titles that stand before or behind a person's name.

@@ -9,10 +9,10 @@
 //! tried again, because the kernel may have dropped the pages: the inbox is shut, and the server
 //! ends.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, is_full_disk};
 use crate::store::{Lock, durable, entries};
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,7 @@ impl Inbox {
             let path = self.folder.join(open_name(open.number));
             let failed = |e| Error::io("write", &path, e).with_kind(Kind::Io);
             match open.file.write_all(&batch.lines) {
-                Err(e) if has_no_room(&e) => {
+                Err(e) if is_full_disk(&e) => {
                     // The file is open for appending, so the next write begins at the cut.
                     open.file.set_len(open.bytes).map_err(failed)?;
                     self.open = Some(open);
@@ -135,17 +135,12 @@ impl Inbox {
         let path = self.folder.join(open_name(number));
         let failed = |e| Error::io("create", &path, e).with_kind(Kind::Io);
         let file = match File::options().create_new(true).append(true).open(&path) {
-            Err(e) if has_no_room(&e) => return Ok(Err(failed(e))),
+            Err(e) if is_full_disk(&e) => return Ok(Err(failed(e))),
             file => file.map_err(failed)?,
         };
         durable::sync_folder(&self.folder)?;
         Ok(Ok(OpenBatch { file, number, bytes: 0, since: Instant::now() }))
     }
-}
-
-/// Whether a write failed because the disk, or the quota on it, is full.
-fn has_no_room(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// The remedy if the open file is not where the server made it.
