@@ -21,7 +21,6 @@ mod portions;
 mod promotions;
 mod revisit;
 mod rows;
-mod threads;
 mod totals;
 mod undo;
 mod verdict;
@@ -32,7 +31,6 @@ pub use crate::filter::inputs::{Original, originals};
 pub use crate::filter::labels::Names;
 use crate::filter::note::Manner;
 pub use crate::filter::options::Options;
-use crate::filter::threads::in_threads;
 pub use crate::filter::totals::{Saved, TOP_HOSTS, Totals};
 pub use crate::filter::undo::{Undone, undo};
 use crate::filter::verdict::Judge;
@@ -42,6 +40,7 @@ use crate::job::{Job, collide};
 use crate::read::{self, Format};
 use crate::store::Store;
 use crate::store::manifest::Head;
+use crate::store::threads::in_threads;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -109,11 +108,14 @@ pub fn filter<T>(
     let manner = Manner::of(job, store, head, options, judge.promotions());
     let mut work = Work { job, judge, options, manner, targets: HashMap::new() };
     if options.revisits {
-        let found = in_threads(&originals, options.threads, |original| work.targets_in(original))?;
+        let found = in_threads("a filter", &originals, options.threads, |original| {
+            work.targets_in(original)
+        })?;
         work.targets = found.into_iter().flatten().collect();
     }
     let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
-    let all = in_threads(&originals, options.threads, |original| done(original, false))?;
+    let all =
+        in_threads("a filter", &originals, options.threads, |original| done(original, false))?;
     let (epoch, files) = (head.manifest.epoch, originals.len());
     let mut outcome = Outcome { epoch, files, pages_elsewhere, ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {

@@ -24,7 +24,6 @@ use crate::document::{Id, NO_DATE, PageUrl, page_url};
 use crate::error::{Kind, Result};
 use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find, sorted};
 use crate::filter::inputs::Original;
-use crate::filter::threads::in_threads;
 use crate::fold::ingest;
 use crate::fold::visit_maker::{TextReader, furniture};
 use crate::graph::keep_rule::{KeepRule, Rank};
@@ -32,6 +31,7 @@ use crate::job::Job;
 use crate::read::Split;
 use crate::read::record::{Body, Item};
 use crate::store::manifest::Head;
+use crate::store::threads::in_threads;
 use crate::tables::pages::of_inputs;
 use crate::tables::{ClusterRow, PageRow};
 use std::cmp::Reverse;
@@ -81,7 +81,7 @@ impl Promotions {
             return Ok(Promotions::default());
         }
         let numbered: Vec<(usize, &Original)> = originals.iter().enumerate().collect();
-        let found = in_threads(&numbered, threads, |(number, original)| {
+        let found = in_threads("a filter", &numbered, threads, |(number, original)| {
             stand_ins_of(job, tables, &here, *number, original)
         })?;
         let mut stand_ins: Vec<StandIn> = found.into_iter().flatten().collect();

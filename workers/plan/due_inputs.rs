@@ -79,15 +79,16 @@ pub(super) fn found(
         return Ok(found);
     }
     // Inputs beyond the limit are not read, not even for their digest.
-    for input in all {
-        if found.inputs.len() >= inputs_max {
-            break;
-        }
-        let Some(input) = examiner.digested(input)? else { continue };
-        match history.due(&input) {
-            Due::New | Due::Again(_) => found.push(input),
-            Due::Renamed(line) => found.renamed.push(*line),
-            Due::No => {}
+    let mut rest = &all[..];
+    while found.inputs.len() < inputs_max && !rest.is_empty() {
+        let (next, later) = rest.split_at(rest.len().min(inputs_max - found.inputs.len()));
+        rest = later;
+        for input in examiner.digested(next)? {
+            match history.due(&input) {
+                Due::New | Due::Again(_) => found.push(input),
+                Due::Renamed(line) => found.renamed.push(*line),
+                Due::No => {}
+            }
         }
     }
     (found.passed, found.kept) = examiner.close();
@@ -101,8 +102,7 @@ fn snapshot(
     mut examiner: Examiner<'_>,
     all: Vec<Input>,
 ) -> Result<Found> {
-    let all = all.into_iter().filter_map(|input| examiner.digested(input).transpose());
-    let all: Vec<Input> = all.collect::<Result<_>>()?;
+    let all = examiner.digested(&all)?;
     // Empty files are left by a write that failed.
     if all.iter().all(|input| input.bytes == 0) {
         let what = if all.is_empty() { "no input" } else { "not one byte in the inputs" };

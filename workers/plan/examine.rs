@@ -12,6 +12,7 @@ use crate::plan::consumed::History;
 use crate::plan::inputs::Input;
 use crate::read;
 use crate::read::companion::Companion;
+use crate::store::threads::{in_threads, processors};
 use crate::store::{Store, durable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,6 +28,16 @@ pub struct Passed {
     pub path: String,
     /// The kind of file that it is.
     pub what: Companion,
+}
+
+/// What a listed file is.
+enum Looked {
+    /// It was consumed, and has not changed since.
+    Consumed(Input),
+    /// It was not consumed as it is.
+    Other(Input),
+    /// It is no crawl.
+    NoCrawl(Passed),
 }
 
 /// Looks at listed files.
@@ -57,43 +68,55 @@ impl<'a> Examiner<'a> {
         self.unless_gone(path, Input::stat(path).map(Some))
     }
 
-    /// `input` with its digest. `None` if it is gone or no crawl, unless the job names the file
-    /// itself.
-    pub fn digested(&mut self, input: Input) -> Result<Option<Input>> {
-        let path = input.file();
-        let before = input.clone();
-        match self.look(&path, input) {
-            // The file just became shorter. A later run reads it.
-            Err(_) if Input::stat(&path).is_ok_and(|now| now.bytes < before.bytes) => Ok(None),
-            looked => self.unless_gone(&path, looked),
+    /// The `inputs` with their digests, in their order. Those that are gone or no crawl are left
+    /// out, unless the job names the file itself. Files are read in several threads, because an
+    /// epoch reads nothing else before all digests are known.
+    pub fn digested(&mut self, inputs: &[Input]) -> Result<Vec<Input>> {
+        let looked = in_threads("the digest of an input", inputs, processors(), |input| {
+            let path = input.file();
+            match self.look(&path, input) {
+                // The file just became shorter. A later run reads it.
+                Err(_) if Input::stat(&path).is_ok_and(|now| now.bytes < input.bytes) => Ok(None),
+                looked => self.unless_gone(&path, looked),
+            }
+        })?;
+        let mut digested = Vec::with_capacity(inputs.len());
+        for looked in looked.into_iter().flatten() {
+            match looked {
+                Looked::Consumed(input) => digested.push(input),
+                Looked::Other(input) => {
+                    self.seen.insert(input.path.clone(), input.clone());
+                    digested.push(input);
+                }
+                Looked::NoCrawl(passed) => self.passed.push(passed),
+            }
         }
+        Ok(digested)
     }
 
-    fn unless_gone(&self, path: &Path, looked: Result<Option<Input>>) -> Result<Option<Input>> {
+    fn unless_gone<T>(&self, path: &Path, looked: Result<Option<T>>) -> Result<Option<T>> {
         match looked {
             Err(error) if error.kind() == Kind::NoInput && !self.job.read.names(path) => Ok(None),
             looked => looked,
         }
     }
 
-    fn look(&mut self, path: &Path, input: Input) -> Result<Option<Input>> {
-        if self.history.is_as_it_was(&input) {
-            return self.history.digested(input).map(Some);
+    fn look(&self, path: &Path, input: &Input) -> Result<Option<Looked>> {
+        if self.history.is_as_it_was(input) {
+            return self.history.digested(input.clone()).map(Looked::Consumed).map(Some);
         }
         if let Some(what) = read::companion(path, input.bytes)? {
             if self.job.read.names(path) {
                 return Err(Error::new(Kind::Data, what.line(path)));
             }
-            self.passed.push(Passed { path: input.shown(), what });
-            return Ok(None);
+            return Ok(Some(Looked::NoCrawl(Passed { path: input.shown(), what })));
         }
-        let kept = self.kept.get(&input.path).filter(|kept| kept.looks_like(&input));
+        let kept = self.kept.get(&input.path).filter(|kept| kept.looks_like(input));
         let input = match kept {
             Some(kept) => kept.clone(),
-            None => input.digest()?,
+            None => input.clone().digest()?,
         };
-        self.seen.insert(input.path.clone(), input.clone());
-        Ok(Some(input))
+        Ok(Some(Looked::Other(input)))
     }
 
     /// The files that were passed by, and the digests, which are to be kept if nothing is due.
@@ -163,7 +186,7 @@ mod tests {
         let mut examiner = Examiner::new(&job, &store, &history);
         let examine = |examiner: &mut Examiner<'_>, name: &str| {
             let input = examiner.stat(&at(name)).expect("read");
-            input.and_then(|input| examiner.digested(input).expect("read"))
+            input.and_then(|input| examiner.digested(&[input]).expect("read").pop())
         };
         let input = examine(&mut examiner, "in/a.jsonl").expect("a crawl");
         assert!(examine(&mut examiner, "in/b.cdx").is_none());

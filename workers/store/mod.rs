@@ -35,6 +35,7 @@ pub mod segment;
 pub mod table;
 #[cfg(test)]
 mod testing;
+pub mod threads;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{differences, refusal, settled};

@@ -7,20 +7,17 @@
 //! is never merged, so that `changes` can read what the epoch changed.
 
 use crate::error::{Error, Kind, Result};
-use crate::locks::{into_inner, lock};
 use crate::store::Store;
-use crate::store::damage;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head, Manifest, Op, Run, TableState};
 use crate::store::runs::Table;
 use crate::store::segment::SegmentWriter;
 use crate::store::table::Row;
+use crate::store::threads::{in_threads, processors};
 use crate::store::{digest, durable};
 use crate::tables::dispatch::{OnTable, on_table};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
 
 /// The least number of runs that are merged.
 pub const RUNS_MIN: usize = 4;
@@ -78,27 +75,14 @@ pub fn merge(store: &Store, head: &Head) -> Result<Option<Head>> {
     if due_tables.is_empty() {
         return Ok(None);
     }
-    let merged: Mutex<BTreeMap<String, TableState>> = Mutex::default();
-    let waiting = Mutex::new(due_tables.into_iter());
-    let work = || -> Result<()> {
-        loop {
-            let next = lock(&waiting).next();
-            let Some((name, table, runs)) = next else { return Ok(()) };
-            let folder = store.data().join(name);
-            let state =
-                on_table(name, Merging { folder: &folder, table, runs }).ok_or_else(|| {
-                    Error::new(Kind::Config, format!("table {name}: this build does not know it"))
-                })??;
-            lock(&merged).insert(name.clone(), state);
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let panicked = |payload| Err(damage::of_thread(payload, "merging"));
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
+    let merged = in_threads("merging", &due_tables, processors(), |(name, table, runs)| {
+        let folder = store.data().join(name);
+        let merging = Merging { folder: &folder, table, runs: runs.clone() };
+        let state = on_table(name, merging).ok_or_else(|| {
+            Error::new(Kind::Config, format!("table {name}: this build does not know it"))
+        })??;
+        Ok((String::clone(name), state))
     })?;
-    let merged = into_inner(merged);
     let mut manifest = Manifest {
         version: head.manifest.version + 1,
         op: Op::Merge,

@@ -5,15 +5,14 @@
 //! exist.
 
 use crate::error::{Error, Kind, Result};
-use crate::locks::lock;
 use crate::store::Store;
 use crate::store::digest;
 use crate::store::entry::Consumed;
 use crate::store::lists::FileRef;
 use crate::store::manifest::{self, Head, Manifest, Op, Source};
+use crate::store::threads::{in_threads, processors};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 /// Restores `epoch`. Inputs consumed since then stay consumed, unless `forget_inputs` lets the next
 /// run read them again.
@@ -147,20 +146,11 @@ fn check(store: &Store, manifest: &Manifest) -> Result<()> {
     for Consumed { file, .. } in &manifest.consumed {
         files.insert(store.lines_path("consumed", file), &file.digest);
     }
-    let waiting = Mutex::new(files.iter());
-    let work = || {
-        loop {
-            let next = lock(&waiting).next();
-            let Some((path, digest)) = next else { return Ok(()) };
-            digest::check(path, digest)?;
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let panicked = |_| Err(Error::internal("checking files panicked"));
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(panicked))
-    })
+    let files: Vec<_> = files.into_iter().collect();
+    in_threads("checking files", &files, processors(), |(path, digest)| {
+        digest::check(path, digest)
+    })?;
+    Ok(())
 }
 
 #[cfg(test)]

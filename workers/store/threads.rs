@@ -6,9 +6,16 @@ use crate::store::damage;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+/// The threads that this machine runs at the same time.
+pub fn processors() -> usize {
+    thread::available_parallelism().map_or(1, Into::into)
+}
+
 /// Does `work` on each item in several threads. Returns the outcomes in the order of the items, or
-/// the error of the first item that failed, however many threads there are.
+/// the error of the first item that failed, however many threads there are. `what` names the work
+/// if it panics.
 pub fn in_threads<I: Sync, T: Send>(
+    what: &str,
     items: &[I],
     threads: usize,
     work: impl Fn(&I) -> Result<T> + Sync,
@@ -26,10 +33,11 @@ pub fn in_threads<I: Sync, T: Send>(
         finished
     };
     let all = thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(thread)).collect();
+        let threads: Vec<_> =
+            (0..threads.min(items.len()).max(1)).map(|_| scope.spawn(thread)).collect();
         let joined = threads.into_iter().map(|thread| match thread.join() {
             Ok(finished) => Ok(finished),
-            Err(payload) => Err(damage::of_thread(payload, "a filter")),
+            Err(payload) => Err(damage::of_thread(payload, what)),
         });
         // All threads are joined before the first failure is returned.
         joined.collect::<Vec<_>>().into_iter().collect::<Result<Vec<_>>>()
@@ -55,10 +63,10 @@ mod tests {
                 both.wait();
                 Err(Error::internal(format!("item {n}")))
             };
-            let error = in_threads(&[1, 2], 2, fails).expect_err("both fail");
+            let error = in_threads("a test", &[1, 2], 2, fails).expect_err("both fail");
             assert!(error.to_string().contains("item 1"), "{error}");
             let numbers: Vec<u32> = (0..40).collect();
-            assert_eq!(in_threads(&numbers, 4, |n| Ok(*n)).expect("done"), numbers);
+            assert_eq!(in_threads("a test", &numbers, 4, |n| Ok(*n)).expect("done"), numbers);
         }
     }
 }
