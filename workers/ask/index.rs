@@ -118,7 +118,7 @@ impl Index {
 
     /// What becomes of `record`, as a run reads it.
     pub fn ask_record(&self, record: Record, all: bool) -> Result<Answer> {
-        self.answer(&self.texts.text(record, |content| self.has(content))?, true, all)
+        self.answer(&self.texts.asked(record, |content| self.has(content))?, true, all)
     }
 
     /// The maker of texts.

@@ -47,11 +47,21 @@ impl Texts {
     /// The text of `body`, which has no URL.
     pub fn nameless(&self, body: Body, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
         let record = Record { url: String::new(), date: None, bad_date: false, score: None, body };
-        Ok(Text { url: None, ..self.text(record, is_known)? })
+        Ok(Text { url: None, ..self.asked(record, is_known)? })
     }
 
-    /// The text of `record`, as a run reads it. A content that `is_known` is not signed.
-    pub fn text(&self, record: Record, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
+    /// The text of `record`, as a run reads it. It is only asked about, so it is not packed. A
+    /// content that `is_known` is not signed.
+    pub fn asked(&self, record: Record, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
+        self.read(record, false, is_known)
+    }
+
+    /// The text of `record`, as a run reads and keeps it.
+    pub fn kept(&self, record: Record) -> Result<Text> {
+        self.read(record, true, |_| false)
+    }
+
+    fn read(&self, record: Record, packs: bool, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
         let pooled = lock(&self.makers).pop();
         let mut maker = match pooled {
             Some(maker) => maker,
@@ -61,6 +71,7 @@ impl Texts {
                 VisitMaker::new(&self.job, furniture(&self.job)?, featurizer, signer)?
             }
         };
+        maker.packs(packs);
         let mut notes = Vec::new();
         let is_key = self.job.read.key.is_own();
         let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));

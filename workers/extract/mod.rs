@@ -49,6 +49,9 @@ pub struct Options {
     /// Bytes of a page that are read, before decoding; the rest is cut off. At most
     /// [`HTML_BYTES_LIMIT`].
     pub html_bytes_max: u64,
+    /// Whether to remove lines that are furniture on any site, such as `首页 > 新闻 > 正文` or
+    /// `12 comments`, also from plain text ([`crate::text::site_lines`]).
+    pub site_lines: bool,
     /// A frozen file of lines that hosts repeat. They are removed from the pages of the host, also
     /// from plain text, by the stage that knows the host of a page. Default: none.
     pub furniture: Option<PathBuf>,
@@ -59,7 +62,7 @@ pub const HTML_BYTES_LIMIT: u64 = 1 << 30;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { main_text: true, html_bytes_max: 8 << 20, furniture: None }
+        Options { main_text: true, html_bytes_max: 8 << 20, site_lines: true, furniture: None }
     }
 }
 

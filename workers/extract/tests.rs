@@ -244,7 +244,7 @@ fn assert_linear(name: &str, page: &[u8]) {
         let (_, steps) = counted_html(
             page,
             None,
-            &Options { main_text, html_bytes_max: 1 << 30, furniture: None },
+            &Options { main_text, html_bytes_max: 1 << 30, ..Options::default() },
         );
         let allowed = STEPS_MIN + STEPS_PER_BYTE * page.len() as u64;
         assert!(steps <= allowed, "{name}: {steps} steps for {} bytes", page.len());

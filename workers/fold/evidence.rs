@@ -37,6 +37,7 @@ fn pack_keys(keys: &[Key]) -> Box<[u8]> {
 /// Builds evidence. Each worker has one, and reuses its buffers.
 pub struct EvidenceBuilder {
     options: contents::Options,
+    packs: bool,
     signer: Signer,
     shinglings: Shinglings,
     packer: Packer,
@@ -53,6 +54,7 @@ impl EvidenceBuilder {
             .map_err(|e| Error::internal("no compressor").caused_by(e))?;
         Ok(EvidenceBuilder {
             options: options.clone(),
+            packs: true,
             signer,
             shinglings: Shinglings::default(),
             packer: Packer::default(),
@@ -61,6 +63,12 @@ impl EvidenceBuilder {
             keys: Vec::new(),
             sketches: Vec::new(),
         })
+    }
+
+    /// Whether texts are packed, or are evidence as they are. Packing takes time, and is of no use
+    /// for a text that is only asked about.
+    pub fn packs(&mut self, packs: bool) {
+        self.packs = packs;
     }
 
     /// Whether [`EvidenceBuilder::evidence`] needs the words of a text.
@@ -103,10 +111,13 @@ impl EvidenceBuilder {
         Ok(EvidenceRow::new(content, fingerprint, chars, keys, sketches, text))
     }
 
-    /// The text in the shortest of the forms that are tried.
+    /// The text in the shortest of the forms that are tried, or as it is.
     fn pack_text(&mut self, normal: &str, chars: u32) -> Result<Box<[u8]>> {
         let raw = normal.as_bytes();
         let form = |form: u8, bytes: &[u8]| Ok([&[form], bytes].concat().into());
+        if !self.packs {
+            return form(RAW, raw);
+        }
         self.packed.clear();
         // Most characters of a Chinese text have three bytes.
         if raw.len() >= 2 * chars as usize {

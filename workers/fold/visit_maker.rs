@@ -16,6 +16,7 @@ use crate::text::furniture::Furniture;
 use crate::text::letters::Letters;
 use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
+use crate::text::site_lines::SiteLines;
 use crate::text::{little, normalize};
 
 /// The text of a record's body; `None` if the record says that the page was removed or only seen.
@@ -55,10 +56,47 @@ fn blank(url: &str, is_key: bool, date: i64) -> Visit {
     }
 }
 
-/// Finds the normalised text of records, and so their contents. No text is cut into words.
-pub struct TextReader {
+/// Finds the text of records, without the lines that are furniture.
+#[derive(Clone)]
+pub struct BodyReader {
     extract: extract::Options,
     furniture: Option<Furniture>,
+    site_lines: Option<SiteLines>,
+}
+
+impl BodyReader {
+    /// A reader of the records of `job`, which removes the lines of `furniture`.
+    pub fn new(job: &Job, furniture: Option<Furniture>) -> BodyReader {
+        let site_lines = job.extract.site_lines.then(|| SiteLines::new(&job.normalize));
+        BodyReader { extract: job.extract.clone(), furniture, site_lines }
+    }
+
+    /// The text of `body`, which belongs to a page of `host`; `None` if the record says that the
+    /// page was removed or only seen.
+    pub fn text(
+        &mut self,
+        body: Body,
+        host: u64,
+        note: &mut impl FnMut(&str),
+    ) -> Option<Extracted> {
+        let mut extracted = text_of(body, &self.extract)?;
+        if let Some(furniture) = &mut self.furniture
+            && furniture.take_off(host, &mut extracted.text) > 0
+        {
+            note("furniture");
+        }
+        if let Some(site_lines) = &mut self.site_lines
+            && site_lines.take_off(&mut extracted.text) > 0
+        {
+            note("site_lines");
+        }
+        Some(extracted)
+    }
+}
+
+/// Finds the normalised text of records, and so their contents. No text is cut into words.
+pub struct TextReader {
+    bodies: BodyReader,
     normalize: normalize::Options,
     normal: String,
     /// What the digest of the text is made from, besides `normal`, if the text was cut.
@@ -68,8 +106,12 @@ pub struct TextReader {
 impl TextReader {
     /// A reader of the records of `job`, which removes the lines of `furniture`.
     pub fn new(job: &Job, furniture: Option<Furniture>) -> TextReader {
-        let (extract, normalize) = (job.extract.clone(), job.normalize.clone());
-        TextReader { extract, furniture, normalize, normal: String::new(), whole: None }
+        TextReader {
+            bodies: BodyReader::new(job, furniture),
+            normalize: job.normalize.clone(),
+            normal: String::new(),
+            whole: None,
+        }
     }
 
     /// The content of `body`, which belongs to a page of `host`; [`Id::NONE`] if it has no text.
@@ -94,7 +136,7 @@ impl TextReader {
     /// that extraction gives a visit; `None` if the record says that the page was removed or only
     /// seen.
     fn read(&mut self, body: Body, host: u64, note: &mut impl FnMut(&str)) -> Option<u8> {
-        let mut extracted = text_of(body, &self.extract)?;
+        let extracted = self.bodies.text(body, host, note)?;
         let mut flags = 0;
         if extracted.flags.contains(Flags::FALLBACK) {
             note("extracted_by_fallback");
@@ -102,11 +144,6 @@ impl TextReader {
         }
         if extracted.flags.contains(Flags::TRUNCATED) {
             note("page_cut");
-        }
-        if let Some(furniture) = &mut self.furniture
-            && furniture.take_off(host, &mut extracted.text) > 0
-        {
-            note("furniture");
         }
         self.whole = None;
         if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
@@ -144,6 +181,11 @@ impl VisitMaker {
             features: Vec::new(),
             words: Vec::new(),
         })
+    }
+
+    /// Whether the texts in evidence are packed; see [`EvidenceBuilder::packs`].
+    pub fn packs(&mut self, packs: bool) {
+        self.evidence.packs(packs);
     }
 
     /// The visit that only says that the crawl met `url`.

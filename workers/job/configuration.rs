@@ -8,7 +8,8 @@ use crate::store::configuration::{all_of, differences};
 use crate::store::digest_of;
 use crate::store::manifest::Manifest;
 use crate::text::{
-    features, furniture, little, number_set, packed, shingles, signatures, simhash, sketch,
+    features, furniture, little, number_set, packed, shingles, signatures, simhash, site_lines,
+    sketch,
 };
 use crate::{confirm, document, extract, text::normalize};
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ impl Job {
         if let Some(dictionary) = self.dictionary()? {
             features["dictionary"] = json!(dictionary.digest());
         }
-        let extract::Options { main_text, html_bytes_max, furniture } = &self.extract;
+        let extract::Options { main_text, html_bytes_max, site_lines, furniture } = &self.extract;
         let extracted = json!({ "main_text": main_text, "html_bytes_max": html_bytes_max });
         let mut identity = json!({
             "canonical_url": document::CANONICAL_URL_VERSION,
@@ -58,6 +59,10 @@ impl Job {
         // An explicit default is the same configuration as an absent key.
         if self.read.key.is_own() {
             identity["read"]["key"] = json!(self.read.key);
+        }
+        // Stores that were built before such lines were known lack the key.
+        if *site_lines {
+            identity["extract"]["site_lines"] = json!(site_lines::VERSION);
         }
         // The store of a sample is never taken for the store of all records.
         if let Some(most) = self.read.records_max {

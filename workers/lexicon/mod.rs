@@ -15,8 +15,9 @@ pub mod furniture;
 use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
+use crate::fold::ingest;
 use crate::fold::splits::Counts;
-use crate::fold::{ingest, visit_maker};
+use crate::fold::visit_maker::{self, BodyReader};
 use crate::job::Job;
 use crate::locks::{into_inner, lock};
 use crate::plan::division::SPLIT_BYTES_MAX;
@@ -25,7 +26,7 @@ use crate::progress::Progress;
 use crate::read::record::{Item, Mirror};
 use crate::read::{self, Split};
 use crate::text::features::{self, Featurizer, Unit};
-use crate::text::furniture::{Furniture, lines};
+use crate::text::furniture::lines;
 use crate::text::normalize;
 use crate::text::signatures::lexicon::{Batch, Counter, Limits};
 use std::sync::Mutex;
@@ -87,7 +88,7 @@ struct Reading<'a> {
     job: &'a Job,
     inputs: &'a Inputs,
     progress: &'a Progress,
-    furniture: Option<Furniture>,
+    bodies: BodyReader,
     next: AtomicUsize,
     has_failed: AtomicBool,
 }
@@ -99,17 +100,12 @@ impl Reading<'_> {
         &self,
         mut found: impl FnMut(&str, &str),
     ) -> std::result::Result<Counts, (usize, Error)> {
-        let (mut counts, mut furniture) = (Counts::default(), self.furniture.clone());
+        let (mut counts, mut bodies) = (Counts::default(), self.bodies.clone());
         while !self.has_failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some((input, split)) = self.inputs.splits.get(number) else { break };
-            let read = self.read(
-                split,
-                &self.inputs.inputs[*input],
-                &mut furniture,
-                &mut counts,
-                &mut found,
-            );
+            let read =
+                self.read(split, &self.inputs.inputs[*input], &mut bodies, &mut counts, &mut found);
             if let Err(error) = read.and_then(|()| self.inputs.inputs[*input].check_unchanged()) {
                 self.has_failed.store(true, Ordering::Relaxed);
                 return Err((number, error));
@@ -122,7 +118,7 @@ impl Reading<'_> {
         &self,
         split: &Split,
         input: &Input,
-        furniture: &mut Option<Furniture>,
+        bodies: &mut BodyReader,
         counts: &mut Counts,
         found: &mut impl FnMut(&str, &str),
     ) -> Result<()> {
@@ -140,13 +136,8 @@ impl Reading<'_> {
             match entry.item {
                 Item::Record(record) => {
                     counts.accepted += 1;
-                    if let Some(mut extracted) =
-                        visit_maker::text_of(record.body, &self.job.extract)
-                    {
-                        if let Some(furniture) = furniture {
-                            furniture
-                                .take_off(canonical_url(&record.url).host, &mut extracted.text);
-                        }
+                    let host = canonical_url(&record.url).host;
+                    if let Some(extracted) = bodies.text(record.body, host, &mut |_| {}) {
                         found(&record.url, &extracted.text);
                     }
                 }
@@ -184,7 +175,7 @@ fn read_all(
         job,
         inputs,
         progress,
-        furniture: visit_maker::furniture(job)?,
+        bodies: BodyReader::new(job, visit_maker::furniture(job)?),
         next: AtomicUsize::new(0),
         has_failed: AtomicBool::new(false),
     };

@@ -197,7 +197,7 @@ impl Online {
                 identical.get()
             };
             let mut text = match asked {
-                Asked::Record(record) => self.heads.texts().text(record.clone(), is_known)?,
+                Asked::Record(record) => self.heads.texts().asked(record.clone(), is_known)?,
                 Asked::Nameless(body) => self.heads.texts().nameless(body.clone(), is_known)?,
             };
             if let Some(record) = record {
@@ -234,7 +234,7 @@ impl Online {
             return Err(Refused::NoInbox);
         }
         undated_or_past(&row.record)?;
-        let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
+        let mut text = self.heads.texts().kept(row.record.clone())?;
         let (doc, content) = (text.visit.doc, text.visit.content);
         loop {
             let (opened, date, before) = self.dated(&row.record, doc)?;
@@ -273,7 +273,7 @@ impl Online {
         if self.inbox.is_some() {
             undated_or_past(record)?;
         }
-        let mut text = self.heads.texts().text(record.clone(), |_| false)?;
+        let mut text = self.heads.texts().asked(record.clone(), |_| false)?;
         let state = self.read()?;
         if self.inbox.is_some() {
             text.visit.date = state.dated(record.date, text.visit.doc).0;
@@ -306,7 +306,7 @@ impl Online {
             return Err(Refused::NoInbox);
         }
         undated_or_past(&row.record)?;
-        let mut text = self.heads.texts().text(row.record.clone(), |_| false)?;
+        let mut text = self.heads.texts().kept(row.record.clone())?;
         let doc = text.visit.doc;
         loop {
             let (opened, date, before) = self.dated(&row.record, doc)?;

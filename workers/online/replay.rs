@@ -37,7 +37,7 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
     let entry = |(at, line): (usize, &Vec<u8>)| -> Result<Option<Arc<Entry>>> {
         match rows.record(line) {
             Ok(record) => {
-                let text = texts.text(record, |_| false)?;
+                let text = texts.kept(record)?;
                 Ok(Some(Arc::new(Entry { file, line: at as u64, after: 0, text })))
             }
             Err(item) => {

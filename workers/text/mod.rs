@@ -20,5 +20,6 @@ pub mod segment;
 pub mod shingles;
 pub mod signatures;
 pub mod simhash;
+pub mod site_lines;
 pub mod sketch;
 pub mod tagged;

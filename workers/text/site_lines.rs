@@ -1,0 +1,450 @@
+//! Removes from a text the lines that are furniture on any site: navigation, bars of buttons,
+//! counters, credits, copyright.
+//!
+//! A text that comes without markup (WET, a column of a corpus) has what stands around an article
+//! in lines of its own. In two copies of a short article these lines may be half of both texts and
+//! differ, so that no signature proposes the pair. A line is removed only if a frozen list has all
+//! its words, except numbers, marks, and short values behind a label such as `责任编辑:`. A line
+//! with any other word stays, and so does a date alone.
+//!
+//! The list depends on no other page, so the text of a page still depends on the page alone. For
+//! lines of a single site see [`crate::text::furniture`].
+
+use crate::text::letters::weight;
+use crate::text::normalize::{self, normalize};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// The version of these rules and of the list; part of a store's identity.
+pub const VERSION: u32 = 1;
+
+/// The list.
+const LIST: &str = include_str!("site_lines.txt");
+
+/// A line of more bytes stays.
+const LINE_BYTES_MAX: usize = 360;
+/// The most letters, by [`weight`], of a value behind a label, and of a title behind a link.
+const VALUE_LETTERS_MAX: u32 = 20;
+const TITLE_LETTERS_MAX: u32 = 40;
+/// If fewer letters would be left, the text stays as it is: it is a page of nothing but such lines,
+/// or an error page, and these lines are all that it says.
+const LEFT_LETTERS_MIN: u32 = 40;
+/// Weak words count 2 and topics 1; a line of them needs so many points.
+const POINTS_MIN: u32 = 5;
+
+/// What a phrase of the list says of its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    Sure,
+    Counter,
+    Weak,
+    Topic,
+    Label,
+    Aside,
+    Link,
+    Begins,
+    Has,
+    Foot,
+}
+
+impl Says {
+    fn of(name: &str) -> Option<Says> {
+        Some(match name {
+            "sure" => Says::Sure,
+            "counter" => Says::Counter,
+            "weak" => Says::Weak,
+            "topic" => Says::Topic,
+            "label" => Says::Label,
+            "aside" => Says::Aside,
+            "link" => Says::Link,
+            "begins" => Says::Begins,
+            "has" => Says::Has,
+            "foot" => Says::Foot,
+            _ => return None,
+        })
+    }
+
+    /// Whether a line may consist of such phrases.
+    fn is_word(self) -> bool {
+        matches!(self, Says::Sure | Says::Counter | Says::Weak | Says::Topic)
+    }
+
+    /// Whether a colon and a value may be behind such a phrase.
+    fn is_label(self) -> bool {
+        matches!(self, Says::Label | Says::Aside | Says::Link)
+    }
+
+    /// Whether `value` is no more than a name, a date or a title.
+    fn may_have(self, value: &str) -> bool {
+        match self {
+            Says::Link => weight(value) <= TITLE_LETTERS_MAX,
+            _ => weight(value) <= VALUE_LETTERS_MAX && !value.contains(['。', '!', '?', ';']),
+        }
+    }
+}
+
+/// The list.
+#[derive(Default)]
+struct Phrases {
+    /// All phrases by their first character, the longest first.
+    by_first: HashMap<char, Vec<(&'static str, Says)>>,
+    /// Those that may stand anywhere in a line.
+    anywhere: Vec<(&'static str, Says)>,
+}
+
+fn phrases() -> &'static Phrases {
+    static PHRASES: OnceLock<Phrases> = OnceLock::new();
+    PHRASES.get_or_init(|| {
+        let mut phrases = Phrases::default();
+        for (phrase, says) in listed() {
+            let first = phrase.chars().next().unwrap_or_default();
+            phrases.by_first.entry(first).or_default().push((phrase, says));
+            if matches!(says, Says::Has | Says::Foot) {
+                phrases.anywhere.push((phrase, says));
+            }
+        }
+        let all = phrases.by_first.values_mut();
+        all.for_each(|of| of.sort_by_key(|(phrase, _)| Reverse(phrase.len())));
+        phrases
+    })
+}
+
+fn listed() -> impl Iterator<Item = (&'static str, Says)> {
+    let lines = LIST.lines().filter_map(|line| line.split_once(' '));
+    let known = lines.filter_map(|(name, phrases)| Some((Says::of(name)?, phrases)));
+    known.flat_map(|(says, phrases)| phrases.split(", ").map(move |phrase| (phrase, says)))
+}
+
+/// The longest phrase with which `text` begins and that is `wanted`. A phrase of Latin letters ends
+/// where its word ends.
+fn phrase_at(text: &str, wanted: impl Fn(Says) -> bool) -> Option<(&'static str, Says)> {
+    let of_first = phrases().by_first.get(&text.chars().next()?)?;
+    let is_whole = |phrase: &str| {
+        let next = text[phrase.len()..].chars().next();
+        !phrase.ends_with(|c: char| c.is_ascii_alphanumeric())
+            || !next.is_some_and(|c| c.is_ascii_alphanumeric())
+    };
+    of_first
+        .iter()
+        .find(|(phrase, says)| wanted(*says) && text.starts_with(phrase) && is_whole(phrase))
+        .copied()
+}
+
+/// The label with which `text` begins, and what is behind its colon.
+fn labelled(text: &str) -> Option<(Says, &str)> {
+    let (label, says) = phrase_at(text, Says::is_label)?;
+    let value = text[label.len()..].trim_start().strip_prefix(':')?;
+    Some((says, value.trim_start()))
+}
+
+/// What the items of a line say of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    is_sure: bool,
+    has_counter: bool,
+    has_number: bool,
+    points: u32,
+}
+
+impl Sum {
+    fn is_furniture(self) -> bool {
+        self.is_sure || self.has_counter && self.has_number || self.points >= POINTS_MIN
+    }
+
+    /// Adds an item of the line, in normal form. Returns whether it may be furniture.
+    fn add(&mut self, item: &str) -> bool {
+        let item = item.trim_matches(|c: char| !c.is_alphanumeric());
+        match labelled(item) {
+            Some((says, value)) if says.may_have(value) => {
+                self.is_sure |= says != Says::Aside;
+                true
+            }
+            _ => self.add_words(item),
+        }
+    }
+
+    /// Adds an item that consists of words of the list, numbers, marks, and labels with one word.
+    fn add_words(&mut self, item: &str) -> bool {
+        let mut sum = *self;
+        let mut rest = item;
+        while let Some(c) = rest.chars().next() {
+            if let Some((says, value)) = labelled(rest)
+                && let (value, behind) = value.split_once(' ').unwrap_or((value, ""))
+                && says.may_have(value)
+            {
+                sum.is_sure |= says != Says::Aside;
+                rest = behind;
+            } else if let Some((word, says)) = phrase_at(rest, Says::is_word) {
+                match says {
+                    Says::Sure => sum.is_sure = true,
+                    Says::Counter => sum.has_counter = true,
+                    Says::Weak => sum.points += 2,
+                    _ => sum.points += 1,
+                }
+                rest = &rest[word.len()..];
+            } else if c.is_numeric() {
+                sum.has_number = true;
+                rest = without_number(rest);
+            } else if c.is_alphanumeric() {
+                return false;
+            } else {
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+        *self = sum;
+        true
+    }
+}
+
+/// `text` without the number that it begins with, its parts of a date or a clock, and its unit.
+fn without_number(text: &str) -> &str {
+    let is_part = |c: char| c.is_numeric() || "年月日时分秒万千k+%.,:-/".contains(c);
+    let rest = text.trim_start_matches(is_part);
+    // The `t` and the `z` of RFC 3339.
+    let of_time = |c: char| matches!(c, 't' | 'z');
+    match rest.strip_prefix(of_time) {
+        Some(behind) if behind.starts_with(char::is_numeric) => without_number(behind),
+        Some(behind) if !behind.starts_with(char::is_alphanumeric) => behind,
+        _ => rest,
+    }
+}
+
+/// Finds such lines. Its memory is reused from text to text.
+#[derive(Clone, Debug)]
+pub struct SiteLines {
+    options: normalize::Options,
+    normal: String,
+}
+
+impl SiteLines {
+    /// Lines are compared with the list in the normal form of `options`.
+    pub fn new(options: &normalize::Options) -> SiteLines {
+        SiteLines { options: options.clone(), normal: String::new() }
+    }
+
+    /// Removes the lines of `text` that are furniture. Returns the number of removed lines.
+    ///
+    /// ```
+    /// use workers::text::{normalize::Options, site_lines::SiteLines};
+    ///
+    /// let article = "The ferry will run to a winter timetable from Monday, with two sailings \
+    ///     a day instead of five, and there will be no service on Christmas Day.";
+    /// let mut text = format!("Home | News | Sign in\n{article}\n12 comments. Leave a reply");
+    /// assert_eq!(SiteLines::new(&Options::default()).take_off(&mut text), 2);
+    /// assert_eq!(text, article);
+    /// ```
+    pub fn take_off(&mut self, text: &mut String) -> usize {
+        if !text.contains('\n') {
+            return 0;
+        }
+        // From the last line up, to know what is below a line.
+        let (mut taken, mut is_foot) = (0, true);
+        let mut left = Vec::new();
+        for line in text.lines().rev() {
+            if self.is_furniture(line, is_foot) {
+                taken += 1;
+            } else {
+                is_foot &= line.trim().is_empty();
+                left.push(line);
+            }
+        }
+        if taken == 0 {
+            return 0;
+        }
+        left.reverse();
+        let left = left.join("\n");
+        normalize(&left, &self.options, &mut self.normal);
+        if weight(&self.normal) < LEFT_LETTERS_MIN {
+            return 0;
+        }
+        *text = left;
+        taken
+    }
+
+    /// Whether `line` is furniture, which is at the foot of the page if only such lines are below.
+    fn is_furniture(&mut self, line: &str, is_foot: bool) -> bool {
+        if line.len() > LINE_BYTES_MAX {
+            return false;
+        }
+        normalize(line, &self.options, &mut self.normal);
+        if weight(&self.normal) == 0 {
+            return false;
+        }
+        if is_known_whole(&self.normal, is_foot) {
+            return true;
+        }
+        let mut sum = Sum::default();
+        for item in items(line) {
+            normalize(item, &self.options, &mut self.normal);
+            if !sum.add(&self.normal) {
+                return false;
+            }
+        }
+        sum.is_furniture()
+    }
+}
+
+/// Whether a line in normal form begins with a phrase, or has one, beside which any words may
+/// stand; or is a credit in brackets, such as `(记者 陈默)`.
+fn is_known_whole(line: &str, is_foot: bool) -> bool {
+    let text = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let begins = phrase_at(text, |says| says == Says::Begins).is_some();
+    let has =
+        |(phrase, says): &(&str, Says)| (is_foot || *says == Says::Has) && line.contains(phrase);
+    begins || is_credit(line) || phrases().anywhere.iter().any(has)
+}
+
+/// Whether a line in normal form is a label and names in brackets.
+fn is_credit(line: &str) -> bool {
+    let pairs = [('(', ')'), ('[', ']'), ('【', '】')];
+    let inner = pairs.iter().find_map(|(open, close)| {
+        line.trim().strip_prefix(*open).and_then(|line| line.strip_suffix(*close))
+    });
+    inner.is_some_and(|inner| {
+        phrase_at(inner, |says| says == Says::Label)
+            .is_some_and(|(label, _)| inner[label.len()..].starts_with(' '))
+            && weight(inner) <= VALUE_LETTERS_MAX
+    })
+}
+
+/// The items of a line, which has them apart by bars, arrows, tabs, and two spaces. The normal form
+/// has no two spaces, so a line is cut before.
+fn items(line: &str) -> impl Iterator<Item = &str> {
+    let marks = ['|', '|', '·', '•', '»', '>', '>', '\t', '\u{3000}'];
+    line.split(marks).flat_map(|part| part.split("  ")).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn is_furniture(line: &str) -> bool {
+        SiteLines::new(&normalize::Options::default()).is_furniture(line, true)
+    }
+
+    /// What sites put around articles.
+    #[test]
+    fn lines_of_sites() {
+        for line in [
+            "首页 > 新闻中心 > 正文",
+            "首頁　論壇　登錄 | 註冊",
+            "要闻 | 视频 | 财经 | 体育 | 房产",
+            "2019-04-14 23:11　点击 1020",
+            "2019年4月14日 来源：晚报　作者：佚名　点击：88",
+            "上一页 [1] [2] [3] 下一页 尾页",
+            "跳转到第 页",
+            "分享到：QQ空间 新浪微博 微信",
+            "相关阅读：一周回顾 | 热点专题",
+            "您是第 2584 位访客",
+            "已有 12 条评论，点击查看",
+            "【责任编辑：T006935】",
+            "责任编辑：李想　校对：方圆",
+            "（记者 陈默 通讯员 何苗）",
+            "（图片来源：视觉图库）",
+            "技术支持：云帆网络",
+            "Copyright © 2012-2021 备案号：湘ICP备1244号",
+            "版权与免责声明：转载本文请注明来源，文中观点不代表本网立场。",
+            "今天是星期二　农历八月初三　多云 21℃",
+            "举报 收藏 点赞(9417)",
+            "Skip to main content",
+            "Privacy  Terms  Contact",
+            "Posted on 2020-07-22 by admin | 7280 views",
+            "2020-07-25T12:47:00Z | 3,211 views",
+            "8000 comments. Leave a reply",
+            "Was this helpful? Yes (9973) No (3)",
+            "Sign up to our weekly newsletter",
+            "Last updated: 2 hours ago",
+            "Previous article | Next article",
+            "You are here: Home / Archive / 2020",
+            "© 2020 The Island News",
+        ] {
+            assert!(is_furniture(line), "{line}");
+        }
+    }
+
+    /// A line with any other word stays, and so do words and dates that are what a page is about.
+    #[test]
+    fn lines_of_articles() {
+        for line in [
+            "",
+            "***",
+            "2019-04-14 23:11",
+            "南溪大桥即将维修",
+            "首页改版以后更好用了",
+            "教育",
+            "大 中",
+            "Home",
+            "Search",
+            "x",
+            "12",
+            "阅读",
+            "点击",
+            "时间：3月5日上午",
+            "地点：石桥镇",
+            "作者：李白",
+            "日期：2024-10-05",
+            "来源：央视新闻今晚的消息说，台风将于明天登陆，请各地居民做好准备，不要外出，关好门窗，储备食物",
+            "联系我们 0571-12345 转三号线",
+            "举报电话：0571-12345",
+            "image: nginx:1.25",
+            "author: smith",
+            "shares 5,000",
+            "Sign in with the key of your account",
+            "Next page describes the valves",
+            "the viewer read more than 12 comments",
+            "Last updated: the towers of the old town and the walls that the guild built in stone",
+        ] {
+            assert!(!is_furniture(line), "{line}");
+        }
+    }
+
+    /// A page of nothing but such lines, or of little more, stays as it is.
+    #[test]
+    fn little_is_left_as_it_is() {
+        let mut lines = SiteLines::new(&normalize::Options::default());
+        let mut text = "首页 | 登录 | 注册\n404 not found\n返回首页".to_owned();
+        let before = text.clone();
+        assert_eq!(lines.take_off(&mut text), 0);
+        assert_eq!(text, before);
+        let article = "桥修好了。".repeat(10);
+        let mut text = format!("首页 | 登录 | 注册\n{article}\r\n\n{article}\n返回首页");
+        assert_eq!(lines.take_off(&mut text), 2);
+        assert_eq!(text, format!("{article}\n\n{article}"));
+    }
+
+    /// A line of copyright above a text is part of a licence. At the foot of a page it is the
+    /// site's.
+    #[test]
+    fn copyright_is_of_the_site_at_the_foot() {
+        let mut lines = SiteLines::new(&normalize::Options::default());
+        let line = "Copyright (c) 1998 The Harbour. All rights reserved.";
+        let terms = "Redistribution and use in any form are permitted. ".repeat(12);
+        let mut licence = format!("{line}\n{terms}");
+        assert_eq!(lines.take_off(&mut licence), 0);
+        let mut page = format!("{terms}\n{line}\n\nHome | Contact us\n");
+        assert_eq!(lines.take_off(&mut page), 2);
+        assert_eq!(page, format!("{terms}\n"));
+    }
+
+    /// The list is in normal form, each line has a known kind, and no phrase is in two kinds of
+    /// which a line may consist.
+    #[test]
+    fn the_list_is_well_formed() {
+        let options = normalize::Options::default();
+        let lines: Vec<&str> = LIST.lines().filter(|line| !line.starts_with('#')).collect();
+        for line in &lines {
+            let (name, _) = line.split_once(' ').expect("a kind");
+            assert!(Says::of(name).is_some(), "{line}");
+            assert!(line.chars().count() <= 130, "{line}");
+        }
+        let mut normal = String::new();
+        let mut words = BTreeSet::new();
+        for (phrase, says) in listed() {
+            normalize(phrase, &options, &mut normal);
+            assert_eq!(normal, phrase);
+            assert!(!says.is_word() || words.insert(phrase), "{phrase} twice");
+        }
+    }
+}
