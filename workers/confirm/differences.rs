@@ -20,6 +20,7 @@ use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
+use crate::confirm::lcs;
 use crate::confirm::likeness::share_few_characters;
 use crate::confirm::models::{is_other_edition, is_other_model};
 use crate::confirm::negations::{are_reversed, deny};
@@ -27,13 +28,13 @@ use crate::confirm::numbers;
 use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
 use crate::confirm::units::{is_other_unit, is_same_unit};
-use crate::confirm::words::{are_opposites, are_short_names};
+use crate::confirm::words::{are_opposites, are_short_names, numeral};
 use crate::text::dictionary::UserDictionary;
 use std::ops::Range;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,9 @@ pub enum Difference {
 /// The most tokens of a fact, where each number counts as one token. A longer passage replaces more
 /// than a fact.
 const FACT_TOKENS_MAX: usize = 12;
+
+/// A shorter word is no misspelt number: `tent` is another word than `ten`.
+const MISSPELT_LETTERS_MIN: usize = 5;
 
 /// What counts as a numeral where the other text has a numeral: 半片, 两片.
 const HALF: &str = "半";
@@ -252,8 +256,19 @@ fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         return false;
     }
     let mut differ = replaced_tokens(a, b, span);
-    let is_one_number = |(x, y)| is_digit_or_numeral(x) != is_digit_or_numeral(y);
-    differ.next().is_some_and(is_one_number) && differ.next().is_none()
+    let is_slip = |(x, y)| is_digit_or_numeral(x) != is_digit_or_numeral(y) || is_misspelt(x, y);
+    differ.next().is_some_and(is_slip) && differ.next().is_none()
+}
+
+/// Whether one of two words is a number and the other one is that word misspelt: `thousnd`.
+fn is_misspelt(x: &str, y: &str) -> bool {
+    let is_number = |word: &str| !is_digit_or_numeral(word) && numeral(word).is_some();
+    let [p, q] = [x, y].map(|word| word.chars().collect::<Vec<char>>());
+    // A letter is lost, added or replaced, or two change places.
+    let longer = p.len().max(q.len());
+    is_number(x) != is_number(y)
+        && longer >= MISSPELT_LETTERS_MIN
+        && lcs::length(&p, &q) + 1 >= longer
 }
 
 /// Which content words are facts if they are replaced. Each value includes the values before it.
@@ -555,6 +570,11 @@ mod tests {
             ("增长3.0%左右", "增长3%左右", Difference::Variant),
             ("增长百分之四十左右", "增长40%左右", Difference::Variant),
             ("增长百分之七点八左右", "增长7.8%左右", Difference::Variant),
+            ("总投资约五点六亿元", "总投资约5.6亿元", Difference::Variant),
+            ("全长二十三点四公里", "全长23.4公里", Difference::Variant),
+            ("全长二十三点四公里", "全长23.6公里", Difference::Number),
+            ("some four thousand trucks", "some four thousnd trucks", Difference::Edit),
+            ("some four thousand trucks", "some four hundred trucks", Difference::Number),
             ("增长百分之四十左右", "增长50%左右", Difference::Number),
             ("气温降到零下41度", "气温降到-41度", Difference::Variant),
             ("气温降到零下41度", "气温降到-14度", Difference::Number),

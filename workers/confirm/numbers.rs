@@ -56,15 +56,37 @@ fn begins_share(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.token(at) == "百" && goes_on(tokens, at, &["分", "之"])
 }
 
-/// Whether the token at `at` is the point of a share: `百分之七点八`. Elsewhere 点 tells the time.
-fn is_point_of_share(tokens: &Tokens<'_>, at: usize) -> bool {
+/// What stands behind a decimal number in words: units, and the first characters of units.
+const BEHIND_DECIMALS: &str = "米公厘毫平立元块吨倍度斤克升亩级里岁英摄小个";
+
+/// Whether the token at `at` is the point of a decimal number in words: `百分之七点八`, `五点六亿`,
+/// `二十三点四公里`. Elsewhere 点 tells the time: `八点四十`.
+fn is_point(tokens: &Tokens<'_>, at: usize) -> bool {
+    let is_one =
+        |at: usize| at < tokens.len() && tokens.gap(at).is_empty() && is_numeral(tokens.token(at));
+    let is_before = |at: usize| is_one(at) || is_numeral(tokens.token(at));
+    let is_between = tokens.token(at) == "点"
+        && tokens.gap(at).is_empty()
+        && at > 0
+        && is_before(at - 1)
+        && is_one(at + 1);
+    is_between
+        && (is_of_share(tokens, at) || {
+            let end = (at + 1..tokens.len()).find(|at| !is_one(*at)).unwrap_or(tokens.len());
+            let is_digit =
+                |at: usize| !matches!(tokens.token(at), "十" | "百" | "千" | "万" | "亿");
+            let is_unit = end < tokens.len()
+                && tokens.gap(end).is_empty()
+                && BEHIND_DECIMALS.contains(tokens.token(end));
+            is_digit(at + 1) && (is_unit || !is_digit(end - 1))
+        })
+}
+
+/// Whether the point at `at` is in a number behind `百分之`.
+fn is_of_share(tokens: &Tokens<'_>, at: usize) -> bool {
     let is_one = |at: usize| tokens.gap(at).is_empty() && is_numeral(tokens.token(at));
-    let is_point = tokens.token(at) == "点" && tokens.gap(at).is_empty();
-    let between = is_point && at > 0 && at + 1 < tokens.len() && is_one(at + 1);
-    between && {
-        let first = (0..at).rev().find(|before| !is_one(*before));
-        first.is_some_and(|before| before + 1 < at && tokens.token(before) == "之")
-    }
+    let first = (0..at).rev().find(|before| !is_one(*before));
+    first.is_some_and(|before| before + 1 < at && tokens.token(before) == "之")
 }
 
 /// Whether the token at `at` is the `and` of an English number: `two hundred and six`.
@@ -106,8 +128,8 @@ pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     gap.is_empty() && is_numeral_at(tokens, at) && (is_digit(left) || is_numeral_at(tokens, at - 1))
         || matches!(gap, " " | "-") && words::make_one_number(left, right)
         || magnitude_behind(tokens, at).is_some()
-        || is_point_of_share(tokens, at)
-        || gap.is_empty() && is_point_of_share(tokens, at - 1)
+        || is_point(tokens, at)
+        || gap.is_empty() && is_point(tokens, at - 1)
         || is_and(tokens, at)
         || is_and(tokens, at - 1)
 }
@@ -153,7 +175,7 @@ pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
         || is_numeral_at(tokens, at)
         || is_number_word(token)
         || magnitude_behind(tokens, at).is_some()
-        || is_point_of_share(tokens, at)
+        || is_point(tokens, at)
         || is_and(tokens, at)
 }
 
@@ -332,6 +354,18 @@ mod tests {
             [3.5, 0.5, 120_000_000.0, 120_000_000.0, 3.0, -5.0]
         );
         assert_eq!(values_of("2024.10.05"), [2024.0, 10.0, 5.0]);
+    }
+
+    /// `二十三点四公里` was two numbers, so that a copy with `23.4公里` was refused. A time has the same
+    /// character between its hours and minutes.
+    #[test]
+    fn points_in_words() {
+        assert_eq!(
+            values_of("二十三点四公里 五点六亿元 一点五米 百分之七点八 三点五千克"),
+            [23.4, 560_000_000.0, 1.5, 7.8, 3500.0]
+        );
+        assert_eq!(values_of("23.4公里 5.6亿元 1.5米 7.8% 3.5千克").len(), 5);
+        assert_eq!(values_of("八点四十分 七点五分 三点二十"), [8.0, 40.0, 7.0, 5.0, 3.0, 20.0]);
     }
 
     /// `3,5` was 35 and `1.234,56` two numbers: a comma is a decimal mark where it groups no
