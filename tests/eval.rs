@@ -78,11 +78,12 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .937/.914, 1/.714, 1/.721 and .865/.724 as of today.
+    // .937/.920, 1/.777, 1/.725, .872/.735 and .801/.816 as of today.
     assert!(least(shares("first"), [0.93, 0.91]), "{:?}", shares("first"));
-    assert!(least(shares("second"), [0.98, 0.71]), "{:?}", shares("second"));
+    assert!(least(shares("second"), [0.98, 0.77]), "{:?}", shares("second"));
     assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
-    assert!(least(shares("fourth"), [0.85, 0.71]), "{:?}", shares("fourth"));
+    assert!(least(shares("fourth"), [0.85, 0.72]), "{:?}", shares("fourth"));
+    assert!(least(shares("fifth"), [0.79, 0.80]), "{:?}", shares("fifth"));
 }
 
 /// Of the pages of made-up templates, which were written without the rules in view, hardly any two
@@ -106,12 +107,12 @@ fn pages_of_templates_stay_apart() {
         .iter()
         .map(|(family, sizes)| (family, folded(sizes)))
         .partition(|(family, _)| family.starts_with("copies-"));
-    assert_eq!((copies.len(), templates.len()), (10, 45));
-    // .009 in the mean as of today; .121 of a licence of 2,400 characters, .099 of a page of an API.
+    assert_eq!((copies.len(), templates.len()), (25, 84));
+    // .009 in the mean as of today; .131 of terms of 2,500 characters, .121 of a licence.
     let mean = templates.iter().map(|(_, share)| share).sum::<f64>() / templates.len() as f64;
     assert!(mean <= 0.01, "{mean}: {templates:?}");
-    assert!(templates.iter().filter(|(_, share)| *share > 0.03).count() <= 4, "{templates:?}");
-    assert!(copies.iter().filter(|(_, share)| *share == 1.0).count() >= 9, "{copies:?}");
+    assert!(templates.iter().filter(|(_, share)| *share > 0.03).count() <= 7, "{templates:?}");
+    assert!(copies.iter().filter(|(_, share)| *share == 1.0).count() >= 21, "{copies:?}");
 }
 
 /// `same`, `joined` and `right` of a measure.

@@ -62,24 +62,25 @@ const BEHIND_DECIMALS: &str = "米公厘毫平立元块吨倍度斤克升亩级�
 /// Whether the token at `at` is the point of a decimal number in words: `百分之七点八`, `五点六亿`,
 /// `二十三点四公里`. Elsewhere 点 tells the time: `八点四十`.
 fn is_point(tokens: &Tokens<'_>, at: usize) -> bool {
-    let is_one =
-        |at: usize| at < tokens.len() && tokens.gap(at).is_empty() && is_numeral(tokens.token(at));
-    let is_before = |at: usize| is_one(at) || is_numeral(tokens.token(at));
+    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
     let is_between = tokens.token(at) == "点"
-        && tokens.gap(at).is_empty()
+        && touches(at)
+        && touches(at + 1)
         && at > 0
-        && is_before(at - 1)
-        && is_one(at + 1);
-    is_between
-        && (is_of_share(tokens, at) || {
-            let end = (at + 1..tokens.len()).find(|at| !is_one(*at)).unwrap_or(tokens.len());
-            let is_digit =
-                |at: usize| !matches!(tokens.token(at), "十" | "百" | "千" | "万" | "亿");
-            let is_unit = end < tokens.len()
-                && tokens.gap(end).is_empty()
-                && BEHIND_DECIMALS.contains(tokens.token(end));
-            is_digit(at + 1) && (is_unit || !is_digit(end - 1))
-        })
+        && is_numeral(tokens.token(at - 1))
+        && is_numeral(tokens.token(at + 1));
+    is_between && (is_of_share(tokens, at) || is_of_decimal(tokens, at))
+}
+
+/// Whether the digits behind the point at `at` end with a unit, 万 or 亿.
+fn is_of_decimal(tokens: &Tokens<'_>, at: usize) -> bool {
+    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
+    let is_digit = |at: &usize| touches(*at) && is_numeral(tokens.token(*at));
+    let mut digits = (at + 1..).take_while(is_digit);
+    let end = at + 1 + digits.clone().count();
+    let is_unit = touches(end) && BEHIND_DECIMALS.contains(tokens.token(end));
+    let is_large = matches!(tokens.token(end - 1), "万" | "亿");
+    (is_unit || is_large) && digits.all(|at| tokens.token(at) != "十")
 }
 
 /// Whether the point at `at` is in a number behind `百分之`.

@@ -181,7 +181,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "affee9b48dd3d82b9f3874d98a7b2951f4b031ecccd1aef187dd8e3f55f40936"
+            "e03179d9ef364354d007b3999085c68041ea79e6e13e2a1cb6c5c2b427f59f73"
         );
     }
 }
