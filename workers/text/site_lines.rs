@@ -10,6 +10,7 @@
 //! The list depends on no other page, so the text of a page still depends on the page alone. For
 //! lines of a single site see [`crate::text::furniture`].
 
+use crate::text::characters::runs_on;
 use crate::text::letters::weight;
 use crate::text::normalize::{self, normalize};
 use std::cmp::Reverse;
@@ -116,15 +117,13 @@ fn listed() -> impl Iterator<Item = (&'static str, Says)> {
     known.flat_map(|(says, phrases)| phrases.split(", ").map(move |phrase| (phrase, says)))
 }
 
-/// The longest phrase with which `text` begins and that is `wanted`. A phrase of Latin letters ends
-/// where its word ends.
+/// The longest phrase with which `text` begins and that is `wanted`. Where words have spaces between
+/// them, a phrase ends where its word ends.
 fn phrase_at(text: &str, wanted: impl Fn(Says) -> bool) -> Option<(&'static str, Says)> {
     let of_first = phrases().by_first.get(&text.chars().next()?)?;
-    let is_whole = |phrase: &str| {
-        let next = text[phrase.len()..].chars().next();
-        !phrase.ends_with(|c: char| c.is_ascii_alphanumeric())
-            || !next.is_some_and(|c| c.is_ascii_alphanumeric())
-    };
+    let of_word = |c: char| c.is_alphanumeric() && !runs_on(c);
+    let is_whole =
+        |phrase: &str| !(phrase.ends_with(of_word) && text[phrase.len()..].starts_with(of_word));
     of_first
         .iter()
         .find(|(phrase, says)| wanted(*says) && text.starts_with(phrase) && is_whole(phrase))
@@ -359,6 +358,12 @@ mod tests {
             "Previous article | Next article",
             "You are here: Home / Archive / 2020",
             "© 2020 The Island News",
+            "입력 2022.07.14 오전 10:21 | 수정 2022.07.14 오후 1:05",
+            "목록 | 이전글 | 다음글",
+            "前の記事 | 次の記事 | トップページ",
+            "Startseite | Impressum | Datenschutz",
+            "Главная | Новости | Контакты | Войти",
+            "Просмотров: 96 | Комментариев: 1",
         ] {
             assert!(is_furniture(line), "{line}");
         }
@@ -389,6 +394,8 @@ mod tests {
             "联系我们 0571-12345 转三号线",
             "举报电话：0571-12345",
             "image: nginx:1.25",
+            "новостройка 12",
+            "댓글은 12",
             "author: smith",
             "shares 5,000",
             "Sign in with the key of your account",
