@@ -13,8 +13,9 @@
 use crate::text::characters::runs_on;
 use crate::text::letters::weight;
 use crate::text::normalize::{self, normalize};
+use memchr::memmem;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
@@ -31,6 +32,8 @@ const TITLE_LETTERS_MAX: u32 = 40;
 /// If fewer letters would be left, the text stays as it is: it is a page of nothing but such lines,
 /// or an error page, and these lines are all that it says.
 const LEFT_LETTERS_MIN: u32 = 40;
+/// No word of the list has more bytes of ASCII at its beginning.
+const WORD_BYTES_MAX: usize = 24;
 /// Weak words count 2 and topics 1; a line of them needs so many points.
 const POINTS_MIN: u32 = 5;
 
@@ -90,6 +93,8 @@ impl Says {
 struct Phrases {
     /// All phrases by their first character, the longest first.
     by_first: HashMap<char, Vec<(&'static str, Says)>>,
+    /// The first words of phrases that begin with an ASCII letter or digit.
+    first_words: HashSet<&'static str>,
     /// Those that may stand anywhere in a line.
     anywhere: Vec<(&'static str, Says)>,
 }
@@ -101,6 +106,7 @@ fn phrases() -> &'static Phrases {
         for (phrase, says) in listed() {
             let first = phrase.chars().next().unwrap_or_default();
             phrases.by_first.entry(first).or_default().push((phrase, says));
+            phrases.first_words.insert(first_word(phrase));
             if matches!(says, Says::Has | Says::Foot) {
                 phrases.anywhere.push((phrase, says));
             }
@@ -128,6 +134,12 @@ fn phrase_at(text: &str, wanted: impl Fn(Says) -> bool) -> Option<(&'static str,
         .iter()
         .find(|(phrase, says)| wanted(*says) && text.starts_with(phrase) && is_whole(phrase))
         .copied()
+}
+
+/// The ASCII letters and digits with which `text` begins.
+fn first_word(text: &str) -> &str {
+    let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
+    &text[..end]
 }
 
 /// The label with which `text` begins, and what is behind its colon.
@@ -261,9 +273,35 @@ impl SiteLines {
         taken
     }
 
+    /// A cheap test that most lines of articles do not pass: a line of furniture begins with a word
+    /// of the list or with a number, or has the record of a site, or is at the foot.
+    fn may_be_furniture(&mut self, line: &str, is_foot: bool) -> bool {
+        let has = |mark: &str| memmem::find(line.as_bytes(), mark.as_bytes()).is_some();
+        if is_foot || has("备") || has("備") {
+            return true;
+        }
+        let Some(begin) = line.find(char::is_alphanumeric) else { return false };
+        let text = &line[begin..];
+        let first = text.chars().next().unwrap_or_default();
+        if first.is_numeric() {
+            return true;
+        }
+        let word = first_word(text);
+        if !word.is_empty() {
+            let mut lower = [0; WORD_BYTES_MAX];
+            let Some(lower) = lower.get_mut(..word.len()) else { return false };
+            lower.copy_from_slice(word.as_bytes());
+            lower.make_ascii_lowercase();
+            let lower = str::from_utf8(lower).unwrap_or_default();
+            return phrases().first_words.contains(lower);
+        }
+        normalize(&text[..first.len_utf8()], &self.options, &mut self.normal);
+        self.normal.chars().next().is_some_and(|c| phrases().by_first.contains_key(&c))
+    }
+
     /// Whether `line` is furniture, which is at the foot of the page if only such lines are below.
     fn is_furniture(&mut self, line: &str, is_foot: bool) -> bool {
-        if line.len() > LINE_BYTES_MAX {
+        if line.len() > LINE_BYTES_MAX || !self.may_be_furniture(line, is_foot) {
             return false;
         }
         normalize(line, &self.options, &mut self.normal);
@@ -319,8 +357,12 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    /// Whether `line` is furniture, at the foot of a page at the latest.
     fn is_furniture(line: &str) -> bool {
-        SiteLines::new(&normalize::Options::default()).is_furniture(line, true)
+        let mut lines = SiteLines::new(&normalize::Options::default());
+        let [above, at_foot] = [false, true].map(|is_foot| lines.is_furniture(line, is_foot));
+        assert!(above == at_foot || line.contains('©'), "{line}: the cheap test is wrong");
+        at_foot
     }
 
     /// What sites put around articles.
@@ -452,6 +494,7 @@ mod tests {
             normalize(phrase, &options, &mut normal);
             assert_eq!(normal, phrase);
             assert!(!says.is_word() || words.insert(phrase), "{phrase} twice");
+            assert!(first_word(phrase).len() <= WORD_BYTES_MAX, "{phrase}");
         }
     }
 }
