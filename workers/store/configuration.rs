@@ -102,7 +102,9 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
         path.iter().map(String::as_str).filter(|name| *name != "options").collect();
     let (last, tables) = names.split_last().unwrap_or((&"", &[]));
     let is_key = path.iter().any(|name| name == "options") || !matches!(tables, [] | ["contents"]);
-    if !is_key || *last == "version" {
+    // The key has the version of its rule if it is on.
+    let is_switch = *last == "site_lines";
+    if !is_key || *last == "version" || is_switch && then.is_number() && now.is_number() {
         let rule = if *last == "version" { tables.join(".") } else { (*last).to_owned() };
         // Earlier builds wrote none for some rules.
         let version = if then.is_null() { "0".to_owned() } else { then.to_string() };
@@ -123,9 +125,11 @@ fn difference(path: &[String], then: &Value, now: &Value) -> Difference {
         "features.dictionary" | "features.idf" | "features.stop_words" | "extract.furniture" => {
             Some("no file")
         }
+        "extract.site_lines" => Some("false"),
         _ => None,
     };
     let shown = |value: &Value| match (value, default) {
+        (Value::Number(_), Some("false")) => "true".to_owned(),
         (Value::Null, Some(default)) => default.to_owned(),
         (Value::Null, None) => "its default".to_owned(),
         _ => shown(last, value),
@@ -191,6 +195,11 @@ mod tests {
         let key = |key: Value| json!({ "read": { "key": key } });
         let keyed = differences(&key(Value::Null), &key(json!("id")));
         assert_eq!(all_of(&keyed), "read.key = \"url\", the job says \"id\"");
+        let lines = |version: Value| json!({ "extract": { "site_lines": version } });
+        let off = differences(&lines(Value::Null), &lines(json!(1)));
+        assert_eq!(all_of(&off), "extract.site_lines = false, the job says true");
+        let older = differences(&lines(json!(1)), &lines(json!(2)));
+        assert!(older[0].is_rule, "{older:?}");
         let confirm = |least: u16| json!({ "confirm": { "similarity_min": least } });
         let moved = differences(&confirm(8000), &confirm(9000));
         assert_eq!(all_of(&moved), "confirm.similarity_min = 0.8, the job says 0.9");
