@@ -13,7 +13,6 @@
 use crate::text::characters::runs_on;
 use crate::text::letters::weight;
 use crate::text::normalize::{self, normalize};
-use memchr::memmem;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -276,8 +275,8 @@ impl SiteLines {
     /// A cheap test that most lines of articles do not pass: a line of furniture begins with a word
     /// of the list or with a number, or has the record of a site, or is at the foot.
     fn may_be_furniture(&mut self, line: &str, is_foot: bool) -> bool {
-        let has = |mark: &str| memmem::find(line.as_bytes(), mark.as_bytes()).is_some();
-        if is_foot || has("备") || has("備") {
+        let has_record = || line.contains('备') || line.contains('備');
+        if is_foot || !line.is_ascii() && has_record() {
             return true;
         }
         let Some(begin) = line.find(char::is_alphanumeric) else { return false };
