@@ -445,9 +445,9 @@ mod tests {
         }
     }
 
-    /// Facts are told from furniture and from edits, in both orders.
+    /// Facts are distinguished from furniture and from edits, in both orders.
     #[test]
-    fn facts_are_told_from_furniture_and_edits() {
+    fn facts_furniture_and_edits() {
         use Difference::*;
         for (a, b, kinds) in [
             (
