@@ -24,10 +24,10 @@ impl Given {
         Given { option: format!("--limit {most}"), set: format!("read.records_max={most}") }
     }
 
-    /// Whether `told` names the key, or a key of the table that is set.
-    fn is_told(&self, told: &str) -> bool {
+    /// Whether `message` names the key, or a key of the table that is set.
+    fn is_named_in(&self, message: &str) -> bool {
         let key = self.set.split('=').next().unwrap_or_default().trim();
-        [" = ", "."].iter().any(|behind| told.contains(&format!("{key}{behind}")))
+        [" = ", "."].iter().any(|behind| message.contains(&format!("{key}{behind}")))
     }
 }
 
@@ -76,16 +76,16 @@ impl Job {
     /// `line`; if it asks to put keys back that the command line set, it names the options.
     fn with_remedy(&self, line: &str) -> String {
         let (back, obeys) = ("; put that back, or ", " obeys the job");
-        let Some((told, rest)) = line.split_once(back) else { return line.to_owned() };
-        let of: Vec<&Given> = self.given.iter().filter(|of| of.is_told(told)).collect();
+        let Some((message, rest)) = line.split_once(back) else { return line.to_owned() };
+        let of: Vec<&Given> = self.given.iter().filter(|of| of.is_named_in(message)).collect();
         if of.is_empty() {
             return line.to_owned();
         }
         let options: Vec<String> = of.iter().map(|of| format!("`{}`", of.option)).collect();
-        let all = of.len() >= told.matches(", the job says ").count();
+        let all = of.len() >= message.matches(", the job says ").count();
         let also = if all { "" } else { "put back what the file says, and " };
         let rest = rest.replace(obeys, " makes the store anew with it");
-        format!("{told}; {also}leave out {}, or {rest}", options.join(" and "))
+        format!("{message}; {also}leave out {}, or {rest}", options.join(" and "))
     }
 }
 

@@ -45,7 +45,7 @@ const DATES: [&str; 6] =
 const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 
 /// The properties of the files, by a sample.
-struct Found {
+struct SampleProperties {
     looked_into: usize,
     formats: BTreeMap<Format, usize>,
     /// Files of known kinds that are no crawl, a line for each kind; `others` are the other files
@@ -202,7 +202,7 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-impl Found {
+impl SampleProperties {
     /// The lines about what was found.
     fn lines(&self) -> Vec<String> {
         let list = |counts: Vec<(&str, u64)>| {
@@ -282,9 +282,9 @@ impl Found {
 }
 
 /// Reads a sample of `inputs`. Keys that are `given` are not guessed.
-fn find(inputs: &[PathBuf], given: &[Given]) -> Result<Found> {
+fn find(inputs: &[PathBuf], given: &[Given]) -> Result<SampleProperties> {
     let files = listing::find(inputs)?;
-    let mut found = Found {
+    let mut found = SampleProperties {
         looked_into: 0,
         formats: BTreeMap::new(),
         passed: Vec::new(),
@@ -371,7 +371,7 @@ fn likely<'n>(names: &'n [String], likely: &[&str]) -> Option<&'n String> {
     })
 }
 
-impl Found {
+impl SampleProperties {
     /// Names the fields of rows that have other names than the default.
     fn name_fields(&mut self, names: &[String]) {
         let has = |field: &str| workers::read::fields::has(names, field);
@@ -509,13 +509,13 @@ impl Found {
         let removers = removers.into_iter().filter(|(_, field)| names.contains(field));
         (self.removing, self.removers) = (removing, removers.map(|(name, _)| name).collect());
         document.map_or(Ok(None), |path| {
-            let found = match inputs.contains(&path) {
-                true => documents::Found::Named,
-                false => documents::Found::Among {
+            let why = match inputs.contains(&path) {
+                true => documents::WhyRead::Named,
+                false => documents::WhyRead::Among {
                     reads_lines: inputs.iter().any(|input| input.is_dir()),
                 },
             };
-            documents::remedy(&path, found)
+            documents::remedy(&path, why)
         })
     }
 }

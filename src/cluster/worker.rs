@@ -349,7 +349,7 @@ fn work(
     let prepared = prepare(&task, digest)?;
     let share = share(assignment, task, prepared, launcher.peers()?, listener)?;
     // An exit code alone would not say why, and the launcher then ends the other processes.
-    let failure = Failure::telling(|error| end(Err(error)));
+    let failure = Failure::notifying(|error| end(Err(error)));
     let done = run_share(share, &progress, failure, halt_when_lost)?;
     // The progress since the last message.
     send_progress(&progress);

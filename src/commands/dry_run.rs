@@ -103,7 +103,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
     let mut out =
         text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), &[absent, space]);
-    out += &told(&refused);
+    out += &refused_lines(&refused);
     out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
     out.extend(forecast.map(|forecast| costs(&forecast)));
     show(&out)
@@ -122,7 +122,7 @@ fn refused(job: &Job, plan: &Plan) -> Result<Vec<(String, String)>> {
 }
 
 /// The lines about refused inputs; empty if there are none.
-fn told(refused: &[(String, String)]) -> String {
+fn refused_lines(refused: &[(String, String)]) -> String {
     if refused.is_empty() {
         return String::new();
     }

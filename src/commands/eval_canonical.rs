@@ -21,7 +21,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let (job, store, head) = jobs::open(&arguments.of)?;
     let found = hints(&job, &store, &jobs::committed(&store, head)?)?;
     if found.pairs.is_empty() {
-        let line = format!("{}; nothing was written", told(&found));
+        let line = format!("{}; nothing was written", summary(&found));
         return Err(Error::new(Kind::Data, line));
     }
     let row = |Pair { a, b, by }: &Pair| {
@@ -38,11 +38,11 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         "{}: {}: {}\n",
         path.display(),
         counted(found.pairs.len() as u64, "row"),
-        told(&found)
+        summary(&found)
     ))
 }
 
-fn told(found: &Hints) -> String {
+fn summary(found: &Hints) -> String {
     let kinds = By::ALL.into_iter().zip(&found.counts).map(|(by, counts)| {
         let (kind, what) = match by {
             By::Canonical => {

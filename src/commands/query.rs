@@ -28,14 +28,14 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
         let answer = index
             .ask_page(found.doc, arguments.all)
             .ok_or_else(|| Error::new(Kind::NoInput, found.gone()))?;
-        return told(arguments, &answer);
+        return print_answer(arguments, &answer);
     }
     let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
     if input.has_rows(arguments.of.json)? {
         return rows(arguments, &job, &index, input);
     }
     let body = input.body(&job, arguments)?;
-    told(arguments, &index.ask(body, arguments.all)?)
+    print_answer(arguments, &index.ask(body, arguments.all)?)
 }
 
 /// The bytes that are asked about.
@@ -188,7 +188,7 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
     }
 }
 
-fn told(arguments: &cli::Query, answer: &Answer) -> Result<()> {
+fn print_answer(arguments: &cli::Query, answer: &Answer) -> Result<()> {
     if arguments.of.json { print_json(answer) } else { show(&long(answer)) }
 }
 

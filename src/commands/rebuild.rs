@@ -21,7 +21,7 @@ use workers::store::manifest::Head;
 use workers::store::past::{self, Step};
 use workers::store::{Lock, Store};
 use workers::upkeep::carry;
-use workers::upkeep::rebuild_folders::{Folders, Found};
+use workers::upkeep::rebuild_folders::{Folders, RebuildState};
 
 /// `pagefold rebuild`.
 pub fn command(arguments: &cli::Run) -> Result<()> {
@@ -39,7 +39,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     let _lock = Store::lock(&job.store)?;
     let mut rebuilt = None;
     match folders.find()? {
-        Found::Exchanged => tracing::info!("finishing a rebuild that was stopped"),
+        RebuildState::Exchanged => tracing::info!("finishing a rebuild that was stopped"),
         _ => {
             folders.check_free()?;
             export::check_writable(&job)?;
@@ -81,7 +81,7 @@ fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, us
     replay.check_inputs(&old)?;
     let lock = Store::lock(&folders.new)?;
     let identity = job.identity()?;
-    if let Found::Unfinished(noted) = folders.find()? {
+    if let RebuildState::Unfinished(noted) = folders.find()? {
         let epoch = match Store::open(&folders.new, Some(&identity)).and_then(|store| store.head())
         {
             Ok(head) => head.map(|head| head.manifest.epoch),

@@ -127,7 +127,7 @@ pub fn command(arguments: &cli::Schedule) -> Result<()> {
             &json!({ "units": units, "written_to": arguments.to, "missing_folders": missing }),
         );
     }
-    show(&units::told(&units, arguments.to.as_deref()))
+    show(&units::report(&units, arguments.to.as_deref()))
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ struct Sender<'a> {
 }
 
 /// A printed answer.
-struct Told {
+struct Printed {
     line: String,
     /// Why the row was not taken.
     reason: Option<String>,
@@ -156,14 +156,15 @@ impl Sender<'_> {
         let body = &bytes[first.start..last.end];
         match self.post(body)? {
             Some(answers) => {
-                let mut told: Vec<Told> =
-                    answers.lines().map(|answer| Told::of(answer, rows)).collect();
-                self.wait_for_room(bytes, rows, &mut told)?;
-                self.rejected += told.iter().filter(|told| told.reason.is_some()).count() as u64;
+                let mut printed: Vec<Printed> =
+                    answers.lines().map(|answer| Printed::of(answer, rows)).collect();
+                self.wait_for_room(bytes, rows, &mut printed)?;
+                self.rejected +=
+                    printed.iter().filter(|printed| printed.reason.is_some()).count() as u64;
                 show(
-                    &told
+                    &printed
                         .iter()
-                        .map(|told| format!("{}\n", escaped(&told.line)))
+                        .map(|printed| format!("{}\n", escaped(&printed.line)))
                         .collect::<String>(),
                 )
             }
@@ -185,13 +186,14 @@ impl Sender<'_> {
         &mut self,
         bytes: &[u8],
         rows: &[(u64, Range<usize>)],
-        told: &mut [Told],
+        printed: &mut [Printed],
     ) -> Result<()> {
         let (mut since, mut pause) = (Instant::now(), Duration::from_secs(1));
         let mut left = usize::MAX;
         while self.waits {
-            let is_full = |(_, told): &(_, &mut Told)| told.reason.as_deref() == Some(FULL);
-            let full: Vec<_> = rows.iter().zip(&mut *told).filter(is_full).collect();
+            let is_full =
+                |(_, printed): &(_, &mut Printed)| printed.reason.as_deref() == Some(FULL);
+            let full: Vec<_> = rows.iter().zip(&mut *printed).filter(is_full).collect();
             let url = self.url;
             if full.is_empty() {
                 break;
@@ -215,8 +217,8 @@ impl Sender<'_> {
             let mut again = Batch::default();
             full.iter().for_each(|((line, row), _)| again.push(*line, &bytes[row.clone()]));
             let Some(answers) = self.post(&again.bytes)? else { break };
-            for ((_, told), answer) in full.into_iter().zip(answers.lines()) {
-                *told = Told::of(answer, &again.rows);
+            for ((_, printed), answer) in full.into_iter().zip(answers.lines()) {
+                *printed = Printed::of(answer, &again.rows);
             }
         }
         Ok(())
@@ -308,17 +310,17 @@ impl Sender<'_> {
     }
 }
 
-impl Told {
+impl Printed {
     /// The answer to one of `rows`. The server counts the lines of the batch, and people count
     /// those of the file.
-    fn of(answer: &str, rows: &[(u64, Range<usize>)]) -> Told {
+    fn of(answer: &str, rows: &[(u64, Range<usize>)]) -> Printed {
         let Ok(mut rejected) = serde_json::from_str::<Rejected>(answer) else {
-            return Told { line: answer.to_owned(), reason: None };
+            return Printed { line: answer.to_owned(), reason: None };
         };
         let row = usize::try_from(rejected.line).ok().and_then(|n| rows.get(n.checked_sub(1)?));
         rejected.line = row.map_or(rejected.line, |(line, _)| *line);
         let line = serde_json::to_string(&rejected).unwrap_or_default();
-        Told { line, reason: Some(rejected.reason) }
+        Printed { line, reason: Some(rejected.reason) }
     }
 }
 

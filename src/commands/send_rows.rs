@@ -96,7 +96,7 @@ mod tests {
     /// A row over the limit was cut in two. It is reported by its line, is not held in memory, and
     /// the rows around it are whole.
     #[test]
-    fn long_rows_are_told() {
+    fn long_rows_are_reported() {
         let text = format!("abc\n\n{}\n  d \r\n12345678\n123456789", "x".repeat(100));
         let mut rows = Rows::new(Box::new(Cursor::new(text)), "stdin".into(), 8);
         let mut all = Vec::new();

@@ -132,7 +132,7 @@ mod tests {
     /// A mistake in the syntax is reported at the line where it begins, and a file that follows the
     /// advice is accepted.
     #[test]
-    fn what_is_told() {
+    fn mistakes_are_reported() {
         for (text, line, expected) in [
             ("a = 1\nb = yes\n", 2, "`b = yes`: write true or false, or a number"),
             ("b = True\n", 1, "`b = True`: write true or false"),

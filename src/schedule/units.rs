@@ -250,7 +250,7 @@ pub fn write(units: &[Unit], folder: &Path) -> Result<()> {
 
 /// What is said of `units`: that they were written to `folder`, or their texts, each under its file
 /// name.
-pub fn told(units: &[Unit], folder: Option<&Path>) -> String {
+pub fn report(units: &[Unit], folder: Option<&Path>) -> String {
     match folder {
         Some(folder) => {
             let names: Vec<&str> = units.iter().map(|unit| unit.name.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use workers::ask::answer::Found;
+use workers::ask::answer::TextVerdict;
 use workers::online::decision::{Decision, Removal};
 
 /// What becomes of a text.
@@ -50,9 +50,9 @@ impl From<Decision> for Answer {
         Answer {
             url: answer.url,
             verdict: match answer.verdict {
-                Found::New => Verdict::New,
-                Found::Identical => Verdict::Identical,
-                Found::Near => Verdict::Near,
+                TextVerdict::New => Verdict::New,
+                TextVerdict::Identical => Verdict::Identical,
+                TextVerdict::Near => Verdict::Near,
             },
             representative: answer.representative,
             cluster: answer.cluster,

@@ -42,15 +42,15 @@ pub fn start(
     online: &Arc<Online>,
     fail: impl FnOnce() + Send + 'static,
 ) -> Result<(Writer, Waiter)> {
-    let (tell, durable) = watch::channel(Some(Written { durable: 0, is_full: false }));
+    let (sender, durable) = watch::channel(Some(Written { durable: 0, is_full: false }));
     let ends = Arc::new(AtomicBool::new(false));
     let (shared, ended) = (online.clone(), ends.clone());
     let work = move || {
         while !ended.load(Ordering::SeqCst) {
             match damage::caught(|| shared.commit(false)) {
-                Ok(written) => _ = tell.send_replace(Some(written)),
+                Ok(written) => _ = sender.send_replace(Some(written)),
                 Err(error) => {
-                    tell.send_replace(None);
+                    sender.send_replace(None);
                     fail();
                     return Err(error);
                 }

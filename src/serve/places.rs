@@ -253,7 +253,7 @@ mod tests {
     /// A connection learns that it has lost its place even if it does not listen yet, and at its
     /// end the server waits for the remaining connections.
     #[test]
-    fn who_loses_is_told() {
+    fn who_loses_a_place_is_notified() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let places = Arc::new(Places::new(1));

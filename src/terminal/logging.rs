@@ -138,16 +138,18 @@ struct LogLine {
 /// error is removed, because the command has its own.
 fn forwarded(line: &str, terminal: bool) -> (String, Option<String>) {
     let text = line.trim();
-    let told = |level: &str, message: &str| {
+    let as_json = |level: &str, message: &str| {
         json_line(&json!({ "timestamp": timestamp(), "level": level, "message": message }))
     };
     match serde_json::from_str::<LogLine>(text) {
         Ok(log) if terminal => (on_terminal(&log), log.exit_code.map(|_| log.message)),
-        Ok(LogLine { message, exit_code: Some(_), .. }) => (told("ERROR", &message), Some(message)),
+        Ok(LogLine { message, exit_code: Some(_), .. }) => {
+            (as_json("ERROR", &message), Some(message))
+        }
         Ok(_) => (format!("{text}\n"), None),
         Err(_) if text.is_empty() => (String::new(), None),
         Err(_) if terminal => (format!("{}\n", paint::plain(text)), Some(text.to_owned())),
-        Err(_) => (told("WARN", text), Some(text.to_owned())),
+        Err(_) => (as_json("WARN", text), Some(text.to_owned())),
     }
 }
 
@@ -182,17 +184,17 @@ mod tests {
             ("pagefold: one\npagefold: two\n".into(), explains.clone())
         );
         let read = |shown: &str| serde_json::from_str::<LogLine>(shown).expect("a line of the log");
-        let (shown, told) = forwarded(failure, false);
+        let (shown, explanation) = forwarded(failure, false);
         let log = read(&shown);
-        assert_eq!((log.level.as_str(), log.exit_code, told), ("ERROR", None, explains));
+        assert_eq!((log.level.as_str(), log.exit_code, explanation), ("ERROR", None, explains));
         assert_eq!(log.message, "one\ntwo");
         for text in ["no \"route\" to it\r", "{no JSON", "7"] {
-            let told = Some(text.trim().to_owned());
-            assert_eq!(forwarded(text, true), (format!("{}\n", text.trim()), told.clone()));
+            let expected = Some(text.trim().to_owned());
+            assert_eq!(forwarded(text, true), (format!("{}\n", text.trim()), expected.clone()));
             let (shown, explains) = forwarded(text, false);
-            assert_eq!(explains, told);
+            assert_eq!(explains, expected);
             let log = read(&shown);
-            assert_eq!((log.level.as_str(), Some(log.message)), ("WARN", told));
+            assert_eq!((log.level.as_str(), Some(log.message)), ("WARN", expected));
             assert!(log.more.contains_key("timestamp") && shown.ends_with("}\n"), "{shown}");
         }
         for terminal in [true, false] {

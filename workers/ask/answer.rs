@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// What becomes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum TextVerdict {
     /// It folds with no stored page.
     New,
     /// A stored page has the same text.
@@ -18,13 +18,13 @@ pub enum Found {
     Near,
 }
 
-impl Found {
+impl TextVerdict {
     /// Its name in answers.
     pub fn name(self) -> &'static str {
         match self {
-            Found::New => "new",
-            Found::Identical => "identical",
-            Found::Near => "near",
+            TextVerdict::New => "new",
+            TextVerdict::Identical => "identical",
+            TextVerdict::Near => "near",
         }
     }
 }
@@ -69,7 +69,7 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// What becomes of the text.
-    pub verdict: Found,
+    pub verdict: TextVerdict,
     /// The URL of the page that represents the cluster that it belongs to.
     pub representative: Option<String>,
     /// That cluster.
@@ -145,7 +145,7 @@ impl Answer {
     pub(super) fn new(url: Option<String>, content: Id, chars: u32) -> Answer {
         Answer {
             url,
-            verdict: Found::New,
+            verdict: TextVerdict::New,
             representative: None,
             cluster: None,
             cluster_pages: None,
@@ -168,14 +168,14 @@ impl Answer {
 
     /// Whether a stored page has its text, or one near it, and stays.
     pub fn is_known(&self) -> bool {
-        self.verdict != Found::New && !self.outlives
+        self.verdict != TextVerdict::New && !self.outlives
     }
 
     /// Decides, from its matches, about a text that no page has.
     pub fn settle(&mut self, clusters: &clusters::Options) {
         self.sort();
         let first = self.matches.first().cloned();
-        self.verdict = if first.is_some() { Found::Near } else { Found::New };
+        self.verdict = if first.is_some() { TextVerdict::Near } else { TextVerdict::New };
         self.similarity = first.as_ref().map(|first| first.similarity);
         self.reason = first.as_ref().map(|first| first.reason);
         self.cluster = first.as_ref().map(|first| first.cluster.clone());
@@ -186,7 +186,7 @@ impl Answer {
         let joins = joined.len() > 1;
         self.because.extend(joins.then_some(because::JOINS));
         self.because.extend(
-            (clusters.radius > 0 && self.verdict == Found::Near).then_some(because::RADIUS),
+            (clusters.radius > 0 && self.verdict == TextVerdict::Near).then_some(because::RADIUS),
         );
     }
 

@@ -1,7 +1,7 @@
 //! Ranks pages by the keep rule: finds the best page of a text, and whether the page of a text that
 //! is asked about would lead, represent or name its cluster.
 
-use crate::ask::answer::{Answer, Found, because};
+use crate::ask::answer::{Answer, TextVerdict, because};
 use crate::ask::index::Index;
 use crate::document::{Id, NO_DATE};
 use crate::graph::keep_rule::{Facts, Rank};
@@ -50,7 +50,7 @@ impl Index {
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
         because(replaces, because::REPLACES);
         because(is_outdated, because::OUTDATED);
-        if answer.verdict != Found::New && !says_little {
+        if answer.verdict != TextVerdict::New && !says_little {
             self.come_first(visit, stored.as_ref(), answer);
         }
     }
@@ -65,7 +65,7 @@ impl Index {
         if stored.is_some_and(is_as_it_was) {
             return;
         }
-        let is_identical = answer.verdict == Found::Identical;
+        let is_identical = answer.verdict == TextVerdict::Identical;
         let leads = is_identical && self.leads_otherwise(visit, own_rank);
         let docs = answer.matches.iter().map(|one| one.representative_doc);
         let own = is_identical.then(|| self.tables.cluster_of(visit.content).representative_doc);

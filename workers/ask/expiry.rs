@@ -9,7 +9,7 @@
 //! always provisional. The exception is an identical text that has no pair: there only the pages
 //! that represent and name the cluster matter, and whether a page is left.
 
-use crate::ask::answer::{Answer, Found, because};
+use crate::ask::answer::{Answer, TextVerdict, because};
 use crate::ask::index::Index;
 use crate::document::Id;
 use crate::plan::time::now;
@@ -33,8 +33,8 @@ impl Index {
         let is_alone = |content: &Id| self.tables.component(*content).is_none();
         let may_change = match (answer.verdict, contents) {
             // The answer names no cluster.
-            (Found::Identical, _) if answer.cluster.is_none() => false,
-            (Found::Identical, [content]) if is_alone(content) => {
+            (TextVerdict::Identical, _) if answer.cluster.is_none() => false,
+            (TextVerdict::Identical, [content]) if is_alone(content) => {
                 let represents = self.tables.cluster_of(*content).representative_doc;
                 let names = self.tables.first_pages(*content, 1);
                 names.into_iter().chain([represents]).any(|doc| self.goes(doc, retention))

@@ -47,11 +47,11 @@ pub fn history(store: &Store, doc: Id) -> Result<Vec<Step>> {
     let mut is_first = true;
     for version in &versions[versions.len().saturating_sub(COMMITS_MAX)..] {
         // A merge changes no row. If it is the first that is kept, it has the rows of its epoch.
-        let told = of_commit(store.root(), *version, |manifest| match manifest.op {
+        let committed = of_commit(store.root(), *version, |manifest| match manifest.op {
             Op::Merge if !is_first => Ok(None),
             _ => Ok(Some((state(store, &open, &manifest, doc)?, manifest))),
         })?;
-        let Some((now, manifest)) = told.flatten() else { continue };
+        let Some((now, manifest)) = committed.flatten() else { continue };
         let what = match (&before, &now) {
             (before, now) if before == now => None,
             // Before the first kept epoch the page may have been there.

@@ -4,7 +4,7 @@
 //! [`crate::ask::candidates`] finds the contents to compare. If an epoch may decide otherwise, the
 //! answer is provisional and gives the reason.
 
-use crate::ask::answer::{Answer, Found, Match, because};
+use crate::ask::answer::{Answer, Match, TextVerdict, because};
 use crate::ask::candidates::proposed;
 use crate::ask::tables::{Tables, share};
 use crate::ask::texts::{Text, Texts};
@@ -232,7 +232,7 @@ impl Index {
     fn identical(&self, content: Id, answer: &mut Answer) {
         let docs = self.tables.first_pages(content, URLS_MAX);
         let cluster = self.tables.cluster(content, docs.first().copied().unwrap_or(Id::NONE));
-        answer.verdict = Found::Identical;
+        answer.verdict = TextVerdict::Identical;
         answer.similarity = Some(1.0);
         answer.pages = self.tables.pages_of(content);
         answer.urls = docs.iter().map(|doc| self.tables.url(*doc)).collect();

@@ -81,7 +81,7 @@ mod tests {
 
     /// A rule with a threshold says by how much it was met or missed.
     #[test]
-    fn thresholds_are_told() {
+    fn rules_name_their_thresholds() {
         let options = Options::default().within(3);
         let says =
             |reason: Reason, similarity| rule(reason as u8, true, similarity, 2, &options).says;

@@ -54,16 +54,16 @@ fn fingerprints(count: usize, hot_per_cent: usize) -> Vec<u64> {
 
 /// A digest of a set of pairs that does not depend on their order: their number and a sum.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Found(u64, u64);
+struct PairSetDigest(u64, u64);
 
-impl Found {
+impl PairSetDigest {
     fn add(&mut self, a: u64, b: u64) {
         self.0 += 1;
         self.1 = self.1.wrapping_add(Random(a.min(b) ^ a.max(b).rotate_left(7)).next());
     }
 
-    fn plus(self, other: Found) -> Found {
-        Found(self.0 + other.0, self.1.wrapping_add(other.1))
+    fn plus(self, other: PairSetDigest) -> PairSetDigest {
+        PairSetDigest(self.0 + other.0, self.1.wrapping_add(other.1))
     }
 }
 
@@ -92,9 +92,9 @@ fn for_each_bucket(values: &[u64], mut visit: impl FnMut(&[u64], u64, &[u64])) {
 
 /// The baseline compares all pairs of a bucket with a scalar popcount.
 #[allow(unsafe_code, reason = "a form for processors with popcount")]
-fn plain_buckets(values: &[u64]) -> Found {
+fn plain_buckets(values: &[u64]) -> PairSetDigest {
     #[inline(always)]
-    fn compare(bucket: &[u64], earlier: &[u64], found: &mut Found) {
+    fn compare(bucket: &[u64], earlier: &[u64], found: &mut PairSetDigest) {
         for (at, &a) in bucket.iter().enumerate() {
             for &b in &bucket[at + 1..] {
                 let differs = |mask: &u64| (a ^ b) & mask != 0;
@@ -106,10 +106,10 @@ fn plain_buckets(values: &[u64]) -> Found {
     }
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "popcnt")]
-    fn compare_popcnt(bucket: &[u64], earlier: &[u64], found: &mut Found) {
+    fn compare_popcnt(bucket: &[u64], earlier: &[u64], found: &mut PairSetDigest) {
         compare(bucket, earlier, found);
     }
-    let mut found = Found::default();
+    let mut found = PairSetDigest::default();
     for_each_bucket(values, |bucket, _, earlier| {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("popcnt") {
@@ -121,8 +121,8 @@ fn plain_buckets(values: &[u64]) -> Found {
     found
 }
 
-fn ours(values: &[u64], kernel: Kernel) -> Found {
-    let (mut found, scratch) = (Found::default(), &mut Scratch::with_kernel(kernel));
+fn ours(values: &[u64], kernel: Kernel) -> PairSetDigest {
+    let (mut found, scratch) = (PairSetDigest::default(), &mut Scratch::with_kernel(kernel));
     for_each_bucket(values, |bucket, band, earlier| {
         within(bucket, 3, band, earlier, scratch, &mut |a, b| found.add(a, b));
     });
@@ -232,8 +232,8 @@ impl Stored {
 
     /// Opens the tables and finds the pairs of `touched` among themselves and with stored
     /// fingerprints.
-    fn near(&self, touched: &[TouchedFingerprint], bands: &Bands) -> Found {
-        let (mut found, scratch) = (Found::default(), &mut Scratch::new());
+    fn near(&self, touched: &[TouchedFingerprint], bands: &Bands) -> PairSetDigest {
+        let (mut found, scratch) = (PairSetDigest::default(), &mut Scratch::new());
         for touched in touched.chunk_by(|a, b| a.band == b.band) {
             let band = touched[0].band as usize;
             let mut emit = Unkeyed { bands, band, found: &mut found };
@@ -264,7 +264,7 @@ impl Stored {
 struct Unkeyed<'a> {
     bands: &'a Bands,
     band: usize,
-    found: &'a mut Found,
+    found: &'a mut PairSetDigest,
 }
 
 impl workers::fold::buckets::PairSink for Unkeyed<'_> {
@@ -313,7 +313,7 @@ impl Probed {
 /// The other baseline: for every stored fingerprint, in no order, the new ones that agree on a band
 /// are looked up, band by band.
 #[inline(always)]
-fn scan_with(stored: &[u64], probed: &[Probed], found: &mut Found) {
+fn scan_with(stored: &[u64], probed: &[Probed], found: &mut PairSetDigest) {
     // A block stays in the first cache while one band's table is in use.
     for block in stored.chunks(4096) {
         for (band, probed) in probed.iter().enumerate() {
@@ -339,19 +339,19 @@ fn scan_with(stored: &[u64], probed: &[Probed], found: &mut Found) {
 
 /// With the same vector instructions as ours.
 #[allow(unsafe_code, reason = "forms for processors with certain features")]
-fn scan(new: &[u64], stored: &[u64]) -> Found {
+fn scan(new: &[u64], stored: &[u64]) -> PairSetDigest {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,bmi1,bmi2,lzcnt,popcnt")]
-    fn scan_avx512(stored: &[u64], probed: &[Probed], found: &mut Found) {
+    fn scan_avx512(stored: &[u64], probed: &[Probed], found: &mut PairSetDigest) {
         scan_with(stored, probed, found);
     }
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,popcnt")]
-    fn scan_avx2(stored: &[u64], probed: &[Probed], found: &mut Found) {
+    fn scan_avx2(stored: &[u64], probed: &[Probed], found: &mut PairSetDigest) {
         scan_with(stored, probed, found);
     }
     let probed: Vec<Probed> = (0..4).map(|band| Probed::new(new, band)).collect();
-    let mut found = Found::default();
+    let mut found = PairSetDigest::default();
     match Kernel::fastest().name() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the kernel of this name was chosen because the processor has its features; the
@@ -387,7 +387,7 @@ fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_sc
 
     let mut least = [f64::INFINITY; 2];
     let mut found = Vec::new();
-    let mut keep = |form: usize, (time, pairs): (f64, Found)| {
+    let mut keep = |form: usize, (time, pairs): (f64, PairSetDigest)| {
         least[form] = least[form].min(time);
         found.push(pairs);
     };

@@ -7,7 +7,7 @@
 use crate::figures::{counted, grouped, plain};
 use crate::fold::splits::{Counts, RejectLine};
 use crate::job::Job;
-use crate::read::documents::{self, Found};
+use crate::read::documents::{self, WhyRead};
 use crate::read::record::DETAIL_BYTES_MAX;
 use crate::read::{json, parquet, shell};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct Rejects {
     /// A record that was rejected for the most frequent reason.
     pub example: Option<RejectLine>,
     /// How the job came to read the file of the example.
-    pub found: Found,
+    pub why_read: WhyRead,
     /// The file that lists them, once the epoch is refused.
     pub list: PathBuf,
 }
@@ -36,10 +36,14 @@ impl Rejects {
     /// The rejected records of an epoch of `job`: one of them as an `example`, all in the file
     /// `list`.
     pub fn of(job: &Job, counts: &Counts, example: Option<RejectLine>, list: PathBuf) -> Rejects {
-        let found = example.as_ref().map_or(Found::Named, |line| {
+        let why_read = example.as_ref().map_or(WhyRead::Named, |line| {
             let path = Path::new(&line.file);
             let reads_lines = || job.spoils_file(&shell::beside(path, "jsonl")).is_some();
-            if job.names(path) { Found::Named } else { Found::Among { reads_lines: reads_lines() } }
+            if job.names(path) {
+                WhyRead::Named
+            } else {
+                WhyRead::Among { reads_lines: reads_lines() }
+            }
         });
         let reasons: Vec<String> =
             counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
@@ -48,7 +52,7 @@ impl Rejects {
             accepted: counts.accepted,
             reasons: reasons.join(", "),
             example,
-            found,
+            why_read,
             list,
         }
     }
@@ -95,7 +99,7 @@ impl Rejects {
     fn document(&self) -> Option<String> {
         let RejectLine { file, reason, detail, .. } = self.example.as_ref()?;
         is_of_document(reason, detail)
-            .then(|| documents::remedy(Path::new(file), self.found).ok().flatten())
+            .then(|| documents::remedy(Path::new(file), self.why_read).ok().flatten())
             .flatten()
     }
 
@@ -242,8 +246,8 @@ mod tests {
                 detail: detail.into(),
             };
             let (reasons, list) = (format!("{reason} 10"), "a/rejects.jsonl".into());
-            let (found, example) = (Found::Named, Some(example));
-            let rejects = Rejects { rejected: 10, accepted, reasons, example, found, list };
+            let (why_read, example) = (WhyRead::Named, Some(example));
+            let rejects = Rejects { rejected: 10, accepted, reasons, example, why_read, list };
             rejects.refusal(accepted + 10, "ALLOW")
         };
         assert_eq!(

@@ -302,82 +302,118 @@ pub fn of_words(
     around: Around,
     dictionary: Option<&UserDictionary>,
 ) -> Difference {
-    let Around { counted, alone, repeated } = around;
+    if is_reversed(a, b, span, around) {
+        return Difference::Word;
+    }
     let (x, y) = (&span.a, &span.b);
+    let words = around.counted == Counted::All;
+    let passages = words && around.alone && is_inside(a, b, span);
+    let large_passages = passages && is_large(a, b, span);
     let is_bare = x.is_empty() || y.is_empty();
-    let words = counted == Counted::All;
-    let denies = (is_bare && counted >= Counted::Negations || words && alone)
-        && deny(a.within(x), b.within(y))
-        || counted >= Counted::Negations && are_reversed(a.within(x), b.within(y));
-    if denies {
-        return Difference::Word;
-    }
-    if is_bare && words && is_other_direction(a.within(x), b.within(y)) {
-        return Difference::Word;
-    }
-    // In a short text a passage that replaces another one says something else, whatever its length.
-    // At the ends it may be furniture that no list has.
-    let is_inside = x.start.min(y.start) > 0 && x.end < a.len() && y.end < b.len();
-    let passages = words && alone && is_inside;
-    let chars = a.chars(x.clone()).max(b.chars(y.clone()));
-    let large = PASSAGES_OF_TEXT * chars >= a.chars(0..a.len()).max(b.chars(0..b.len()));
-    if is_bare || x.len().max(y.len()) > FACT_TOKENS_MAX && !(passages && large) {
+    if is_bare || x.len().max(y.len()) > FACT_TOKENS_MAX && !large_passages {
         return Difference::Edit;
     }
     let one = x.len() == 1 && y.len() == 1;
     if words && one && are_short_names(a.token(x.start), b.token(y.start)) {
         return Difference::Word;
     }
-    let has_han = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().any(|at| is_han_token(tokens.token(at)))
-    };
-    if !has_han(a, x) && !has_han(b, y) {
+    if !has_han(a.within(x)) && !has_han(b.within(y)) {
         let others = words && are_other_words(a.within(x), b.within(y))
-            || passages && large && are_other_passages(a.within(x), b.within(y));
-        return if others { Difference::Word } else { Difference::Edit };
+            || large_passages && are_other_passages(a.within(x), b.within(y));
+        return word_if(others);
     }
     if words && are_all_opposites(a, b, span) {
         return Difference::Word;
     }
     let words_around = SpanWords::around(a, x, dictionary).zip(SpanWords::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
-    let all_words = left.count.max(right.count);
-    let parted = share_few_characters(&left.letters, &right.letters);
-    let say_something = left.say_something() && right.say_something();
     // A clause that was rewritten has other words, too.
-    if all_words > NAME_WORDS_MAX {
-        let is_fact = passages && large && parted && say_something;
-        return if is_fact { Difference::Word } else { Difference::Edit };
+    if left.count.max(right.count) > NAME_WORDS_MAX {
+        let others = large_passages
+            && share_few_characters(&left.letters, &right.letters)
+            && say_something(&left, &right);
+        return word_if(others);
     }
-    let names = left.has_name && right.has_name;
-    // One replaced character is more often a slip than a fact, unless both words are names.
     if one && is_han_token(a.token(x.start)) && is_han_token(b.token(y.start)) {
-        let alone = left.count == 1 && right.count == 1;
-        let names = names && left.letters.len() == right.letters.len();
-        // Of two unknown words that look like names of persons one is more often a slip, unless
-        // they bear a title, or one takes the place of the other again.
-        let known = left.has_name
-            || right.has_name
-            || repeated
-            || left.has_titled_person && right.has_titled_person;
-        let persons = left.has_person && right.has_person && known;
-        return if alone && (names || persons) { Difference::Name } else { Difference::Edit };
+        return of_characters(&left, &right, around.repeated);
     }
-    let few = all_words <= FACT_WORDS_MAX && x.len().max(y.len()) <= 2 * x.len().min(y.len());
-    if names
-        || few
-            && parted
-            && (left.has_name || left.has_unknown)
-            && (right.has_name || right.has_unknown)
-    {
+    of_few_words([x.len(), y.len()], &left, &right, words, passages)
+}
+
+/// Another content word if `is_fact`.
+fn word_if(is_fact: bool) -> Difference {
+    if is_fact { Difference::Word } else { Difference::Edit }
+}
+
+/// Whether one side denies the other or makes a rule its opposite, or alone has a point of the
+/// compass.
+fn is_reversed(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, around: Around) -> bool {
+    let (one, other) = (a.within(&span.a), b.within(&span.b));
+    let is_bare = span.a.is_empty() || span.b.is_empty();
+    let negations = around.counted >= Counted::Negations;
+    let words = around.counted == Counted::All;
+    (is_bare && negations || words && around.alone) && deny(one, other)
+        || negations && are_reversed(one, other)
+        || is_bare && words && is_other_direction(one, other)
+}
+
+/// Whether a span is at neither end of the texts. In a short text a passage that replaces another
+/// one says something else, whatever its length. At the ends it may be furniture that no list has.
+fn is_inside(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    span.a.start.min(span.b.start) > 0 && span.a.end < a.len() && span.b.end < b.len()
+}
+
+/// Whether a span is so large a part of the texts that it may be a passage that is a fact.
+fn is_large(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let chars = a.chars(span.a.clone()).max(b.chars(span.b.clone()));
+    PASSAGES_OF_TEXT * chars >= a.chars(0..a.len()).max(b.chars(0..b.len()))
+}
+
+/// Whether a token of a passage is Chinese.
+fn has_han(passage: Passage<'_>) -> bool {
+    passage.range.clone().any(|at| is_han_token(passage.tokens.token(at)))
+}
+
+/// Whether both sides have a word that says something.
+fn say_something(left: &SpanWords, right: &SpanWords) -> bool {
+    left.say_something() && right.say_something()
+}
+
+/// What a Chinese character is that replaces another one, by the words that the two are in. It is
+/// more often a slip than a fact, unless both words are names.
+fn of_characters(left: &SpanWords, right: &SpanWords, repeated: bool) -> Difference {
+    let single_words = left.count == 1 && right.count == 1;
+    let names = left.has_name && right.has_name && left.letters.len() == right.letters.len();
+    // Of two unknown words that look like names of persons one is more often a slip, unless
+    // they bear a title, or one takes the place of the other again.
+    let known = left.has_name
+        || right.has_name
+        || repeated
+        || left.has_titled_person && right.has_titled_person;
+    let persons = left.has_person && right.has_person && known;
+    if single_words && (names || persons) { Difference::Name } else { Difference::Edit }
+}
+
+/// What a few words are that replace others, of which some are Chinese. `lengths` are the numbers
+/// of tokens of the two sides.
+fn of_few_words(
+    lengths: [usize; 2],
+    left: &SpanWords,
+    right: &SpanWords,
+    words: bool,
+    passages: bool,
+) -> Difference {
+    let (fewer, more) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
+    let few = left.count.max(right.count) <= FACT_WORDS_MAX && more <= 2 * fewer;
+    let parted = share_few_characters(&left.letters, &right.letters);
+    let may_be_name = |side: &SpanWords| side.has_name || side.has_unknown;
+    if left.has_name && right.has_name || few && parted && may_be_name(left) && may_be_name(right) {
         return Difference::Name;
     }
     // A character that is put in or left out is not a slip for another character.
-    let are_nouns = x.len() != y.len() && left.are_nouns && right.are_nouns;
-    match words && parted && (few || passages) && (say_something || few && are_nouns) {
-        true => Difference::Word,
-        false => Difference::Edit,
-    }
+    let are_nouns = fewer != more && left.are_nouns && right.are_nouns;
+    let others = say_something(left, right) || few && are_nouns;
+    word_if(words && parted && (few || passages) && others)
 }
 
 /// The points of the compass, of which two make another one: 东风, 东南风.
@@ -445,9 +481,9 @@ mod tests {
         }
     }
 
-    /// Facts are told from furniture and from edits, in both orders.
+    /// Facts are distinguished from furniture and from edits, in both orders.
     #[test]
-    fn facts_are_told_from_furniture_and_edits() {
+    fn facts_furniture_and_edits() {
         use Difference::*;
         for (a, b, kinds) in [
             (

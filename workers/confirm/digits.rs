@@ -12,67 +12,15 @@ pub const HAN_MAGNITUDES: &str = "十百千万亿";
 /// Other numerals: 兆, 两, the numerals of contracts, and a short form of twenty.
 const OTHER_NUMERALS: &str = "兆两壹贰叁肆伍陆柒捌玖拾佰仟廿";
 
-/// The zeros of scripts with digits of their own, in Unicode's order. Those of mathematics and of full
-/// width are ASCII in the normal form.
-const ZEROS: [char; 58] = [
-    '\u{660}',
-    '\u{6f0}',
-    '\u{7c0}',
-    '\u{966}',
-    '\u{9e6}',
-    '\u{a66}',
-    '\u{ae6}',
-    '\u{b66}',
-    '\u{be6}',
-    '\u{c66}',
-    '\u{ce6}',
-    '\u{d66}',
-    '\u{de6}',
-    '\u{e50}',
-    '\u{ed0}',
-    '\u{f20}',
-    '\u{1040}',
-    '\u{1090}',
-    '\u{17e0}',
-    '\u{1810}',
-    '\u{1946}',
-    '\u{19d0}',
-    '\u{1a80}',
-    '\u{1a90}',
-    '\u{1b50}',
-    '\u{1bb0}',
-    '\u{1c40}',
-    '\u{1c50}',
-    '\u{a620}',
-    '\u{a8d0}',
-    '\u{a900}',
-    '\u{a9d0}',
-    '\u{a9f0}',
-    '\u{aa50}',
-    '\u{abf0}',
-    '\u{104a0}',
-    '\u{10d30}',
-    '\u{11066}',
-    '\u{110f0}',
-    '\u{11136}',
-    '\u{111d0}',
-    '\u{112f0}',
-    '\u{11450}',
-    '\u{114d0}',
-    '\u{11650}',
-    '\u{116c0}',
-    '\u{11730}',
-    '\u{118e0}',
-    '\u{11950}',
-    '\u{11c50}',
-    '\u{11d50}',
-    '\u{11da0}',
-    '\u{16a60}',
-    '\u{16ac0}',
-    '\u{16b50}',
-    '\u{1e140}',
-    '\u{1e2f0}',
-    '\u{1e950}',
+/// The code points of the zeros of scripts with digits of their own, in order. Those of mathematics
+/// and of full width are ASCII in the normal form.
+const ZEROS: [u32; 58] = [
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
+    0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
+    0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0x104a0,
+    0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0,
+    0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1e140,
+    0x1e2f0, 0x1e950,
 ];
 
 /// The value of a decimal digit of any of these scripts, or of an ASCII digit.
@@ -82,11 +30,12 @@ pub fn digit_value(c: char) -> Option<u32> {
         return c.to_digit(10);
     }
     // Most characters are Chinese, or letters before the first of these scripts.
-    if c < ZEROS[0] || is_han(c) {
+    let code = u32::from(c);
+    if code < ZEROS[0] || is_han(c) {
         return None;
     }
-    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= c)].last()?;
-    Some(c as u32 - *zero as u32).filter(|value| *value < 10)
+    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= code)].last()?;
+    Some(code - zero).filter(|value| *value < 10)
 }
 
 /// Whether a mark is a circle, small or large. Official texts write it for 〇.
@@ -134,7 +83,7 @@ mod tests {
         assert!(ZEROS.is_sorted());
         for zero in ZEROS {
             for value in 0..10 {
-                let c = char::from_u32(zero as u32 + value).expect("a character");
+                let c = char::from_u32(zero + value).expect("a character");
                 assert!(c.is_numeric(), "{c}");
                 assert_eq!(digit_value(c), Some(value));
                 assert!(is_digit(c.encode_utf8(&mut [0; 4])));

@@ -275,7 +275,7 @@ mod tests {
         named
     }
 
-    fn told(hints: &Hints) -> Vec<(&str, &str, By)> {
+    fn pairs_of(hints: &Hints) -> Vec<(&str, &str, By)> {
         hints.pairs.iter().map(|pair| (pair.a.as_str(), pair.b.as_str(), pair.by)).collect()
     }
 
@@ -298,7 +298,7 @@ mod tests {
         ]);
         let hints = paired(&found, &pages(&[A, B, C, D]));
         assert_eq!(
-            told(&hints),
+            pairs_of(&hints),
             [(A, C, By::Redirect), (A, D, By::Revisit), (B, A, By::Canonical)]
         );
         assert_eq!(
@@ -319,10 +319,10 @@ mod tests {
     fn both_pages_live() {
         for by in By::ALL {
             let found = named(&[(by, A, C, 1), (by, B, C, 1)]);
-            assert_eq!(told(&paired(&found, &pages(&[A, C]))), [(C, A, by)]);
-            assert_eq!(told(&paired(&found, &pages(&[A]))), []);
+            assert_eq!(pairs_of(&paired(&found, &pages(&[A, C]))), [(C, A, by)]);
+            assert_eq!(pairs_of(&paired(&found, &pages(&[A]))), []);
             let both: &[_] = if by == By::Canonical { &[(A, B, by)] } else { &[] };
-            assert_eq!(told(&paired(&found, &pages(&[A, B]))), both);
+            assert_eq!(pairs_of(&paired(&found, &pages(&[A, B]))), both);
         }
     }
 
@@ -353,10 +353,10 @@ mod tests {
             (By::Redirect, A, B, 1),
             (By::Redirect, A, "http://a.example:80/#top", 3),
         ]);
-        assert_eq!(told(&paired(&found, &pages(&[A, B, C]))), [(C, A, By::Redirect)]);
+        assert_eq!(pairs_of(&paired(&found, &pages(&[A, B, C]))), [(C, A, By::Redirect)]);
         let found = named(&[(By::Canonical, A, C, 2), (By::Canonical, A, A, 3)]);
         let hints = paired(&found, &pages(&[A, C]));
-        assert_eq!((told(&hints), hints.html_pages, hints.counts[0].named), (vec![], 1, 0));
+        assert_eq!((pairs_of(&hints), hints.html_pages, hints.counts[0].named), (vec![], 1, 0));
     }
 
     /// An address that too many name is left out, even if the store has few of them: a site may
@@ -369,14 +369,14 @@ mod tests {
             let records: Vec<(By, &str, &str, i64)> =
                 urls.iter().map(|url| (by, url.as_str(), B, 1)).collect();
             let live = pages(&[B, &urls[0]]);
-            assert_eq!(told(&paired(&named(&records[1..]), &live)), []);
+            assert_eq!(pairs_of(&paired(&named(&records[1..]), &live)), []);
             let most = paired(&named(&records[..GROUP_PAGES_MAX - 1]), &live);
             assert_eq!(
-                (told(&most), most.counts[by as usize].left_out),
+                (pairs_of(&most), most.counts[by as usize].left_out),
                 (vec![(B, urls[0].as_str(), by)], 0)
             );
             let more = paired(&named(&records), &live);
-            assert_eq!((told(&more), more.counts[by as usize].left_out), (vec![], 1));
+            assert_eq!((pairs_of(&more), more.counts[by as usize].left_out), (vec![], 1));
         }
     }
 }

@@ -116,10 +116,10 @@ fn count(
     pairs_max: usize,
     mut differing: impl FnMut(&TextPair) -> Result<Option<BTreeSet<Detail>>>,
 ) -> Result<Differences> {
-    let tells = |pair: &&TextPair| {
+    let is_counted = |pair: &&TextPair| {
         (pair.accepted || refused_for(pair).is_some()) && scale.is_judged(pair.a, pair.b)
     };
-    let pairs: Vec<&TextPair> = scale.scene.pairs.iter().filter(tells).collect();
+    let pairs: Vec<&TextPair> = scale.scene.pairs.iter().filter(is_counted).collect();
     let (mut read, mut not_aligned) = (0, 0);
     let mut sums: BTreeMap<(bool, Detail), [u64; 3]> = BTreeMap::new();
     for pair in pairs.iter().step_by(pairs.len().div_ceil(pairs_max).max(1)) {

@@ -33,8 +33,8 @@ const STEPS_PER_TRY: u64 = 15;
 /// How often the search for text of others visits a node or a block.
 const STEPS_FOR_OTHERS: u64 = 8;
 
-/// The result.
-pub struct Found {
+/// The main text of a page.
+pub struct MainText {
     /// Blocks joined by line breaks; UTF-8 as far as the page was.
     pub text: Vec<u8>,
     /// Whether no element holds the main text, so that it was gathered from the whole page.
@@ -44,7 +44,7 @@ pub struct Found {
 }
 
 /// The main text of `page`.
-pub fn of(page: &Page) -> Found {
+pub fn of(page: &Page) -> MainText {
     let size = (page.nodes.len() + page.blocks.len()) as u64;
     let looks = STEPS_PER_TRY * size;
     let mut steps = STEPS_FOR_OTHERS * size;
@@ -89,7 +89,7 @@ pub fn of(page: &Page) -> Found {
             is_named && sums[*at].marks > 0
         });
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
-            return Found { text: join(page, &blocks), is_gathered: false, steps };
+            return MainText { text: join(page, &blocks), is_gathered: false, steps };
         }
         if little.is_none()
             && bytes(&blocks) >= LITTLE_BYTES_MIN
@@ -108,12 +108,12 @@ pub fn of(page: &Page) -> Found {
         own.truncate(others::before_others(page, &own));
         own.retain(is_running);
         if bytes(&own) < HIDDEN_TIMES * bytes(&little) {
-            return Found { text: join(page, &little), is_gathered: false, steps };
+            return MainText { text: join(page, &little), is_gathered: false, steps };
         }
     }
     let running = without_furniture(page, all.iter().copied().filter(is_running).collect());
     let text = join(page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running });
-    Found { text, is_gathered: true, steps }
+    MainText { text, is_gathered: true, steps }
 }
 
 fn is_running(block: &Block) -> bool {

@@ -417,7 +417,7 @@ impl Members {
         }
         let to = match position {
             // The blanks are copied with their member.
-            Some(position) => Some(position.saturating_sub(self.blanks(end)?)),
+            Some(position) => Some(position.saturating_sub(self.member_and_blanks(end)?.1)),
             None => None,
         };
         self.end_record(to)?;
@@ -429,18 +429,20 @@ impl Members {
         Source::open_member(&self.raw.path, start, self.raw.size, self.codec, &limits())
     }
 
-    /// The number of blanks with which the member at `start` begins: they stand before its first
-    /// record, and may be the end of the record before.
-    fn blanks(&self, start: u64) -> Result<u64> {
+    /// The decoded bytes from the member at `start` on, and the number of blanks with which they
+    /// begin: these stand before its first record, and may be the end of the record before.
+    fn member_and_blanks(&self, start: u64) -> Result<(Source, u64)> {
         let mut source = self.member(start)?;
         loop {
             let window = source.fill(1)?;
             let blanks = blanks(window);
-            let is_last = window.is_empty() || blanks < window.len();
-            source.consume(blanks);
-            if is_last {
-                return Ok(source.offset());
+            if window.is_empty() || blanks < window.len() {
+                let all = source.offset() + blanks as u64;
+                // Blanks that filled a window were dropped from it.
+                let source = if source.offset() == 0 { source } else { self.member(start)? };
+                return Ok((source, all));
             }
+            source.consume(blanks);
         }
     }
 
@@ -473,9 +475,9 @@ impl Copier for Members {
                 Unit::Whole { fate, .. } if *fate == spot.fate => {}
                 Unit::Whole { start, position, fate } => {
                     let (start, position, fate) = (*start, *position, *fate);
-                    let base = position.saturating_sub(self.blanks(start)?);
-                    let source = Box::new(self.member(start)?);
-                    self.unit = Unit::Decoded { source, base, fate };
+                    let (source, blanks) = self.member_and_blanks(start)?;
+                    let base = position.saturating_sub(blanks);
+                    self.unit = Unit::Decoded { source: Box::new(source), base, fate };
                     self.is_recoded = true;
                     self.end_record(Some(spot.position))?;
                 }

@@ -130,7 +130,7 @@ mod tests {
     /// A revisit had the HTTP header of the record that it replaces, so that the payload of the
     /// other record was replayed without its encoding or in another charset.
     #[test]
-    fn headers_tell_the_encoding_of_what_is_replayed() {
+    fn headers_name_the_encoding_of_what_is_replayed() {
         let http = |encoding: &str| {
             format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{encoding}\r\n")
         };

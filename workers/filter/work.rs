@@ -245,12 +245,12 @@ impl Work<'_> {
         files: &mut Files,
     ) -> Result<()> {
         let mut portions = Portions::new(reader, files.shape, original.input.bytes);
-        let mut told = 0;
+        let mut reported = 0;
         while let Some((mut portion, ranges)) = portions.next()? {
-            let consumed = portions.reader.consumed_bytes().max(told);
-            self.options.progress.bytes.fetch_add(consumed - told, Ordering::Relaxed);
+            let consumed = portions.reader.consumed_bytes().max(reported);
+            self.options.progress.bytes.fetch_add(consumed - reported, Ordering::Relaxed);
             self.options.progress.records.fetch_add(portion.len() as u64, Ordering::Relaxed);
-            told = consumed;
+            reported = consumed;
             self.judge.judge(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
                 if !files.is_whole && record.reason == Some(BAD_FILE) {

@@ -11,23 +11,23 @@ pub struct Failure(Arc<FirstError>);
 #[derive(Default)]
 struct FirstError {
     error: Mutex<Option<Error>>,
-    tell: Option<Tell>,
+    notify: Option<Notify>,
 }
 
-type Tell = Box<dyn Fn(&Error) + Send + Sync>;
+type Notify = Box<dyn Fn(&Error) + Send + Sync>;
 
 impl Failure {
-    /// A failure that calls `tell` when it happens, so that other processes hear of it. Otherwise
+    /// A failure that calls `notify` when it happens, so that other processes hear of it. Otherwise
     /// their workers would read all their inputs for nothing.
-    pub fn telling(tell: impl Fn(&Error) + Send + Sync + 'static) -> Failure {
-        Failure(Arc::new(FirstError { error: Mutex::default(), tell: Some(Box::new(tell)) }))
+    pub fn notifying(notify: impl Fn(&Error) + Send + Sync + 'static) -> Failure {
+        Failure(Arc::new(FirstError { error: Mutex::default(), notify: Some(Box::new(notify)) }))
     }
 
-    /// Keeps `error` and tells it, if it is the first.
+    /// Keeps `error` and passes it on, if it is the first.
     pub fn report(&self, error: Error) {
         let mut first = lock(&self.0.error);
         if first.is_none() {
-            self.0.tell.iter().for_each(|tell| tell(&error));
+            self.0.notify.iter().for_each(|notify| notify(&error));
             *first = Some(error);
         }
     }

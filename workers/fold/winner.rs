@@ -181,10 +181,10 @@ impl Now {
     /// What is known of a page that is gone, by the `removal` or because it lapsed.
     fn gone(self, before: &Known, removal: Option<&Visit>, url: &[u8]) -> Known {
         let as_of = removal.map_or(self.least(before), |visit| self.as_of(visit, before));
-        let told = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
-        let told = told.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
+        let known = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
+        let known = known.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
         // An undated removal of an unknown page says nothing of later use.
-        let told = told.or(removal
+        let known = known.or(removal
             .filter(|_| as_of != NO_DATE)
             .map(|visit| (visit.doc, Id::NONE, self.epoch)));
         let cause = match (&before.page, removal) {
@@ -193,7 +193,7 @@ impl Now {
             _ => pages::MISSING,
         };
         let gone =
-            told.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
+            known.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
                 doc,
                 url: url.into(),
                 content,

@@ -43,9 +43,9 @@ struct Line {
     text: Option<Box<str>>,
 }
 
-/// A line of a host.
+/// A line that is furniture on the pages of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found<'a> {
+pub struct FurnitureLine<'a> {
     /// The host.
     pub host: &'a str,
     /// The line in normal form.
@@ -135,15 +135,15 @@ impl Counter {
     }
 
     /// The lines that are furniture, in order of host and line.
-    pub fn found(&self) -> Vec<Found<'_>> {
+    pub fn found(&self) -> Vec<FurnitureLine<'_>> {
         let furniture = self.lines.values().filter_map(|line| {
             let host = self.hosts.get(&line.host)?;
             let is_most = line.contexts >= self.pages_min
                 && line.contexts * ONE_IN >= host.contexts.len() as u64;
             let text = line.text.as_deref().filter(|_| is_most)?;
-            Some(Found { host: &host.name, line: text, pages: line.contexts })
+            Some(FurnitureLine { host: &host.name, line: text, pages: line.contexts })
         });
-        let mut found: Vec<Found<'_>> = furniture.collect();
+        let mut found: Vec<FurnitureLine<'_>> = furniture.collect();
         found.sort_unstable();
         found
     }

@@ -369,7 +369,7 @@ fn panics_are_judged() {
 fn a_panicking_worker_ends_its_process() {
     const CHILD: &str = "PAGEFOLD_TEST_PANIC";
     if std::env::var_os(CHILD).is_some() {
-        exit_on_panic(|error| eprintln!("told: {error}"));
+        exit_on_panic(|error| eprintln!("reported: {error}"));
         let _ = execute(2, None, silently, |worker| match worker.index() {
             0 => panic!("as the\ntest bids"),
             _ => std::thread::sleep(GENEROUS),
@@ -385,7 +385,7 @@ fn a_panicking_worker_ends_its_process() {
         .unwrap();
     let error = String::from_utf8(child.stderr).unwrap();
     assert_eq!(child.status.code(), Some(70), "{error}");
-    assert!(error.contains("told: timely:work-0 panicked: as the test bids"), "{error}");
+    assert!(error.contains("reported: timely:work-0 panicked: as the test bids"), "{error}");
 }
 
 /// Three processes exchange messages, and meanwhile records over the same listeners. A process that

@@ -8,7 +8,7 @@
 //! fingerprint that a fingerprint of the inbox is near. `ask/answer.rs` (`because`) has all
 //! reasons.
 
-use crate::ask::answer::{Answer, Found, Match, because};
+use crate::ask::answer::{Answer, Match, TextVerdict, because};
 use crate::ask::index::Index;
 use crate::ask::tables::share;
 use crate::ask::texts::Text;
@@ -259,8 +259,8 @@ impl Overlay {
             basis.depends_on(left.after);
         }
         match self.contents.get(&content) {
-            Some(same) if answer.verdict != Found::Identical => {
-                answer.verdict = Found::Identical;
+            Some(same) if answer.verdict != TextVerdict::Identical => {
+                answer.verdict = TextVerdict::Identical;
                 (answer.similarity, answer.reason) = (Some(1.0), None);
                 answer.cluster = Some(same.cluster.clone());
                 answer.representative = Some(self.representative(index, same, basis));
@@ -271,7 +271,7 @@ impl Overlay {
                 }
                 basis.depends_on(same.after);
             }
-            _ if answer.verdict == Found::Identical => {
+            _ if answer.verdict == TextVerdict::Identical => {
                 basis.is_touched |= self.touched.contains(&index.component(content));
                 let named = answer.representative.as_ref();
                 let other = named.and_then(|named| self.instead_of(index, named, content, basis));
@@ -298,7 +298,7 @@ impl Overlay {
     /// of the inbox, and not those that the inbox took away.
     fn outlive(&self, index: &Index, content: Id, answer: &mut Answer, basis: &mut Basis) {
         let contents: Vec<Id> = match answer.verdict {
-            Found::Identical => vec![content],
+            TextVerdict::Identical => vec![content],
             _ => answer.matches.iter().map(|found| found.id).collect(),
         };
         let in_inbox = contents.iter().filter_map(|id| Some(self.contents.get(id)?.after)).min();

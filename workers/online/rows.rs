@@ -83,7 +83,7 @@ impl Rows {
             Says::Removed => (&self.fields.deleted, json!(true)),
         };
         let mut fields = BTreeMap::from([(name, json!(url)), (field.as_str(), value)]);
-        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(told(date)))));
+        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(date_text(date)))));
         self.parse(&serde_json::to_vec(&fields).unwrap_or_default())
     }
 
@@ -120,7 +120,7 @@ impl Rows {
 
 /// A date in a form that a run reads correctly. A number of few digits would be read as a day:
 /// 20200918 is a day in 2020, and also a second in 1970.
-fn told(date: i64) -> String {
+fn date_text(date: i64) -> String {
     jiff::Timestamp::from_second(date).map_or_else(|_| date.to_string(), |date| date.to_string())
 }
 

@@ -196,8 +196,9 @@ impl History {
     /// The consumed inputs by what a rename keeps of a file: its size, its time and its inode.
     fn by_inode(&self) -> HashMap<(u64, u64, u64), &ConsumedInput> {
         // Lists of earlier builds have no inodes, and inputs that gave nothing may be read again.
-        let told = |last: &&ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
-        let consumed = self.by_path.values().map(|(_, last)| last).filter(told);
+        let is_recognisable =
+            |last: &&ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
+        let consumed = self.by_path.values().map(|(_, last)| last).filter(is_recognisable);
         consumed.map(|last| (by_rename(&last.input), last)).collect()
     }
 

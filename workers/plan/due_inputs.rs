@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// The inputs that are due, see the fields of [`crate::plan::Plan`] with these names.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct DueInputs {
     pub(super) again: bool,
     pub(super) inputs: Vec<Input>,
     pub(super) same_bytes: Vec<Input>,
@@ -25,7 +25,7 @@ pub(super) struct Found {
     pub(super) kept: Digests,
 }
 
-impl Found {
+impl DueInputs {
     /// Adds an input that is due. The same bytes are read only once in an epoch.
     fn push(&mut self, input: Input) {
         let new = self.digests.insert(input.digest.clone());
@@ -48,7 +48,7 @@ pub(super) fn found(
     store: &Store,
     head: Option<&Head>,
     inputs_max: usize,
-) -> Result<Found> {
+) -> Result<DueInputs> {
     let inputs_max = inputs_max.min(INPUTS_MAX);
     let history = History::read(job, store, head)?;
     let mut examiner = Examiner::new(job, store, &history);
@@ -59,7 +59,7 @@ pub(super) fn found(
     if job.read.complete {
         let absent = inputs::absent(job, &listing);
         let left_out = listing.left_out;
-        return Ok(Found { absent, left_out, ..snapshot(job, head, examiner, all)? });
+        return Ok(DueInputs { absent, left_out, ..snapshot(job, head, examiner, all)? });
     }
     let mut again: Vec<(u64, Input)> = Vec::new();
     for input in all.iter().filter(|input| history.is_as_it_was(input)) {
@@ -68,7 +68,7 @@ pub(super) fn found(
             again.push((epoch, input));
         }
     }
-    let mut found = Found { left_out: listing.left_out, ..Found::default() };
+    let mut found = DueInputs { left_out: listing.left_out, ..DueInputs::default() };
     if let Some(first) = again.iter().map(|(epoch, _)| *epoch).min() {
         found.again = true;
         again
@@ -101,7 +101,7 @@ fn snapshot(
     head: Option<&Head>,
     mut examiner: Examiner<'_>,
     all: Vec<Input>,
-) -> Result<Found> {
+) -> Result<DueInputs> {
     let all = examiner.digested(&all)?;
     // Empty files are left by a write that failed.
     if all.iter().all(|input| input.bytes == 0) {
@@ -119,7 +119,8 @@ fn snapshot(
         );
         return Err(Error::new(Kind::Config, line));
     }
-    let mut found = Found { snapshot: snapshot_of(&Reading::of(job), &all), ..Found::default() };
+    let mut found =
+        DueInputs { snapshot: snapshot_of(&Reading::of(job), &all), ..DueInputs::default() };
     let sources = head.map_or(&[][..], |head| &head.manifest.sources);
     (found.passed, found.kept) = examiner.close();
     if !sources

@@ -335,7 +335,7 @@ mod tests {
     /// A link to a file or folder on a disk that is not mounted was no match of its pattern, and
     /// nothing was reported. Links inside folders are never followed, so they do not count.
     #[test]
-    fn links_that_lead_nowhere_are_told() {
+    fn links_that_lead_nowhere_are_reported() {
         let root = tempfile::tempdir().expect("a folder");
         let at = |name: &str| root.path().join(name);
         std::fs::write(at("a.jsonl"), "").expect("written");

@@ -19,7 +19,7 @@ use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, snapshot_of};
 pub use crate::plan::division::{Part, PlannedSplit};
-use crate::plan::due_inputs::{Found, found};
+use crate::plan::due_inputs::{DueInputs, found};
 use crate::plan::examine::{Digests, Passed};
 use crate::plan::inputs::Input;
 use crate::plan::listing::LeftOut;
@@ -184,7 +184,7 @@ fn planned(
 pub fn replay(job: &Job, store: &Store, head: Option<&Head>, again: Again) -> Result<Plan> {
     let Again { epoch, logical_time, inputs, same_bytes, renamed, retention, gone_min } = again;
     let snapshot = snapshot_of(&Reading::of(job), inputs.iter().chain(&same_bytes));
-    let found = Found { inputs, same_bytes, renamed, snapshot, ..Found::default() };
+    let found = DueInputs { inputs, same_bytes, renamed, snapshot, ..DueInputs::default() };
     let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some((epoch, retention)))?;
     let plan = plan.ok_or_else(|| Error::internal("an epoch is not replayed"))?;
     Ok(Plan { gone_min: gone_min.unwrap_or(plan.gone_min), ..plan })
@@ -196,7 +196,7 @@ fn plan_of(
     job: &Job,
     store: &Store,
     head: Option<&Head>,
-    found: Found,
+    found: DueInputs,
     clock: Clock,
     replayed: Option<(u32, Option<Retention>)>,
 ) -> Result<Option<Plan>> {

@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// Why a job reads a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Found {
+pub enum WhyRead {
     /// Its inputs name it.
     #[default]
     Named,
@@ -25,10 +25,10 @@ pub enum Found {
 }
 
 /// If the file at `path` is a JSON document: a sentence with the command that converts it to lines.
-/// After the command the job must not read the document again. So a document that was `found` in a
+/// After the command the job must not read the document again. So a document that was found in a
 /// folder gets a name that is not read, but only after its lines are complete. Errors come from the
 /// file system.
-pub fn remedy(path: &Path, found: Found) -> Result<Option<String>> {
+pub fn remedy(path: &Path, why: WhyRead) -> Result<Option<String>> {
     let bytes = path.metadata().map_or(0, |metadata| metadata.len());
     let mut source = Source::open(path, 0, bytes, &Limits::default())?;
     source.fill(BYTES_MAX)?;
@@ -40,7 +40,7 @@ pub fn remedy(path: &Path, found: Found) -> Result<Option<String>> {
         let command = shell::fed(&format!("jq -c {filter}"), path);
         let (new, old) = (lines.display(), path.display());
         let to = shell::word(&lines);
-        let Found::Among { reads_lines } = found else {
+        let WhyRead::Among { reads_lines } = why else {
             return format!(
                 "Make lines of it: {command} > {to}, and have [read] inputs name {new}, not {old}"
             );
@@ -123,28 +123,28 @@ mod tests {
     #[test]
     fn the_command_fits_the_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let said = |name: &str, bytes: &[u8], found: Found| {
+        let said = |name: &str, bytes: &[u8], why: WhyRead| {
             let path = folder.path().join(name);
             std::fs::write(&path, bytes).expect("written");
-            let said = remedy(&path, found).expect("readable").expect("a document");
+            let said = remedy(&path, why).expect("readable").expect("a document");
             said.replace(&format!("{}/", folder.path().display()), "")
         };
         assert_eq!(
-            said("a.json.gz", &gzip(b"[{},\n{}]\n"), Found::Named),
+            said("a.json.gz", &gzip(b"[{},\n{}]\n"), WhyRead::Named),
             "Make lines of it: gzip -dc < a.json.gz | jq -c '.[]' > a.jsonl, \
              and have [read] inputs name a.jsonl, not a.json.gz"
         );
         assert_eq!(
-            said("b c.jsonl", b"{\n}\n", Found::Named).split(", and").next(),
+            said("b c.jsonl", b"{\n}\n", WhyRead::Named).split(", and").next(),
             Some("Make lines of it: jq -c . < 'b c.jsonl' > 'b c-2.jsonl'"),
         );
         // In a folder the document was read again by the next run, beside its own lines.
         assert_eq!(
-            said("d.json", b"[{}]\n", Found::Among { reads_lines: true }),
+            said("d.json", b"[{}]\n", WhyRead::Among { reads_lines: true }),
             "Make lines of it, and give it a name that is not read: jq -c '.[]' < d.json > \
              _d.jsonl && mv _d.jsonl d.jsonl && mv d.json _d.json"
         );
-        let unread = said("d.json", b"[{}]\n", Found::Among { reads_lines: false });
+        let unread = said("d.json", b"[{}]\n", WhyRead::Among { reads_lines: false });
         assert!(unread.ends_with("_d.json. Have [read] inputs name d.jsonl, too"), "{unread}");
     }
 }

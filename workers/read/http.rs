@@ -103,19 +103,19 @@ pub fn body(
     if !is_page(&kind) {
         return Err(Item::Skip("not_text"));
     }
-    let mut found = Found { notes, is_cut: false, is_raw: false };
+    let mut flaws = BodyFlaws { notes, is_cut: false, is_raw: false };
     let served = body.len();
-    let body = unchunked(&headers, body, &mut found);
-    let body = decoded(&headers, body, bytes_max, &mut found)?;
+    let body = unchunked(&headers, body, &mut flaws);
+    let body = decoded(&headers, body, bytes_max, &mut flaws)?;
     let page = page(&kind, charset, body)?;
-    if found.is_cut || !found.is_raw && is_shorter(&headers, served) {
-        found.notes.add("cut_body");
+    if flaws.is_cut || !flaws.is_raw && is_shorter(&headers, served) {
+        flaws.notes.add("cut_body");
     }
     Ok(page)
 }
 
-/// What was found while a body was decoded.
-struct Found<'a> {
+/// What was found to be wrong with a body while it was decoded.
+struct BodyFlaws<'a> {
     notes: &'a mut Notes,
     /// An encoding is not complete: the bytes behind the cut or the damage are lost.
     is_cut: bool,
@@ -123,7 +123,7 @@ struct Found<'a> {
     is_raw: bool,
 }
 
-impl Found<'_> {
+impl BodyFlaws<'_> {
     fn raw(&mut self) {
         self.is_raw = true;
         self.notes.add("raw_body");
@@ -182,7 +182,11 @@ fn parse(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     Some((status, head, body))
 }
 
-fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], found: &mut Found<'_>) -> Cow<'a, [u8]> {
+fn unchunked<'a>(
+    headers: &Headers<'_>,
+    body: &'a [u8],
+    flaws: &mut BodyFlaws<'_>,
+) -> Cow<'a, [u8]> {
     let chunked = headers
         .text("Transfer-Encoding")
         .is_some_and(|t| t.to_ascii_lowercase().contains("chunked"));
@@ -191,11 +195,11 @@ fn unchunked<'a>(headers: &Headers<'_>, body: &'a [u8], found: &mut Found<'_>) -
     }
     match chunks(body) {
         Some((joined, is_cut)) => {
-            found.is_cut |= is_cut;
+            flaws.is_cut |= is_cut;
             joined.into()
         }
         None => {
-            found.raw();
+            flaws.raw();
             body.into()
         }
     }
@@ -234,7 +238,7 @@ fn decoded<'a>(
     headers: &Headers<'_>,
     mut body: Cow<'a, [u8]>,
     bytes_max: usize,
-    found: &mut Found<'_>,
+    flaws: &mut BodyFlaws<'_>,
 ) -> Result<Cow<'a, [u8]>, Item> {
     let names = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
     let names: Vec<&str> =
@@ -260,10 +264,10 @@ fn decoded<'a>(
         };
         match inner {
             Some((inner, is_cut)) => {
-                found.is_cut |= is_cut;
+                flaws.is_cut |= is_cut;
                 body = inner.into();
             }
-            None => found.raw(),
+            None => flaws.raw(),
         }
     }
     Ok(body)

@@ -14,7 +14,7 @@ pub struct Difference {
 }
 
 /// Keys whose values are in 1/10,000; a job file has them as fractions.
-const SHARES: [&str; 3] = ["similarity_min", "short_similarity_min", "coverage_min"];
+const FRACTION_KEYS: [&str; 3] = ["similarity_min", "short_similarity_min", "coverage_min"];
 
 /// The configuration without keys that have their defaults. Stores of earlier builds have such keys
 /// explicitly.
@@ -143,7 +143,7 @@ fn shown(key: &str, value: &Value) -> String {
         Value::String(digest) if is_digest(digest) => {
             format!("a file of digest {}...", &digest[..8])
         }
-        Value::Number(n) if SHARES.contains(&key) => {
+        Value::Number(n) if FRACTION_KEYS.contains(&key) => {
             n.as_u64().map_or(n.to_string(), |n| (n as f64 / 1e4).to_string())
         }
         other => other.to_string(),

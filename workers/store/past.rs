@@ -238,11 +238,11 @@ mod tests {
         std::fs::write(manifest::path(root, version), text).expect("written");
     }
 
-    fn told(past: &Past) -> Vec<(u64, i64, bool, bool, Option<i64>)> {
-        let told = |t: &Step| {
+    fn summary(past: &Past) -> Vec<(u64, i64, bool, bool, Option<i64>)> {
+        let of_step = |t: &Step| {
             (t.epoch, t.logical_time, t.file.is_some(), t.undone, t.retention.map(|r| r.time_min))
         };
-        past.steps.iter().map(told).collect()
+        past.steps.iter().map(of_step).collect()
     }
 
     /// A store of an older format could only be deleted. What its epochs took is read: from format
@@ -259,7 +259,7 @@ mod tests {
             ),
         );
         let past = read(folder.path()).expect("readable").expect("committed");
-        assert_eq!((past.epoch, told(&past)), (1, vec![(1, 5, true, false, None)]));
+        assert_eq!((past.epoch, summary(&past)), (1, vec![(1, 5, true, false, None)]));
 
         let retention =
             |time_min: i64| format!(r#""retention":{{"epoch_min":0,"time_min":{time_min}}}"#);
@@ -291,6 +291,6 @@ mod tests {
             (2, 8, false, false, Some(-92)),
             (3, 9, true, true, Some(-91)),
         ];
-        assert_eq!((past.epoch, told(&past)), (5, expected));
+        assert_eq!((past.epoch, summary(&past)), (5, expected));
     }
 }

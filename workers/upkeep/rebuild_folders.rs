@@ -22,7 +22,7 @@ pub struct Folders {
 }
 
 /// What `STORE.rebuild` is before a rebuild.
-pub enum Found {
+pub enum RebuildState {
     /// Nothing, or a folder without any part of a store.
     Nothing,
     /// A store that is being built from the store that is in place, with its note.
@@ -50,19 +50,19 @@ impl Folders {
     ///
     /// `Output` if this cannot be decided. Then the folder is left alone, because it may be another
     /// store.
-    pub fn find(&self) -> Result<Found> {
+    pub fn find(&self) -> Result<RebuildState> {
         let uuid = |root: &Path| Store::open_any(root).ok().map(|store| store.uuid().to_owned());
         let (in_place, beside) = (uuid(&self.store), uuid(&self.new));
         // The store from which the store in place was built is the old store.
         if beside.is_some() && beside == Note::read(&self.store)?.map(|note| note.of) {
-            return Ok(Found::Exchanged);
+            return Ok(RebuildState::Exchanged);
         }
         match Note::read(&self.new)? {
             Some(note) if Some(&note.of) == in_place.as_ref() => {
-                return Ok(Found::Unfinished(note));
+                return Ok(RebuildState::Unfinished(note));
             }
             None if PARTS.iter().all(|part| !self.new.join(part).exists()) => {
-                return Ok(Found::Nothing);
+                return Ok(RebuildState::Nothing);
             }
             _ => {}
         }
@@ -73,7 +73,7 @@ impl Folders {
         ))
     }
 
-    /// Clears away an [`Found::Unfinished`] store. Its note stays until another is written.
+    /// Clears away a [`RebuildState::Unfinished`] store. Its note stays until another is written.
     pub fn clear(&self) -> Result<()> {
         for part in PARTS {
             let path = self.new.join(part);
@@ -159,12 +159,12 @@ mod tests {
             let old = store(&root);
             std::os::unix::fs::symlink(&root, folder.path().join("link")).expect("linked");
             let folders = Folders::of(&folder.path().join("link")).expect("there");
-            assert!(matches!(folders.find(), Ok(Found::Nothing)));
+            assert!(matches!(folders.find(), Ok(RebuildState::Nothing)));
             // The old store was made by a rebuild, too, that was stopped before it removed its
             // note.
             note(&root, "before");
             std::fs::create_dir(&folders.new).expect("made");
-            assert!(matches!(folders.find(), Ok(Found::Nothing)));
+            assert!(matches!(folders.find(), Ok(RebuildState::Nothing)));
             note(&folders.new, &old);
             let mut new = None;
             let steps: [&mut dyn FnMut(); 4] = [
@@ -175,9 +175,9 @@ mod tests {
             ];
             steps.into_iter().take(stopped_at).for_each(|step| step());
             match (stopped_at, folders.find().expect("known")) {
-                (0 | 1, Found::Unfinished(note)) => assert_eq!(note.of, old),
-                (2, Found::Exchanged) => folders.keep().expect("kept"),
-                (3 | 4, Found::Nothing) => {}
+                (0 | 1, RebuildState::Unfinished(note)) => assert_eq!(note.of, old),
+                (2, RebuildState::Exchanged) => folders.keep().expect("kept"),
+                (3 | 4, RebuildState::Nothing) => {}
                 _ => panic!("stopped after step {stopped_at}"),
             }
             if stopped_at >= 2 {
@@ -187,7 +187,7 @@ mod tests {
                 folders.clear().expect("cleared");
                 assert!(
                     uuid(&folders.store) == old
-                        && matches!(folders.find(), Ok(Found::Unfinished(_)))
+                        && matches!(folders.find(), Ok(RebuildState::Unfinished(_)))
                 );
             }
         }

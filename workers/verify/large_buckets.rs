@@ -33,7 +33,7 @@ pub struct Largest {
 const PORTION_ROWS: usize = 1 << 16;
 
 /// The largest bucket so far: its key, size and first content.
-type Found = Option<(u64, usize, Id)>;
+type LargestSoFar = Option<(u64, usize, Id)>;
 
 /// The unexamined pairs, and the largest bucket of each signature that has some. Of equal buckets
 /// the first is taken.
@@ -42,7 +42,7 @@ fn scan(
     keys: &Table<KeyRow>,
 ) -> (BySignature, BTreeMap<u8, (u64, usize, Id)>) {
     let mut sums = [Unexamined::default(); 1 + SignatureKind::ALL.len()];
-    let mut largest: [Found; 1 + SignatureKind::ALL.len()] = Default::default();
+    let mut largest: [LargestSoFar; 1 + SignatureKind::ALL.len()] = Default::default();
     let mut count = |signature: u8, key: u64, contents: usize, first: Id| {
         let (Some(sum), Some(largest)) =
             (sums.get_mut(usize::from(signature)), largest.get_mut(usize::from(signature)))

@@ -278,11 +278,11 @@ impl Outcome<'_> {
         let gone: u64 = self.gone.iter().sum();
         if gone > 0 {
             let causes = ["removed", "lacked by the snapshot", "expired"];
-            let told = self.gone.iter().zip(causes).filter(|(n, _)| **n > 0);
-            let told: Vec<String> =
-                told.map(|(n, cause)| format!("{} {cause}", grouped(*n))).collect();
+            let counts = self.gone.iter().zip(causes).filter(|(n, _)| **n > 0);
+            let parts: Vec<String> =
+                counts.map(|(n, cause)| format!("{} {cause}", grouped(*n))).collect();
             let pages = if gone == 1 { "page" } else { "pages" };
-            lines.line("gone", format!("{:<8} {pages}: {}", grouped(gone), told.join(", ")));
+            lines.line("gone", format!("{:<8} {pages}: {}", grouped(gone), parts.join(", ")));
         }
     }
 

@@ -18,7 +18,7 @@ use workers::tables::{EvidenceRow, PageRow, UrlRow, Visit};
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     let Some(([table, a, b, c, d, more], content)) = control(input) else { return };
-    let told = SegmentRef {
+    let claimed = SegmentRef {
         digest: "segment".into(),
         bytes: content.len() as u64 + u64::from(more),
         rows: u64::from(u32::from_le_bytes([a, b, c, d])),
@@ -29,16 +29,16 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     };
     let path = file("segment.arrow", content);
     let folder = path.parent().expect("a file lies in a folder");
-    pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>])(folder, &told);
+    pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>])(folder, &claimed);
 });
 
 /// A segment is refused as damaged, when it is opened or read, or every row that it claims can be
 /// read and found.
-fn check<R: Row>(folder: &Path, told: &SegmentRef) {
+fn check<R: Row>(folder: &Path, claimed: &SegmentRef) {
     let read = caught(|| {
-        let segment = Segment::<R>::open(folder, told)?;
-        assert_eq!(segment.len() as u64, told.rows);
-        assert_eq!(segment.is_empty(), told.rows == 0);
+        let segment = Segment::<R>::open(folder, claimed)?;
+        assert_eq!(segment.len() as u64, claimed.rows);
+        assert_eq!(segment.is_empty(), claimed.rows == 0);
         assert_eq!(segment.batches(), segment.len().div_ceil(R::BATCH_ROWS));
         for position in 0..segment.len() {
             let row = segment.row(position);

@@ -127,8 +127,9 @@ fn column(
     key: &PageKey,
 ) -> Decoded<std::result::Result<Option<(usize, DataType)>, String>> {
     let schema = metadata.file_metadata().schema_descr();
-    let told = format!("the column `{}`, which {} names,", name.path, names_it(name.is_for, key));
-    let leaf = match leaf(schema, &name.path, &told) {
+    let described =
+        format!("the column `{}`, which {} names,", name.path, names_it(name.is_for, key));
+    let leaf = match leaf(schema, &name.path, &described) {
         Ok(Some(leaf)) => leaf,
         Ok(None) => return Ok(Ok(None)),
         Err(why) => return Ok(Err(why)),
@@ -151,7 +152,7 @@ fn column(
                 _ => "",
             };
             Err(format!(
-                "{told} is of type {found}; wanted are {}: name another one, or write it as such{off}",
+                "{described} is of type {found}; wanted are {}: name another one, or write it as such{off}",
                 wanted_type(name.is_for)
             ))
         }
@@ -171,7 +172,7 @@ pub fn names(metadata: &ParquetMetaData) -> Vec<String> {
 fn leaf(
     schema: &SchemaDescriptor,
     path: &str,
-    told: &str,
+    described: &str,
 ) -> std::result::Result<Option<usize>, String> {
     let columns = || schema.columns().iter().enumerate();
     let levels = |leaf: usize| schema.column(leaf).path().parts().len();
@@ -184,18 +185,18 @@ fn leaf(
             column.path().string().strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
         };
         return match columns().any(|(_, column)| is_above(column)) {
-            true => Err(nested(told)),
+            true => Err(nested(described)),
             false => Ok(None),
         };
     };
     if named.iter().filter(|leaf| levels(**leaf) == levels(found)).count() > 1 {
         return Err(format!("two columns have the name `{path}`"));
     }
-    if schema.column(found).max_rep_level() > 0 { Err(nested(told)) } else { Ok(Some(found)) }
+    if schema.column(found).max_rep_level() > 0 { Err(nested(described)) } else { Ok(Some(found)) }
 }
 
-fn nested(told: &str) -> String {
-    format!("{told} is nested; a plain one is needed")
+fn nested(described: &str) -> String {
+    format!("{described} is nested; a plain one is needed")
 }
 
 /// The key of the job that names the field for this use.
