@@ -60,6 +60,7 @@ pub const KEYS: &[Key] = &[
     key("read.limits.ratio_bytes_min", Takes::Whole(0, ANY)),
     key("extract.main_text", Takes::Switch),
     key("extract.html_bytes_max", Takes::Whole(0, HTML_BYTES_LIMIT)),
+    key("extract.site_lines", Takes::Switch),
     key("extract.furniture", Takes::Path),
     key("normalize.simplified", Takes::Switch),
     key("features.unit", Takes::Word(UNITS)),

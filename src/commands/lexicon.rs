@@ -57,8 +57,10 @@ struct Content {
 
 /// The header lines: what made the file.
 fn head(job: &Job, content: &Content) -> Result<Vec<String>> {
-    let extract =
-        json!({ "main_text": job.extract.main_text, "html_bytes_max": job.extract.html_bytes_max });
+    let extract::Options { main_text, html_bytes_max, site_lines, .. } = &job.extract;
+    let extract = json!({
+        "main_text": main_text, "html_bytes_max": html_bytes_max, "site_lines": site_lines
+    });
     let options = serde_json::to_string(&json!({ "extract": extract, "normalize": job.normalize }))
         .map_err(|e| Error::internal("cannot write JSON").caused_by(e))?;
     let sample = match content.one_in {
