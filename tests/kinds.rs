@@ -113,7 +113,7 @@ fn differences_are_counted() {
     let meeting = |number: &str, place: &str, reads: u32| {
         format!(
             "第{number}次会议昨天在{place}闭幕，会议表决通过了有关法律，并听取了有关工作报告。会后举行了新闻发布会，\
-             有关负责人回答了大家关心的问题。\n阅读 {reads}"
+             有关负责人回答了大家关心的问题。 阅读 {reads}"
         )
     };
     let texts = [
