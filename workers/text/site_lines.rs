@@ -45,6 +45,7 @@ enum Says {
     Topic,
     Label,
     Aside,
+    Byline,
     Link,
     Begins,
     Has,
@@ -60,6 +61,7 @@ impl Says {
             "topic" => Says::Topic,
             "label" => Says::Label,
             "aside" => Says::Aside,
+            "byline" => Says::Byline,
             "link" => Says::Link,
             "begins" => Says::Begins,
             "has" => Says::Has,
@@ -75,7 +77,12 @@ impl Says {
 
     /// Whether a colon and a value may be behind such a phrase.
     fn is_label(self) -> bool {
-        matches!(self, Says::Label | Says::Aside | Says::Link)
+        matches!(self, Says::Label | Says::Aside | Says::Byline | Says::Link)
+    }
+
+    /// Whether a line with such a label and its value needs nothing else.
+    fn is_enough(self) -> bool {
+        !matches!(self, Says::Aside | Says::Byline)
     }
 
     /// Whether `value` is no more than a name, a date or a title.
@@ -167,7 +174,7 @@ impl Sum {
         let item = item.trim_matches(|c: char| !c.is_alphanumeric());
         match labelled(item) {
             Some((says, value)) if says.may_have(value) => {
-                self.is_sure |= says != Says::Aside;
+                self.is_sure |= says.is_enough();
                 true
             }
             _ => self.add_words(item),
@@ -183,7 +190,7 @@ impl Sum {
                 && let (value, behind) = value.split_once(' ').unwrap_or((value, ""))
                 && says.may_have(value)
             {
-                sum.is_sure |= says != Says::Aside;
+                sum.is_sure |= says.is_enough();
                 rest = behind;
             } else if let Some((word, says)) = phrase_at(rest, Says::is_word) {
                 match says {
@@ -338,7 +345,7 @@ fn is_credit(line: &str) -> bool {
         line.trim().strip_prefix(*open).and_then(|line| line.strip_suffix(*close))
     });
     inner.is_some_and(|inner| {
-        phrase_at(inner, |says| says == Says::Label)
+        phrase_at(inner, |says| matches!(says, Says::Label | Says::Byline))
             .is_some_and(|(label, _)| inner[label.len()..].starts_with(' '))
             && weight(inner) <= VALUE_LETTERS_MAX
     })
@@ -432,7 +439,9 @@ mod tests {
             "作者：李白",
             "日期：2024-10-05",
             "来源：央视新闻今晚的消息说，台风将于明天登陆，请各地居民做好准备，不要外出，关好门窗，储备食物",
-            "联系我们 0571-12345 转三号线",
+            "联系我们 0571-12345",
+            "Contact us: 555-0100",
+            "记者：谈谈您的童年",
             "举报电话：0571-12345",
             "image: nginx:1.25",
             "новостройка 12",
@@ -471,7 +480,7 @@ mod tests {
         let terms = "Redistribution and use in any form are permitted. ".repeat(12);
         let mut licence = format!("{line}\n{terms}");
         assert_eq!(lines.take_off(&mut licence), 0);
-        let mut page = format!("{terms}\n{line}\n\nHome | Contact us\n");
+        let mut page = format!("{terms}\n{line}\n\nSitemap | Contact us\n");
         assert_eq!(lines.take_off(&mut page), 2);
         assert_eq!(page, format!("{terms}\n"));
     }
