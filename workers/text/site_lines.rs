@@ -36,7 +36,7 @@ const WORD_BYTES_MAX: usize = 24;
 /// Weak words count 2 and topics 1; a line of them needs so many points.
 const POINTS_MIN: u32 = 5;
 
-/// What a phrase of the list says of its line.
+/// What a phrase says of its line. The kinds are explained at the top of `site_lines.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
     Sure,
