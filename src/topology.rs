@@ -5,10 +5,11 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use workers::store::threads::processors;
 
 /// The default number of worker threads of a process: all cores of this machine.
 pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, Into::into)
+    processors()
 }
 
 /// How processes are started.

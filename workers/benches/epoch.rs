@@ -66,7 +66,7 @@ fn epoch(job: &Job) -> (f64, Vec<Receipt>, Head) {
     let start = Instant::now();
     let plan = plan::plan(job, &store, head.as_ref(), 0).expect("planned").expect("something new");
     let plan = plan.freeze(&job.store, 1).expect("frozen");
-    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    let threads = workers::store::threads::processors();
     let task = ProcessTask {
         job: job.clone(),
         plan: plan.clone(),

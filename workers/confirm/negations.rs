@@ -3,8 +3,9 @@
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::likeness::share_few_letters;
-use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words, lines, of_kind};
+use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words};
 use crate::text::characters::is_han;
+use crate::text::lists::{lines, of_kind};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 

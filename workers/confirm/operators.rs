@@ -11,7 +11,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::{Span, equal_parts};
-use crate::confirm::words::lines;
+use crate::text::lists::lines;
 use std::sync::OnceLock;
 
 const OPERATORS: &str = include_str!("operators.txt");

@@ -7,8 +7,9 @@
 use crate::confirm::alignment::{Tokens, are_equal};
 use crate::confirm::edits::Span;
 use crate::confirm::spelled::has_content;
-use crate::confirm::words::{are_opposites, lines};
+use crate::confirm::words::are_opposites;
 use crate::text::characters::is_han;
+use crate::text::lists::lines;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -3,8 +3,9 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::{are_of_one_class, classes, lines};
+use crate::confirm::words::{are_of_one_class, classes};
 use crate::text::characters::is_han;
+use crate::text::lists::lines;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::OnceLock;

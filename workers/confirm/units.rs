@@ -136,6 +136,7 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 mod tests {
     use super::*;
     use crate::confirm::alignment::spans;
+    use crate::text::lists;
 
     /// Two units of one line of the list are one, whatever it is called.
     #[test]
@@ -150,7 +151,7 @@ mod tests {
         {
             assert!(!are_other(a, b) && !are_other(b, a), "{a} {b}");
         }
-        for unit in words::lines(UNITS).flat_map(|line| line.split(' ')) {
+        for unit in lists::lines(UNITS).flat_map(|line| line.split(' ')) {
             assert!(is_word_alone(unit) || unit.chars().count() <= UNIT_CHARS_MAX, "{unit}");
         }
     }

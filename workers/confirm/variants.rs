@@ -2,7 +2,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::confirm::words::lines;
+use crate::text::lists::lines;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 

@@ -4,6 +4,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::HAN_DIGITS;
 use crate::text::characters::is_han;
+use crate::text::lists::lines;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -22,11 +23,6 @@ const ALSO_WORDS: &str = "also ";
 /// Short English words that hold a sentence together.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
-/// The lines of a list, without its comments.
-pub fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.lines().filter(|line| !line.starts_with('#'))
-}
-
 /// The words of a list of classes, a class a line, and the lines that each is in.
 pub fn classes(list: &'static str) -> HashMap<&'static str, Vec<usize>> {
     let mut classes = HashMap::<&str, Vec<usize>>::new();
@@ -39,12 +35,6 @@ pub fn classes(list: &'static str) -> HashMap<&'static str, Vec<usize>> {
 /// Whether two words have the same classes, and one at least.
 pub fn are_of_one_class(classes: &HashMap<&str, Vec<usize>>, x: &str, y: &str) -> bool {
     classes.get(x).is_some_and(|found| classes.get(y) == Some(found))
-}
-
-/// The words of a kind in a list of lines such as `kind one, another`.
-pub fn of_kind(list: &'static str, kind: &'static str) -> impl Iterator<Item = &'static str> {
-    let named = lines(list).filter_map(|line| line.split_once(' '));
-    named.filter(move |(name, _)| *name == kind).flat_map(|(_, words)| words.split(", "))
 }
 
 /// The numeral, in digits or Chinese characters, that a word stands for.

@@ -6,6 +6,7 @@
 
 use crate::export::exported::Exported;
 use crate::locks::lock;
+use crate::store::threads::processors;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
@@ -13,7 +14,6 @@ use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use std::io::Write;
-use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::thread;
@@ -63,11 +63,7 @@ impl<W: Write + Send> Columns<W> {
         if self.rows == 0 {
             self.group = self.groups.create_column_writers(self.file.flushed_row_groups().len())?;
         }
-        let threads = if rows.len() < ROWS_MIN {
-            1
-        } else {
-            thread::available_parallelism().map_or(1, NonZero::get)
-        };
+        let threads = if rows.len() < ROWS_MIN { 1 } else { processors() };
         let threads = threads.min(self.group.len());
         let fields = self.schema.fields();
         let columns = Mutex::new(self.group.iter_mut().zip(R::columns()).zip(fields));

@@ -10,11 +10,10 @@ use crate::online::overlay::{Entry, Overlay};
 use crate::online::rows::Rows;
 use crate::plan::consumed::{Due, History};
 use crate::plan::inputs::Input;
-use crate::store::damage;
+use crate::store::threads::{in_threads, processors};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 /// The sealed files of the inbox in `folder` that the next epoch takes.
 pub fn due(job: &Job, opened: &Opened, folder: &Path) -> Result<BTreeMap<u64, PathBuf>> {
@@ -31,38 +30,20 @@ pub fn due(job: &Job, opened: &Opened, folder: &Path) -> Result<BTreeMap<u64, Pa
 
 /// The records of a file.
 pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec<Arc<Entry>>> {
-    let lines = lines(path)?;
-    let threads = thread::available_parallelism().map_or(1, Into::into);
-    let share = lines.len().div_ceil(threads).max(1);
-    let entry = |(at, line): (usize, &Vec<u8>)| -> Result<Option<Arc<Entry>>> {
+    let lines: Vec<_> = lines(path)?.into_iter().enumerate().collect();
+    let entries = in_threads("reading the inbox", &lines, processors(), |(at, line)| {
         match rows.record(line) {
             Ok(record) => {
                 let text = texts.kept(record)?;
-                Ok(Some(Arc::new(Entry { file, line: at as u64, after: 0, text })))
+                Ok(Some(Arc::new(Entry { file, line: *at as u64, after: 0, text })))
             }
             Err(item) => {
                 tracing::warn!(file = %path.display(), line = at + 1, ?item, "no record in the inbox");
                 Ok(None)
             }
         }
-    };
-    let of_share = |(number, lines): (usize, &[Vec<u8>])| -> Result<Vec<Arc<Entry>>> {
-        let first = number * share;
-        let entries = lines.iter().enumerate().map(|(at, line)| entry((first + at, line)));
-        entries.filter_map(Result::transpose).collect()
-    };
-    let shares = thread::scope(|scope| {
-        let started: Vec<_> = lines
-            .chunks(share)
-            .enumerate()
-            .map(|part| scope.spawn(move || of_share(part)))
-            .collect();
-        let ended = started
-            .into_iter()
-            .map(|of| of.join().unwrap_or_else(|e| Err(damage::of_thread(e, "a thread"))));
-        ended.collect::<Result<Vec<_>>>()
     })?;
-    Ok(shares.into_iter().flatten().collect())
+    Ok(entries.into_iter().flatten().collect())
 }
 
 /// Puts a record into an overlay, as it was put into an earlier one.

@@ -8,6 +8,7 @@
 
 use crate::text::characters::is_letter;
 use crate::text::letters::weight;
+use crate::text::lists::lines;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -111,8 +112,8 @@ fn phrases() -> Option<&'static Phrases> {
 
 /// Each phrase, and whether it only describes.
 fn listed() -> impl Iterator<Item = (&'static str, bool)> {
-    let lines = NOTICES.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.strip_prefix(DESCRIBES).map_or((line, false), |phrase| (phrase, true)))
+    lines(NOTICES)
+        .map(|line| line.strip_prefix(DESCRIBES).map_or((line, false), |phrase| (phrase, true)))
 }
 
 /// The sentences of a text: what stands between end marks and has a letter. A full stop ends a

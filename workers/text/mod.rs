@@ -10,6 +10,7 @@ pub mod features;
 pub mod furniture;
 pub(crate) mod hash;
 pub mod letters;
+pub mod lists;
 pub mod little;
 mod ln;
 mod log2;

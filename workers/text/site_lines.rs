@@ -12,6 +12,7 @@
 
 use crate::text::characters::runs_on;
 use crate::text::letters::weight;
+use crate::text::lists::of_kind;
 use crate::text::normalize::{self, normalize};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -53,22 +54,20 @@ enum Says {
 }
 
 impl Says {
-    fn of(name: &str) -> Option<Says> {
-        Some(match name {
-            "sure" => Says::Sure,
-            "counter" => Says::Counter,
-            "weak" => Says::Weak,
-            "topic" => Says::Topic,
-            "label" => Says::Label,
-            "aside" => Says::Aside,
-            "byline" => Says::Byline,
-            "link" => Says::Link,
-            "begins" => Says::Begins,
-            "has" => Says::Has,
-            "foot" => Says::Foot,
-            _ => return None,
-        })
-    }
+    /// All, with their names in the list, in its order.
+    const ALL: [(&str, Says); 11] = [
+        ("sure", Says::Sure),
+        ("counter", Says::Counter),
+        ("weak", Says::Weak),
+        ("topic", Says::Topic),
+        ("label", Says::Label),
+        ("aside", Says::Aside),
+        ("byline", Says::Byline),
+        ("link", Says::Link),
+        ("begins", Says::Begins),
+        ("has", Says::Has),
+        ("foot", Says::Foot),
+    ];
 
     /// Whether a line may consist of such phrases.
     fn is_word(self) -> bool {
@@ -124,9 +123,8 @@ fn phrases() -> &'static Phrases {
 }
 
 fn listed() -> impl Iterator<Item = (&'static str, Says)> {
-    let lines = LIST.lines().filter_map(|line| line.split_once(' '));
-    let known = lines.filter_map(|(name, phrases)| Some((Says::of(name)?, phrases)));
-    known.flat_map(|(says, phrases)| phrases.split(", ").map(move |phrase| (phrase, says)))
+    let of = |(name, says)| of_kind(LIST, name).map(move |phrase| (phrase, says));
+    Says::ALL.into_iter().flat_map(of)
 }
 
 /// The longest phrase with which `text` begins and that is `wanted`. Where words have spaces between
@@ -269,13 +267,17 @@ impl SiteLines {
         if taken == 0 {
             return 0;
         }
-        left.reverse();
-        let left = left.join("\n");
-        normalize(&left, &self.options, &mut self.normal);
-        if weight(&self.normal) < LEFT_LETTERS_MIN {
+        let mut letters = 0;
+        let is_enough = left.iter().any(|line| {
+            normalize(line, &self.options, &mut self.normal);
+            letters += weight(&self.normal);
+            letters >= LEFT_LETTERS_MIN
+        });
+        if !is_enough {
             return 0;
         }
-        *text = left;
+        left.reverse();
+        *text = left.join("\n");
         taken
     }
 
@@ -354,13 +356,14 @@ fn is_credit(line: &str) -> bool {
 /// The items of a line, which has them apart by bars, arrows, tabs, and two spaces. The normal form
 /// has no two spaces, so a line is cut before.
 fn items(line: &str) -> impl Iterator<Item = &str> {
-    let marks = ['|', '|', '·', '•', '»', '>', '>', '\t', '\u{3000}'];
+    let marks = ['|', '·', '•', '»', '>', '\t', '\u{3000}'];
     line.split(marks).flat_map(|part| part.split("  ")).filter(|item| !item.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::lists::lines;
     use std::collections::BTreeSet;
 
     /// Whether `line` is furniture, at the foot of a page at the latest.
@@ -490,10 +493,9 @@ mod tests {
     #[test]
     fn the_list_is_well_formed() {
         let options = normalize::Options::default();
-        let lines: Vec<&str> = LIST.lines().filter(|line| !line.starts_with('#')).collect();
-        for line in &lines {
+        for line in lines(LIST) {
             let (name, _) = line.split_once(' ').expect("a kind");
-            assert!(Says::of(name).is_some(), "{line}");
+            assert!(Says::ALL.iter().any(|(known, _)| *known == name), "{line}");
             assert!(line.chars().count() <= 130, "{line}");
         }
         let mut normal = String::new();

@@ -1,8 +1,8 @@
 //! The labels of furniture, such as `views` and `来源`, and the search for a label at the begin of a
 //! text.
 
-use crate::confirm::words;
 use crate::text::characters::stands_alone;
+use crate::text::lists;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -38,7 +38,7 @@ impl Labels {
         static LABELS: OnceLock<Labels> = OnceLock::new();
         LABELS.get_or_init(|| {
             let mut labels = Labels { by_last: HashMap::new(), by_first: HashMap::new() };
-            for (label, kind) in words::lines(FURNITURE_WORDS).filter_map(label_of_line) {
+            for (label, kind) in lists::lines(FURNITURE_WORDS).filter_map(label_of_line) {
                 let mut chars = label.chars();
                 let Some(first) = chars.next() else { continue };
                 let last = chars.next_back().unwrap_or(first);

@@ -3,7 +3,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::is_spaced;
-use crate::confirm::words::of_kind;
+use crate::text::lists::of_kind;
 use std::sync::OnceLock;
 
 /// The words that begin a bar, and the names of its buttons.

@@ -1,0 +1,12 @@
+//! Reads lists of words that are files of the program. A line that begins with `#` is a comment.
+
+/// The lines of a list, without its comments.
+pub fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// The words of a kind in a list of lines such as `kind one, another`.
+pub fn of_kind(list: &'static str, kind: &'static str) -> impl Iterator<Item = &'static str> {
+    let named = lines(list).filter_map(|line| line.split_once(' '));
+    named.filter(move |(name, _)| *name == kind).flat_map(|(_, words)| words.split(", "))
+}
