@@ -469,7 +469,7 @@ pub async fn healthz() -> &'static str {
     security(()),
     responses(
         (status = 200, description = "It answers", body = Ready),
-        (status = 503, description = "A newer head cannot be opened", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "A newer head cannot be asked, or the server starts", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub async fn readyz(State(server): SharedServer) -> Outcome<Response> {
