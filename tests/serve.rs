@@ -192,6 +192,8 @@ fn the_interface_is_described() {
     {
         assert!(described["paths"][path].is_object(), "{path}");
     }
+    let removal = &described["paths"]["/remove"]["post"]["requestBody"];
+    assert_eq!(removal["required"], false, "`?url=` needs no body");
     // A request without its URL was answered by a status that was not described.
     for path in ["/pages", "/explain"] {
         assert_eq!(server.get(path).status, 400, "{path}");

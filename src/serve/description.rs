@@ -44,5 +44,10 @@ impl Modify for Token {
             SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
         openapi.components.get_or_insert_default().add_security_scheme("token", scheme);
         openapi.security = Some(vec![utoipa::openapi::SecurityRequirement::new("token", [""; 0])]);
+        // A page may be removed by `?url=` alone.
+        let remove = openapi.paths.paths.get_mut("/remove").and_then(|of| of.post.as_mut());
+        if let Some(body) = remove.and_then(|of| of.request_body.as_mut()) {
+            body.required = Some(utoipa::openapi::Required::False);
+        }
     }
 }

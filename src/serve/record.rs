@@ -122,12 +122,15 @@ pub struct Named {
 }
 
 impl Named {
-    /// The URL and the date in `query`.
-    pub fn of(query: &Query) -> Outcome<Named> {
-        let url = match query.one("url")? {
-            Some(url) => Some(record::url(url.as_bytes()).map_err(|item| rejected(&item))?),
-            None => None,
+    /// The URL and the date in `query`. If pages have keys of the job's own (`has_keys`), the URL
+    /// is such a key, which is taken as it is.
+    pub fn of(query: &Query, has_keys: bool) -> Outcome<Named> {
+        let read = |url: String| match has_keys {
+            true if url.trim_ascii().is_empty() => Err(Item::reject("no_key", "it is blank")),
+            true => record::key(url),
+            false => record::url(url.as_bytes()),
         };
+        let url = query.one("url")?.map(read).transpose().map_err(|item| rejected(&item))?;
         let date = match query.one("date")? {
             Some(text) => {
                 let wrong = || {

@@ -189,7 +189,8 @@ async fn answered(
     record::check_encoding(headers)?;
     let (form, charset) = form(action, headers)?;
     let query = Query::parse(uri.query(), action.names(form))?;
-    let (named, always) = (Named::of(&query)?, query.switch("always")?);
+    let has_keys = server.online.job().read.key.is_own();
+    let (named, always) = (Named::of(&query, has_keys)?, query.switch("always")?);
     if action != Action::Check && !server.online.has_inbox() {
         return Err(Refused::NoInbox.into());
     }
@@ -240,13 +241,20 @@ async fn batch(
     server.rate.take_more(place.address, rows.len().saturating_sub(1));
     let shared = server.clone();
     let answered = server.queue.answer(Work::Batch, move || {
-        let (mut lines, mut after) = (Held::new(&shared.budget), 0);
+        let (mut lines, mut after, mut is_full) = (Held::new(&shared.budget), 0, false);
         for (number, range) in rows {
             let json = held.bytes[range].trim_ascii();
             // Rows before a row that fails may have been inserted, and the client must get their
             // answers.
-            let answered = damage::caught(|| Ok(row(&shared.online, action, always, json)));
-            let line = match answered.unwrap_or_else(|error| Err(Refused::Failed(error))) {
+            let answered = match is_full {
+                // A client sends rows again for which there was no room. They must not come behind
+                // later rows of their pages.
+                true => Ok(Err(Refused::Full)),
+                false => damage::caught(|| Ok(row(&shared.online, action, always, json))),
+            };
+            let answered = answered.unwrap_or_else(|error| Err(Refused::Failed(error)));
+            is_full |= matches!(answered, Err(Refused::Full));
+            let line = match answered {
                 Ok((line, durable)) => {
                     after = after.max(durable);
                     line

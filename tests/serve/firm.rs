@@ -1,6 +1,7 @@
 //! Answers that are not provisional are what the next epoch says.
 
 use super::client::Server;
+use super::inserts::unlike;
 use super::{bench, problem, row};
 use crate::texts::text;
 use crate::workbench::Bench;
@@ -323,4 +324,58 @@ fn a_row_that_fails_hides_no_other() {
     let told: Vec<&Value> = answers.iter().map(|answer| &answer["inserted"]).collect();
     assert_eq!(told, [&json!(true), &Value::Null, &json!(true)], "{answers:?}");
     assert_eq!((&answers[1]["reason"], &answers[1]["line"]), (&json!("failed"), &json!(2)));
+}
+
+/// In a large bucket a text is compared only with the first others by digest. If one of them went,
+/// the next epoch compared it with others, but the answer before that was firm.
+#[test]
+fn a_removal_moves_ranks() {
+    let bench = Bench::new(Path::new("in"), &format!("[confirm]\nfacts = \"off\"\n{INBOX}"));
+    let like = |n: u64| format!("{}. {}", text(1, 0), unlike(n).replace(' ', " . ").trim());
+    let stored = |n: u64| row(&format!("http://stored.example/{n}"), &like(n));
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let lines: String = (0..70).map(|n| format!("{}\n", stored(n))).collect();
+    std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    let firm = |rows: &[Value]| -> Vec<bool> {
+        let answers = server.batch("/check", rows);
+        answers.iter().map(|answer| answer["provisional"] == false).collect()
+    };
+    // Only a text behind all others by digest moves no rank: one of 71.
+    let new: Vec<Value> =
+        (0..700).map(|n| row(&format!("http://new.example/{n}"), &like(1000 + n))).collect();
+    let last: Vec<Value> =
+        new.iter().zip(firm(&new)).filter(|(_, firm)| *firm).map(|(row, _)| row.clone()).collect();
+    assert!((1..100).contains(&last.len()), "{} firm answers", last.len());
+    let known = [row("http://copy.example/", &like(2))];
+    assert_eq!(firm(&known), [true]);
+    let other = [row("http://other.example/", &text(9, 0))];
+    let gone = json!({ "url": "http://stored.example/1" });
+    assert_eq!(server.post("/remove", &gone).json()["removed"], true);
+    assert!(firm(&last).iter().all(|firm| !firm), "{:?}", firm(&last));
+    assert_eq!(firm(&known), [false]);
+    assert_eq!(firm(&other), [true]);
+    assert!(server.stop().success());
+}
+
+/// `?url=` is a key as it is if the pages have keys of the job's own: to remove `a ` removed `a`.
+#[test]
+fn keys_are_taken_as_they_are() {
+    let bench = Bench::new(Path::new("in"), INBOX);
+    let job = std::fs::read_to_string(bench.at("job.toml")).expect("a job");
+    std::fs::write(bench.at("job.toml"), job.replace("[read]", "[read]\nkey = \"id\""))
+        .expect("written");
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let page = |id: &str, n| json!({ "id": id, "text": text(n, 0) });
+    std::fs::write(bench.at("in/1.jsonl"), format!("{}\n{}\n", page("a", 1), page("a ", 2)))
+        .expect("written");
+    bench.run_well(&[]);
+    let server = Server::start(&bench, &[]);
+    assert_eq!(server.send("POST", "/remove?url=a%20", "", b"").json()["url"], "a ");
+    problem(&server.send("POST", "/remove?url=%20", "", b""), 422);
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    let left: Vec<Value> = bench.lines("members").iter().map(|row| row["url"].clone()).collect();
+    assert_eq!(left, ["a"]);
 }

@@ -21,6 +21,8 @@ const TICKS: f64 = 100.0;
 const ASKED: u64 = u64::MAX / 2;
 /// A million questions an hour.
 const PACE: Duration = Duration::from_micros(3600);
+/// Connections of the window. Answers wait for the disk there.
+const CONNECTIONS: u32 = 8;
 
 /// One of 50,000 words, of 3 to 9 letters.
 fn word(number: u64) -> String {
@@ -87,10 +89,11 @@ fn bytes(folder: &Path) -> u64 {
         .map_or(0, |entries| entries.map(|entry| of(entry.expect("an entry"))).sum())
 }
 
-/// Asks, on one connection and at a steady pace, until `ends`. Returns what was answered, and the
+/// Asks, on one connection and at the steady `pace`, until `ends`. Returns what was answered, and the
 /// microseconds of each answer: from when it was due, if the one before it came late.
 fn ask(
     server: &Server,
+    pace: Duration,
     mut question: impl FnMut(u64) -> Value,
     mut ends: impl FnMut(u64) -> bool,
 ) -> Asked {
@@ -108,7 +111,7 @@ fn ask(
             server.at,
             body.len()
         );
-        let due = begun + PACE * u32::try_from(n).expect("few");
+        let due = begun + pace * u32::try_from(n).expect("few");
         let wait = due.checked_duration_since(Instant::now());
         if let Some(wait) = wait {
             thread::sleep(wait);
@@ -130,6 +133,32 @@ fn ask(
         asked.verdicts.push(answer["verdict"].as_str().expect("a verdict").to_owned());
     }
     asked
+}
+
+/// Asks at the same pace on several connections until `ended`. Each has numbers of its own.
+fn ask_on_many(
+    server: &Server,
+    question: impl Fn(u64) -> Value + Sync,
+    ended: &AtomicBool,
+) -> Asked {
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..CONNECTIONS)
+            .map(|client| {
+                let question = &question;
+                scope.spawn(move || {
+                    let number = |n| question(n * u64::from(CONNECTIONS) + u64::from(client));
+                    ask(server, PACE * CONNECTIONS, number, |_| ended.load(Ordering::SeqCst))
+                })
+            })
+            .collect();
+        let mut all = Asked::default();
+        for client in clients {
+            let asked = client.join().expect("no panic");
+            all.micros.extend(asked.micros);
+            all.verdicts.extend(asked.verdicts);
+        }
+        all
+    })
 }
 
 /// The questions that the server answered by its own clock: all, and within a millisecond.
@@ -197,19 +226,36 @@ fn run_beside<T: Send>(
     (outcome, seconds, most)
 }
 
-/// A page leaves the index two days after it was inserted, and not before: posts of four sources
-/// are inserted, and an epoch takes each hour's while questions are asked. `PAGEFOLD_EPOCHS` epochs
-/// of `PAGEFOLD_POSTS` posts are an hour apart if they are more than 48, and else 16 hours.
+/// Writes the posts that are not inserted: for each source a file of rows in `in`.
+fn write_rows(bench: &Bench, epoch: u64, numbers: std::ops::Range<u64>, now: u64) {
+    thread::scope(|scope| {
+        for source in 0..SOURCES {
+            let numbers = numbers.clone();
+            scope.spawn(move || {
+                let name = bench.at("in").join(format!("{epoch:03}-{source}.jsonl"));
+                let mut file = BufWriter::new(std::fs::File::create(name).expect("created"));
+                for n in numbers.filter(|n| n % SOURCES == source) {
+                    writeln!(file, "{}", record(n, &post(n), now)).expect("written");
+                }
+                file.flush().expect("written");
+            });
+        }
+    });
+}
+
+/// A page leaves the index two days after it came, and not before: posts of four sources are
+/// inserted or written as files, and an epoch takes each hour's while questions are asked.
+/// `PAGEFOLD_EPOCHS` epochs of `PAGEFOLD_POSTS` posts, of which `PAGEFOLD_INSERTED` are inserted,
+/// are an hour apart if they are more than 48, and else 16 hours.
 #[test]
 fn a_window_of_posts() {
     let (epochs, posts) = (number("PAGEFOLD_EPOCHS", 6), number("PAGEFOLD_POSTS", 120));
+    let sent = number("PAGEFOLD_INSERTED", posts.div_ceil(2)).min(posts);
     let step = if epochs > 48 { HOUR } else { 16 * HOUR };
     let job = "[pages]\nretain_days = 2\ngone_days = 2\n[guards]\nexpired_max = 0.5\n[confirm]\nfacts = \"off\"\n";
-    let bench = Bench::new(Path::new("inbox"), &format!("export = \"on-demand\"\n{job}{INBOX}"));
-    let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
-    std::fs::write(bench.at("job.toml"), job.replace("inputs = [\"inbox\"]", "inputs = []"))
-        .expect("written");
-    let server = Server::start(&bench, &["--seal-seconds", "1", "--warm"]);
+    let bench = Bench::new(Path::new("in"), &format!("export = \"on-demand\"\n{job}{INBOX}"));
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let server = Server::start(&bench, &["--seal-seconds", "1", "--threads", "8", "--warm"]);
     let first = UNIX_EPOCH.elapsed().expect("after 1970").as_secs() - epochs * step;
     let mut all = Asked::default();
     for epoch in 0..epochs {
@@ -219,7 +265,7 @@ fn a_window_of_posts() {
             for source in 0..SOURCES {
                 let server = &server;
                 scope.spawn(move || {
-                    let numbers: Vec<u64> = (epoch * posts..(epoch + 1) * posts)
+                    let numbers: Vec<u64> = (epoch * posts..epoch * posts + sent)
                         .filter(|n| n % SOURCES == source)
                         .collect();
                     for numbers in numbers.chunks(500) {
@@ -239,6 +285,7 @@ fn a_window_of_posts() {
             server.post("/insert", &record(u64::MAX - epoch, &article(epoch, 0), now)).json();
         assert_eq!(told["verdict"], "new", "{told}");
         let inserted = inserted.elapsed().as_secs_f64();
+        write_rows(&bench, epoch, epoch * posts + sent..(epoch + 1) * posts, now);
         server.wait("the sealed files", || {
             let names = std::fs::read_dir(bench.at("inbox"))
                 .expect("there")
@@ -249,10 +296,17 @@ fn a_window_of_posts() {
         });
         let (asked, seconds, memory_of_run) =
             run_beside(&bench, &["--now", &now.to_string()], |ended| {
-                let question = |n| {
-                    record(ASKED + n, &post((epoch * posts + n * 7) % ((epoch + 1) * posts)), now)
-                };
-                ask(&server, question, |_| ended.load(Ordering::SeqCst))
+                ask_on_many(
+                    &server,
+                    |n| {
+                        record(
+                            ASKED + n,
+                            &post((epoch * posts + n * 7) % ((epoch + 1) * posts)),
+                            now,
+                        )
+                    },
+                    ended,
+                )
             });
         server.wait("the new head", || server.get("/readyz").json()["epoch"] == epoch + 1);
         let window = (48 * HOUR / step + 1).min(epoch + 1);
@@ -270,7 +324,7 @@ fn a_window_of_posts() {
             bench.pagefold("gc", &["--delete", "--keep-epochs", "1", "--keep-days", "0"]);
         assert!(collected.status.success(), "{collected:?}");
         println!(
-            "epoch {epoch}: {posts} posts in {inserted:.1} s, run {seconds:.1} s with {memory_of_run:?} MiB, store {} MiB; {}",
+            "epoch {epoch}: {sent} of {posts} posts inserted in {inserted:.1} s, run {seconds:.1} s with {memory_of_run:?} MiB, store {} MiB; {}",
             bytes(&bench.at("store")) >> 20,
             asked.times()
         );
@@ -331,14 +385,14 @@ fn answers_beside_an_epoch() {
             .for_each(|(n, verdict)| assert_eq!(verdict, expected[n % 3], "question {n}"));
         assert!(!asked.verdicts.is_empty());
     };
-    let first = ask(&server, question, |n| n == 1);
+    let first = ask(&server, PACE, question, |n| n == 1);
     println!("the first answer {:.3} s after the start", begun.elapsed().as_secs_f64());
     is_right(&first);
     // What is hot lies in memory then.
-    is_right(&ask(&server, question, |n| n == asked));
+    is_right(&ask(&server, PACE, question, |n| n == asked));
     let (begun, before, earlier) =
         (Instant::now(), processor_seconds(server.id()), answered(&server));
-    let alone = ask(&server, question, |n| n == asked);
+    let alone = ask(&server, PACE, question, |n| n == asked);
     is_right(&alone);
     let share = (processor_seconds(server.id()) - before) / begun.elapsed().as_secs_f64();
     let within_ms = within(&server, earlier);
@@ -348,8 +402,9 @@ fn answers_beside_an_epoch() {
     );
     write("2.jsonl", stored..stored + articles, 0..0);
     let earlier = answered(&server);
-    let (beside, seconds, memory_of_run) =
-        run_beside(&bench, &[], |ended| ask(&server, question, |_| ended.load(Ordering::SeqCst)));
+    let (beside, seconds, memory_of_run) = run_beside(&bench, &[], |ended| {
+        ask(&server, PACE, question, |_| ended.load(Ordering::SeqCst))
+    });
     is_right(&beside);
     let within_ms = within(&server, earlier);
     println!(
@@ -357,7 +412,7 @@ fn answers_beside_an_epoch() {
         beside.times()
     );
     server.wait("the new head", || server.get("/readyz").json()["epoch"] == 2);
-    is_right(&ask(&server, question, |n| n == asked));
+    is_right(&ask(&server, PACE, question, |n| n == asked));
     println!(
         "the server has {:?} MiB, without mapped files and most with them",
         memory(server.id())

@@ -102,9 +102,15 @@ pub struct Answer {
     /// The stored fingerprints that are near it.
     #[serde(skip)]
     pub near: BTreeSet<u64>,
-    /// Contents whose ranks it moves, so that other pairs of them may be compared.
+    /// Components with contents whose ranks it moves, so that other pairs of them may be compared.
     #[serde(skip)]
     pub moved: BTreeSet<Id>,
+    /// Whether it moves ranks in more components than were read.
+    #[serde(skip)]
+    pub moves_more: bool,
+    /// Whether the text would be compared with further contents if others went.
+    #[serde(skip)]
+    pub leaves_out: bool,
     /// Whether the next epoch removes all pages that it is identical to or near, unless it sees
     /// them.
     #[serde(skip)]
@@ -162,6 +168,8 @@ impl Answer {
             refused: Vec::new(),
             near: BTreeSet::new(),
             moved: BTreeSet::new(),
+            moves_more: false,
+            leaves_out: false,
             outlives: false,
         }
     }

@@ -1,4 +1,5 @@
-//! Finds the stored contents that an epoch would compare with a text that is added.
+//! Finds the stored contents that an epoch would compare with a text that is added, and those whose
+//! comparisons change if a text goes.
 //!
 //! The text's fingerprint is looked up in one bucket of each band, and its keys in their buckets.
 //! The near rule is applied to the same buckets by the code of an epoch. The pivot rule ranks the
@@ -17,12 +18,15 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Proposed {
     /// The contents, with [`crate::tables::PairRow::proposals`].
     pub contents: BTreeMap<Id, u64>,
-    /// Contents whose ranks the text would move, so that other pairs of them may be compared.
+    /// Contents of which other pairs may be compared if the text comes or goes, because it moves
+    /// their ranks.
     pub moved: BTreeSet<Id>,
     /// The stored fingerprints that are near its own.
     pub near: BTreeSet<u64>,
     /// Whether a bucket has more contents than were read, and the text is compared with all.
     pub is_cut: bool,
+    /// Whether the rules leave contents out with which the text would be compared if others went.
+    pub leaves_out: bool,
 }
 
 impl Proposed {
@@ -43,14 +47,24 @@ impl Proposed {
             .iter()
             .enumerate()
             .filter(|(at, _)| rank < examined_before(rank + at + 1));
-        before
-            .iter()
-            .chain(after.map(|(_, content)| content))
-            .for_each(|content| self.add(*content, signature));
+        let compared: Vec<Id> =
+            before.iter().chain(after.map(|(_, content)| content)).copied().collect();
+        compared.iter().for_each(|content| self.add(*content, signature));
+        self.leaves_out |= compared.len() < first.len() || !is_whole;
         if first.len() >= PIVOTS && rank < first.len() {
             self.moved.extend(first);
         }
         self.is_cut |= !is_whole && rank < PIVOTS_LEAST;
+    }
+
+    /// Notes the contents of one group or bucket of which other pairs are compared without `gone`.
+    /// `first` are the first contents of the bucket, ascending.
+    fn leave_bucket(&mut self, first: &[Id], gone: Id) {
+        if first.len() > PIVOTS {
+            self.moved.extend(first);
+        }
+        let rank = first.partition_point(|content| *content < gone);
+        self.is_cut |= first.len() >= BUCKET_CONTENTS_MAX && rank < PIVOTS_LEAST;
     }
 
     /// Adds the contents of the group of a near fingerprint that are compared with a content which
@@ -60,6 +74,8 @@ impl Proposed {
         let compared =
             first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
         compared.for_each(|(_, content)| self.add(*content, 0));
+        // Only so many contents of the group were read.
+        self.leaves_out |= first.len() >= PIVOTS || (rank + 1) * first.len() > product_max;
         // Contents behind it are compared with fewer contents.
         if rank < others && (others + 1) * first.len() > product_max {
             self.moved.extend(first);
@@ -74,6 +90,42 @@ struct NearOf {
     found: Vec<(u64, usize)>,
     /// Other pairs whose products change, with the lesser product.
     others: Vec<(u64, u64, usize)>,
+    /// Whether the near rule leaves out fingerprints.
+    leaves_out: bool,
+}
+
+impl NearOf {
+    /// What changes in one band if `fingerprint` is touched as `group` says.
+    fn find(
+        tables: &Tables,
+        band: usize,
+        fingerprint: u64,
+        group: GroupTouch,
+        scratch: &mut Scratch,
+    ) -> NearOf {
+        let bands = &tables.mapped.bands;
+        let key = bands.key(band, fingerprint);
+        let touched = [TouchedFingerprint { band: band as u64, key, group }];
+        let mut near = NearOf { key, found: Vec::new(), others: Vec::new(), leaves_out: false };
+        match band {
+            0 => changed_pairs(&tables.mapped.groups, &touched, bands, band, scratch, &mut near),
+            _ => {
+                let table = &tables.mapped.band[band - 1];
+                changed_pairs(table, &touched, bands, band, scratch, &mut near);
+            }
+        }
+        near
+    }
+
+    /// Notes the contents of other pairs whose comparisons change.
+    fn note_others(&self, proposed: &mut Proposed, group: impl Fn(u64) -> Vec<Id>) {
+        for (a, b, product_max) in &self.others {
+            let contents = [*a, *b].map(&group);
+            if contents[0].len() * contents[1].len() > *product_max {
+                proposed.moved.extend(contents.iter().flatten());
+            }
+        }
+    }
 }
 
 impl PairSink for NearOf {
@@ -85,7 +137,10 @@ impl PairSink for NearOf {
         }
     }
 
-    fn earlier(&mut self, _before: usize, _after: usize) {}
+    fn earlier(&mut self, _before: usize, after: usize) {
+        // With fewer earlier fingerprints all are compared.
+        self.leaves_out |= after >= PIVOTS;
+    }
 }
 
 /// The contents with which a text of this digest, fingerprint and keys is compared. The text is in
@@ -101,53 +156,57 @@ pub fn proposed(
     let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
     proposed.add_bucket(&own, added, 0);
     let rank = own.partition_point(|content| *content < added);
+    let touch = match own.is_empty() {
+        true => GroupTouch::CREATED | GroupTouch::PROBE,
+        false => GroupTouch::PROBE,
+    };
     let mut scratch = Scratch::new();
     for band in 0..bands.count() {
-        let key = bands.key(band, fingerprint);
-        let touched = [TouchedFingerprint {
-            band: band as u64,
-            key,
-            group: if own.is_empty() {
-                GroupTouch::CREATED | GroupTouch::PROBE
-            } else {
-                GroupTouch::PROBE
-            },
-        }];
-        let mut found = NearOf { key, found: Vec::new(), others: Vec::new() };
-        match band {
-            0 => changed_pairs(
-                &tables.mapped.groups,
-                &touched,
-                bands,
-                band,
-                &mut scratch,
-                &mut found,
-            ),
-            _ => changed_pairs(
-                &tables.mapped.band[band - 1],
-                &touched,
-                bands,
-                band,
-                &mut scratch,
-                &mut found,
-            ),
-        }
+        let near = NearOf::find(tables, band, fingerprint, touch, &mut scratch);
         let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
-        for (other, product_max) in found.found {
+        for (other, product_max) in &near.found {
             // At most the pivots of another group are compared.
-            proposed.add_near(&group(other), rank, own.len(), product_max);
-            proposed.near.insert(bands.unkey(band, other));
+            proposed.add_near(&group(*other), rank, own.len(), *product_max);
+            proposed.near.insert(bands.unkey(band, *other));
         }
-        for (a, b, product_max) in found.others {
-            let contents = [a, b].map(group);
-            if contents[0].len() * contents[1].len() > product_max {
-                proposed.moved.extend(contents.iter().flatten());
-            }
-        }
+        near.note_others(&mut proposed, group);
+        proposed.leaves_out |= near.leaves_out;
     }
     for (kind, key) in keys {
         proposed.add_bucket(&tables.bucket(kind, key), added, kind);
     }
+    proposed
+}
+
+/// The contents of which other pairs may be compared if the content `gone`, of this fingerprint and
+/// these keys, goes. Nothing is proposed.
+pub fn moved_without(
+    tables: &Tables,
+    gone: Id,
+    fingerprint: u64,
+    keys: impl Iterator<Item = (u8, u64)>,
+) -> Proposed {
+    let mut proposed = Proposed::default();
+    let bands = &tables.mapped.bands;
+    let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
+    proposed.leave_bucket(&own, gone);
+    let touch = if own.len() > 1 { GroupTouch::PROBE } else { GroupTouch::DELETED };
+    let mut scratch = Scratch::new();
+    for band in 0..bands.count() {
+        let near = NearOf::find(tables, band, fingerprint, touch, &mut scratch);
+        let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
+        for (other, product_max) in &near.found {
+            let others = group(*other);
+            if own.len() * others.len() > *product_max {
+                proposed.moved.extend(own.iter().take(PIVOTS + 1).chain(&others));
+            }
+        }
+        near.note_others(&mut proposed, group);
+    }
+    for (kind, key) in keys {
+        proposed.leave_bucket(&tables.bucket(kind, key), gone);
+    }
+    proposed.moved.remove(&gone);
     proposed
 }
 
@@ -166,7 +225,7 @@ mod tests {
         /// are those that an epoch begins to compare with it. If the epoch begins or ceases to
         /// compare other pairs, the answer says so.
         #[test]
-        fn added_as_by_an_epoch(count in 0u64..200, at in 0u64..201, others in 0u64..80, doublings in 0u32..6) {
+        fn added_as_by_an_epoch(count in 0u64..200, at in 0u64..201, others in 0u64..80, doublings in 0u32..6, gone in 0u64..200) {
             let product_max = PIVOTS >> doublings;
             let before: Vec<Id> = (0..count).map(|n| id(2 * n + 1)).collect();
             let added = id(2 * at.min(count));
@@ -188,6 +247,19 @@ mod tests {
             proposed.add_bucket(&before, added, 1);
             prop_assert_eq!(of(&proposed), with);
             prop_assert!(!proposed.moved.is_empty() || !elsewhere);
+            // If another content goes, the text is compared with no further content unless the
+            // answer says that some are left out.
+            if !proposed.leaves_out && count > 0 {
+                let mut rest = before.clone();
+                rest.remove(gone as usize % before.len());
+                let mut without = Proposed::default();
+                without.add_bucket(&rest, added, 1);
+                prop_assert!(without.contents.keys().all(|id| proposed.contents.contains_key(id)));
+            }
+            // Contents that go change pairs of others only where that is said.
+            let mut left = Proposed::default();
+            left.leave_bucket(&after, added);
+            prop_assert!(!left.moved.is_empty() || !elsewhere);
 
             let (mut with, mut elsewhere) = (Vec::new(), false);
             let mut note = |a: Id, b: Id, diff: i32| match diff {
@@ -203,6 +275,16 @@ mod tests {
             proposed.add_near(&near[..near.len().min(PIVOTS)], rank, before.len(), product_max);
             prop_assert_eq!(of(&proposed), with);
             prop_assert!(!proposed.moved.is_empty() || !elsewhere);
+            // Without another content of either group the rank or the group is less by one.
+            if !proposed.leaves_out {
+                let less = &near[..near.len().saturating_sub(1)];
+                for (group, rank) in [(less, rank), (&near[..], rank.saturating_sub(1))] {
+                    let mut without = Proposed::default();
+                    without.add_near(&group[..group.len().min(PIVOTS)], rank, before.len(), PIVOTS);
+                    let mut of = without.contents.keys();
+                    prop_assert!(of.all(|id| proposed.contents.contains_key(id)));
+                }
+            }
         }
     }
 }

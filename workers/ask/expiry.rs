@@ -8,11 +8,16 @@
 //! expires. The number of pages that are read is bounded: answers about larger components are
 //! always provisional. The exception is an identical text that has no pair: there only the pages
 //! that represent and name the cluster matter, and whether a page is left.
+//!
+//! In a group or bucket that is so large that not all pairs are compared, contents that expire move
+//! the ranks of others, and other pairs are compared. Answers about texts of such groups are
+//! provisional.
 
 use crate::ask::answer::{Answer, TextVerdict, because};
 use crate::ask::index::Index;
 use crate::document::Id;
 use crate::plan::time::now;
+use crate::store::damage::end_reading;
 use crate::store::entry::Retention;
 use crate::tables::pages::has_expired;
 use std::collections::BTreeSet;
@@ -22,26 +27,47 @@ use std::collections::BTreeSet;
 pub const STAYING_PAGES_MAX: usize = 1024;
 /// The most pages of components that are searched for one that expires.
 pub const LAPSING_PAGES_MAX: usize = 256;
+/// The most texts whose groups are searched. An answer about more is always provisional.
+const CROWDED_CONTENTS_MAX: usize = 16;
 
 impl Index {
     /// Says whether pages that `answer` depends on expire with the next epoch. `contents` are the
     /// texts that it is about.
     pub(super) fn lapse(&self, contents: &[Id], answer: &mut Answer) {
-        let Some(retention) = self.retention().filter(|_| !contents.is_empty()) else { return };
+        let Some(retention) = self.retention() else { return };
+        // Contents of large groups that expire move the ranks of others.
+        if contents.is_empty() {
+            answer.because.extend(answer.leaves_out.then_some(because::EXPIRES));
+            return;
+        }
         let none = BTreeSet::new();
         answer.outlives = contents.iter().all(|content| self.expires(*content, &none));
         let is_alone = |content: &Id| self.tables.component(*content).is_none();
         let may_change = match (answer.verdict, contents) {
             // The answer names no cluster.
             (TextVerdict::Identical, _) if answer.cluster.is_none() => false,
-            (TextVerdict::Identical, [content]) if is_alone(content) => {
+            (TextVerdict::Identical, [content])
+                if is_alone(content) && !self.is_crowded(*content) =>
+            {
                 let represents = self.tables.cluster_of(*content).representative_doc;
                 let names = self.tables.first_pages(*content, 1);
                 names.into_iter().chain([represents]).any(|doc| self.goes(doc, retention))
             }
-            _ => self.may_lapse(contents, retention),
+            _ => {
+                answer.leaves_out
+                    || self.may_lapse(contents, retention)
+                    || contents.len() > CROWDED_CONTENTS_MAX
+                    || contents.iter().any(|content| self.is_crowded(*content))
+            }
         };
         answer.because.extend((answer.outlives || may_change).then_some(because::EXPIRES));
+    }
+
+    /// Whether a content is in a group or bucket so large that not all pairs are compared. Others of
+    /// its pairs are compared if contents of that group expire.
+    fn is_crowded(&self, content: Id) -> bool {
+        let without = self.without(content).unwrap_or_else(|error| end_reading(error));
+        without.is_cut || !without.moved.is_empty()
     }
 
     /// Whether all pages of a content, without those in `gone`, expire with the next epoch. False

@@ -5,7 +5,7 @@
 //! answer is provisional and gives the reason.
 
 use crate::ask::answer::{Answer, Match, TextVerdict, because};
-use crate::ask::candidates::proposed;
+use crate::ask::candidates::{Proposed, moved_without, proposed};
 use crate::ask::tables::{Tables, share};
 use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Repeated, Verdict, decide};
@@ -264,7 +264,9 @@ impl Index {
         let asked = Repeated::new(known);
         let contents: Vec<Id> = proposed.contents.keys().copied().collect();
         let others = self.tables.evidence_of(&contents)?;
-        for ((content, proposals), other) in proposed.contents.into_iter().zip(others) {
+        for ((content, proposals), other) in
+            proposed.contents.iter().map(|(id, of)| (*id, *of)).zip(others)
+        {
             let distance = simhash::distance(other.fingerprint, evidence.fingerprint);
             let Verdict { accepted, similarity, reason } =
                 decide(&asked, &other, distance, &self.options);
@@ -289,11 +291,36 @@ impl Index {
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
         because(!proposed.moved.is_empty(), because::PIVOTS);
         because(proposed.is_cut, because::LIMIT);
-        (answer.near, answer.moved) = (proposed.near, proposed.moved);
+        self.move_ranks(&proposed, answer);
+        (answer.near, answer.leaves_out) = (proposed.near, proposed.leaves_out);
         answer.settle(&self.job.clusters);
         let contents: Vec<Id> = answer.matches.iter().map(|one| one.id).collect();
         self.lapse(&contents, answer);
         Ok(())
+    }
+
+    /// Adds to `answer`, which is about a record of the page `doc` with `content`, the components
+    /// that may change because the page loses the text that it has now.
+    pub fn lose(&self, doc: Id, content: Id, answer: &mut Answer) -> Result<()> {
+        let Some(page) = self.tables.page(doc).filter(|page| page.content != content) else {
+            return Ok(());
+        };
+        self.move_ranks(&self.without(page.content)?, answer);
+        Ok(())
+    }
+
+    /// The contents of which other pairs may be compared if `content` goes.
+    pub(super) fn without(&self, content: Id) -> Result<Proposed> {
+        let Some(row) = self.tables.content(content).filter(|row| row.is_comparable()) else {
+            return Ok(Proposed::default());
+        };
+        let keys = self.tables.keys(content)?;
+        Ok(moved_without(&self.tables, content, row.fingerprint, keys.into_iter()))
+    }
+
+    fn move_ranks(&self, proposed: &Proposed, answer: &mut Answer) {
+        answer.moved.extend(proposed.moved.iter().map(|content| self.component(*content)));
+        answer.moves_more |= proposed.is_cut;
     }
 
     fn matched(

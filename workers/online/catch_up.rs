@@ -5,6 +5,7 @@ use crate::job::Job;
 use crate::online::heads::Opened;
 use crate::online::overlay::{Entry, Overlay};
 use crate::online::{Online, inbox, replay};
+use crate::plan::consumed::History;
 use crate::store::damage;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -35,17 +36,11 @@ impl Online {
         // be deleted.
         let newer = self.heads.newer(&now)?;
         let is_newer = newer.is_some();
-        let newer = match newer {
-            Some(newer) => Arc::new(newer),
-            None if vanished.is_empty() => return Ok(None),
-            None => {
-                for path in vanished {
-                    let file = path.display();
-                    tracing::error!(%file, "a file of the inbox is gone that no run had taken: put it back from a copy, or insert its records again");
-                }
-                now
-            }
-        };
+        if !is_newer && vanished.is_empty() {
+            return Ok(None);
+        }
+        let newer = newer.map_or(now, Arc::new);
+        self.miss(&vanished, &newer)?;
         let (entries, unsealed) = {
             let state = self.read()?;
             (state.overlay.entries(None), state.unsealed)
@@ -61,8 +56,11 @@ impl Online {
             let is_last = more.len() <= LAST_ENTRIES || rounds == ROUNDS_MAX;
             let state = is_last.then_some(state);
             last = more.last().map_or(last, |entry| Some(entry.key()));
-            more.into_iter()
-                .try_for_each(|entry| replay::put(&newer.index, &mut overlay, entry))?;
+            // Damage that is found here must not end the use of the state, which may be locked.
+            damage::caught(|| {
+                more.into_iter()
+                    .try_for_each(|entry| replay::put(&newer.index, &mut overlay, entry))
+            })?;
             if let Some(state) = state {
                 break state;
             }
@@ -85,6 +83,19 @@ impl Online {
         let sealed = self.read()?.sealed.clone();
         let paths = sealed.into_iter().map(|file| inbox::sealed_path(folder, file));
         Ok(paths.filter(|path| matches!(path.try_exists(), Ok(false))).collect())
+    }
+
+    /// Says which of the files that have `vanished` no epoch up to the head has taken.
+    fn miss(&self, vanished: &[PathBuf], opened: &Opened) -> Result<()> {
+        if vanished.is_empty() {
+            return Ok(());
+        }
+        let history = History::read(self.job(), &opened.store, Some(&opened.head))?;
+        for path in vanished.iter().filter(|path| !history.knows(path)) {
+            let file = path.display();
+            tracing::error!(%file, "a file of the inbox is gone that no run had taken: put it back from a copy, or insert its records again");
+        }
+        Ok(())
     }
 
     /// The overlay over `opened`, and the sealed files whose records it has. It has the `entries`

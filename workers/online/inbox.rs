@@ -57,6 +57,8 @@ impl Inbox {
             let why = "another server has this inbox; stop it, or start this one with --read-only";
             return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
         };
+        // The lock creates the folder, unless a run or a person did.
+        durable::sync_name(folder)?;
         for path in entries(folder)? {
             if let Some(number) = number_of(&path, true) {
                 seal_left(folder, &path, number)?;

@@ -31,6 +31,7 @@ use crate::online::rows::{InboxRow, Rows};
 use crate::online::writing::Writing;
 use crate::plan::time::now;
 use crate::read::record::{Item, Record};
+use crate::store::damage;
 use crate::store::table::Row as _;
 use crate::tables::PageRow;
 use crate::tables::visits::PAGE;
@@ -202,6 +203,7 @@ impl Online {
             };
             if let Some(record) = record {
                 text.visit.date = self.read()?.dated(record.date, text.visit.doc).0;
+                in_time(text.visit.date)?;
             }
             let answer = opened.index.answer(&text, identical.get(), false)?;
             let state = self.read()?;
@@ -239,8 +241,9 @@ impl Online {
         loop {
             let (opened, date, before) = self.dated(&row.record, doc)?;
             text.visit.date = date;
+            in_time(date)?;
             let identical = !content.is_none() && self.is_stored(&opened, content)?;
-            let of_head = opened.index.answer(&text, identical, false)?;
+            let mut of_head = opened.index.answer(&text, identical, false)?;
             if !always {
                 let state = self.read()?;
                 if !state.agrees(&opened, content, identical) {
@@ -252,13 +255,15 @@ impl Online {
                 }
             }
             let line = self.rows.line(row, date)?;
+            opened.index.lose(doc, content, &mut of_head)?;
             let mut state = self.write()?;
             if !state.agrees(&opened, content, identical)
                 || state.overlay.page(doc).map(|entry| entry.key()) != before
             {
                 continue;
             }
-            let (answer, after, is_wanted) = state.decided(&text, of_head)?;
+            // Damage that is found under the lock must not end the use of the state.
+            let (answer, after, is_wanted) = damage::caught(|| state.decided(&text, of_head))?;
             if !is_wanted && !always {
                 return Ok(self.decision(answer, false, after));
             }
@@ -277,6 +282,7 @@ impl Online {
         let state = self.read()?;
         if self.inbox.is_some() {
             text.visit.date = state.dated(record.date, text.visit.doc).0;
+            in_time(text.visit.date)?;
         }
         let before = state.overlay.page(text.visit.doc);
         let after = before.map_or(0, |entry| entry.after);
@@ -311,8 +317,10 @@ impl Online {
         loop {
             let (opened, date, before) = self.dated(&row.record, doc)?;
             text.visit.date = date;
+            in_time(date)?;
             let line = self.rows.line(row, date)?;
-            let answer = opened.index.answer(&text, false, false)?;
+            let mut answer = opened.index.answer(&text, false, false)?;
+            opened.index.lose(doc, text.visit.content, &mut answer)?;
             let mut state = self.write()?;
             if !state.is_at(&opened) || state.overlay.page(doc).map(|entry| entry.key()) != before {
                 continue;
@@ -392,9 +400,14 @@ impl State {
 /// Fails if a record has a date in the future. An epoch cuts such a date, and then could not tell
 /// which of two records of a URL came last.
 fn undated_or_past(record: &Record) -> std::result::Result<(), Item> {
-    let latest = now().saturating_add(FUTURE_SECONDS_MAX);
-    match record.date.filter(|date| *date > latest) {
-        Some(_) => Err(Item::reject("future_date", "its date is more than a day in the future")),
-        None => Ok(()),
+    record.date.map_or(Ok(()), in_time)
+}
+
+/// Fails if a date is in the future. A record without a date may get one: a second more than that
+/// of the record before it.
+fn in_time(date: i64) -> std::result::Result<(), Item> {
+    match date > now().saturating_add(FUTURE_SECONDS_MAX) {
+        true => Err(Item::reject("future_date", "its date is more than a day in the future")),
+        false => Ok(()),
     }
 }

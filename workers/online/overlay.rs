@@ -144,12 +144,16 @@ pub struct Overlay {
     unsure: Unsure,
     /// The pages of the head that have another text now, or are gone, by the content they had.
     left: HashMap<Id, Left>,
+    /// The number of these pages.
+    pages_left: usize,
     /// Texts that pages of the inbox had before are gone for good once so many of the appended
     /// records are durable. Any text may have been near one of them, so every answer depends on
     /// this number.
     taken_after: u64,
     /// The components of the head that may change.
     touched: HashSet<Id>,
+    /// Whether any component of the head may change.
+    all_touched: bool,
 }
 
 impl Overlay {
@@ -166,8 +170,10 @@ impl Overlay {
             nearby: Nearby::new(bands.clone()),
             unsure: Unsure { contents: HashSet::new(), nearby: Nearby::new(bands) },
             left: HashMap::new(),
+            pages_left: 0,
             taken_after: 0,
             touched: HashSet::new(),
+            all_touched: false,
         }
     }
 
@@ -188,7 +194,7 @@ impl Overlay {
     }
 
     fn bytes(&self) -> usize {
-        self.bytes + TOUCHED_BYTES * self.touched.len()
+        self.bytes + LEFT_BYTES * self.pages_left + TOUCHED_BYTES * self.touched.len()
     }
 
     /// The record of the inbox that holds for a URL.
@@ -272,7 +278,7 @@ impl Overlay {
                 basis.depends_on(same.after);
             }
             _ if answer.verdict == TextVerdict::Identical => {
-                basis.is_touched |= self.touched.contains(&index.component(content));
+                basis.is_touched |= self.is_touched(index, content);
                 let named = answer.representative.as_ref();
                 let other = named.and_then(|named| self.instead_of(index, named, content, basis));
                 answer.representative = other.or(answer.representative.take());
@@ -281,10 +287,11 @@ impl Overlay {
                 if let Some(evidence) = text.evidence.as_ref().filter(|_| !text.says_little) {
                     self.compare(index, evidence, answer, basis)?;
                 }
-                basis.is_touched |= answer
-                    .matches
-                    .iter()
-                    .any(|found| self.touched.contains(&index.component(found.id)));
+                basis.is_touched |=
+                    answer.matches.iter().any(|found| self.is_touched(index, found.id));
+                // Contents that have left move the ranks of others, and the text may be compared
+                // with further ones then.
+                basis.is_touched |= answer.leaves_out && self.pages_left > 0;
                 let has_near =
                     |near| self.nearby.has_near(near) || self.unsure.nearby.has_near(near);
                 basis.is_touched |= answer.near.iter().any(|near| has_near(*near));
@@ -470,14 +477,13 @@ impl Overlay {
             index.page(visit.doc).map(|page| page.content).filter(|old| !old.is_none())
         {
             self.touched.insert(index.component(old));
+            self.touch_moved(answer);
             let left = self.left.entry(old).or_default();
             left.after = left.after.max(entry.after);
             if is_page && visit.content == old {
-                if left.docs.remove(&visit.doc) {
-                    self.bytes -= LEFT_BYTES;
-                }
-            } else if left.docs.insert(visit.doc) {
-                self.bytes += LEFT_BYTES;
+                self.pages_left -= usize::from(left.docs.remove(&visit.doc));
+            } else {
+                self.pages_left += usize::from(left.docs.insert(visit.doc));
             }
         }
         if !is_page || visit.content.is_none() {
@@ -522,9 +528,20 @@ impl Overlay {
     /// Remembers the components that a page with `content` may change, about which `answer` was
     /// given.
     fn touch(&mut self, index: &Index, content: Id, answer: &Answer) {
-        self.touched.extend(answer.moved.iter().map(|id| index.component(*id)));
+        self.touch_moved(answer);
         self.touched.extend(answer.matches.iter().map(|found| index.component(found.id)));
         self.touched.insert(index.component(content));
+    }
+
+    /// Remembers the components in which a record moves ranks.
+    fn touch_moved(&mut self, answer: &Answer) {
+        self.touched.extend(&answer.moved);
+        self.all_touched |= answer.moves_more;
+    }
+
+    /// Whether the component of a content of the head may change.
+    fn is_touched(&self, index: &Index, content: Id) -> bool {
+        self.all_touched || self.touched.contains(&index.component(content))
     }
 
     /// Takes back what a record said of its page.

@@ -50,7 +50,8 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
 pub fn put(index: &Index, overlay: &mut Overlay, entry: Arc<Entry>) -> Result<()> {
     let content = entry.text.visit.content;
     let answer = index.answer(&entry.text, overlay.is_stored(index, content), false)?;
-    let (answer, _) = overlay.decide(index, &entry.text, answer)?;
+    let (mut answer, _) = overlay.decide(index, &entry.text, answer)?;
+    index.lose(entry.text.visit.doc, content, &mut answer)?;
     overlay.put(index, entry, &answer);
     Ok(())
 }

@@ -54,7 +54,8 @@ impl Rows {
 
     /// A row that a client sent as JSON and that says that its page is gone.
     pub fn parse_removal(&self, json: &[u8]) -> Result<InboxRow, Item> {
-        match with(json.trim_ascii(), &self.fields.deleted, "true") {
+        let (name, value) = self.removal()?;
+        match with(json.trim_ascii(), name, &value.to_string()) {
             Some(removal) => self.parse(&removal),
             // The reader of rows says what is wrong with the row.
             None => Err(self.record(json).err().unwrap_or_else(no_object)),
@@ -78,13 +79,26 @@ impl Rows {
             return Err(Item::reject("no_url", why));
         };
         let (field, value) = match says {
-            Says::Text(text) => (&self.fields.text, json!(text)),
-            Says::Html(html) => (&self.fields.html, json!(html)),
-            Says::Removed => (&self.fields.deleted, json!(true)),
+            Says::Text(text) => (self.fields.text.as_str(), json!(text)),
+            Says::Html(html) => (self.fields.html.as_str(), json!(html)),
+            Says::Removed => self.removal()?,
         };
-        let mut fields = BTreeMap::from([(name, json!(url)), (field.as_str(), value)]);
+        let mut fields = BTreeMap::from([(name, json!(url)), (field, value)]);
         fields.extend(date.map(|date| (self.fields.date.as_str(), json!(date_text(date)))));
         self.parse(&serde_json::to_vec(&fields).unwrap_or_default())
+    }
+
+    /// The field, and its value, by which a row says that its page is gone. A job may read only one
+    /// of two such fields, or none.
+    fn removal(&self) -> Result<(&str, Value), Item> {
+        match (self.fields.deleted.as_str(), self.fields.op.as_str()) {
+            ("", "") => {
+                let why = "the job reads no removals: [read.fields] deleted and op are empty";
+                Err(Item::reject("bad_field", why))
+            }
+            ("", op) => Ok((op, json!("remove"))),
+            (deleted, _) => Ok((deleted, json!(true))),
+        }
     }
 
     /// The line of `row`, with this date if it has none. It ends with a newline.
@@ -132,11 +146,19 @@ fn no_object() -> Item {
 /// `None` if `json` is no object.
 fn with(json: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let text = str::from_utf8(json).ok()?;
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let readable;
+    let (parsed, fields): (&str, BTreeMap<String, &RawValue>) = match serde_json::from_str(text) {
+        Ok(fields) => (text, fields),
+        Err(_) => {
+            // It has something as long in place of numbers that the parser cannot read.
+            readable = json::readable(text).0;
+            (&readable, serde_json::from_str(&readable).ok()?)
+        }
+    };
     let changed = match fields.get(name) {
         Some(old) => {
             // A raw value is a part of the text that it was read from.
-            let start = old.get().as_ptr().addr() - text.as_ptr().addr();
+            let start = old.get().as_ptr().addr() - parsed.as_ptr().addr();
             [&text[..start], value, &text[start + old.get().len()..]].concat()
         }
         None => {
@@ -186,6 +208,9 @@ mod tests {
             let undated = dated.replace("\"2026-05-01\"", none);
             assert_eq!(line(&undated), format!("{all},\"date\":1700000000}}\n"));
         }
+        // Python's numbers are passed over, as a run does.
+        let of_python = format!(r#"{all},"n":[NaN,-Infinity,1e999]"#);
+        assert_eq!(line(&format!("{of_python}}}")), format!("{of_python},\"date\":1700000000}}\n"));
         let removal = rows.parse_removal(format!("{all}}}").as_bytes()).expect("a row");
         let line = rows.line(&removal, 1_700_000_000).expect("a line");
         let expected = format!("{all},\"deleted\":true,\"date\":1700000000}}\n");
@@ -228,6 +253,17 @@ mod tests {
         assert_eq!((row.record.url.as_str(), &row.record.body), ("7", &Body::Text("x".into())));
         let line = named.line(&row, 1_700_000_000).expect("a line");
         assert_eq!(named.record(&line).expect("a record").date, Some(1_700_000_000));
+        // The removal of a job without the field `deleted` was a new text.
+        let by_op = rows(", \"fields\": {\"deleted\": \"\"}");
+        for gone in [
+            by_op.parse_removal(br#"{"url":"http://a/","text":"x"}"#),
+            by_op.made("http://a/", None, Says::Removed),
+        ] {
+            assert_eq!(gone.expect("a row").record.body, Body::Removed);
+        }
+        let none = rows(", \"fields\": {\"deleted\": \"\", \"op\": \"\"}");
+        assert!(none.parse_removal(br#"{"url":"http://a/"}"#).is_err());
+        assert!(none.made("http://a/", None, Says::Removed).is_err());
         let gone = named.made("7", None, Says::Removed).expect("a row");
         assert_eq!(gone.record.body, Body::Removed);
         let gone =

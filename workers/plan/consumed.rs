@@ -16,7 +16,7 @@
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::inputs::{self, Input, key_of, unspelled};
+use crate::plan::inputs::{self, Input, key_of, spelled, unspelled};
 use crate::read;
 use crate::store::entry::Consumed;
 use crate::store::lists::Lists;
@@ -25,6 +25,7 @@ use crate::store::{Store, digest_of};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 /// What became of the records of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +152,11 @@ impl History {
     /// Whether `input` has the same size, times and inode as when it was consumed from this path.
     pub fn is_as_it_was(&self, input: &Input) -> bool {
         self.by_path.get(&input.path).is_some_and(|(_, last)| last.input.looks_like(input))
+    }
+
+    /// Whether the file at `path` was consumed, with whatever bytes.
+    pub fn knows(&self, path: &Path) -> bool {
+        self.by_path.contains_key(&spelled(path))
     }
 
     /// Whether `input`, which has its digest, is due.
