@@ -16,8 +16,8 @@ pub struct Status {
     /// List the tables: rows, bytes and runs.
     #[arg(long, conflicts_with = "files")]
     pub tables: bool,
-    /// Read the groups and keys through and name the largest bucket of each signature that the
-    /// pivot rule does not examine whole.
+    /// Read all groups and keys, and name for each signature the largest bucket of which the pivot
+    /// rule does not compare all pairs.
     #[arg(long, conflicts_with = "files")]
     pub pivots: bool,
     /// Print the paths of a table's files instead, one a line; with --json as a list.
@@ -31,8 +31,8 @@ pub struct Explain {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// A page, or two. If the store does not have a URL, another spelling of it is looked for: http
-    /// or https, www., a slash at the end, the query.
+    /// One page, or two. If the store lacks a URL, other spellings of it are tried: http or https,
+    /// www., a slash at the end, the query.
     #[arg(value_name = "URL", required = true, num_args = 1..=2)]
     pub urls: Vec<String>,
     /// Whether to use colours; `auto`: on a terminal, unless NO_COLOR is set.
@@ -46,14 +46,14 @@ pub struct Query {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// A text or an HTML page; or, with --json or by its name, JSON lines as a run reads them,
-    /// which are answered one by one [default: stdin, also called -].
+    /// A text or an HTML page. With --json, or if its name says so, JSON lines as a run reads them:
+    /// each line gets an answer [default: stdin, or -].
     #[arg(value_name = "FILE", value_parser = values::source())]
     pub file: Option<PathBuf>,
     /// Ask for the text of a stored page instead.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
     pub url: Option<String>,
-    /// List the texts, too, with which it was compared and refused.
+    /// List also the texts that were compared and refused.
     #[arg(long)]
     pub all: bool,
 }
@@ -64,33 +64,31 @@ pub struct Eval {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// What is true, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`, all
-    /// pairs that are the same.
+    /// The true answers, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`,
+    /// for all pairs that are the same.
     #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub labels: PathBuf,
-    /// Write FILE instead of reading it: read the inputs again, and take pages for the same that
-    /// name the same canonical address (rel=canonical, in the page or in HTTP's Link), of which one
-    /// led to the other (a redirect), or which had the same bytes (a revisit). FILE must not be
-    /// there yet.
+    /// Write FILE instead of reading it, from the inputs. Two pages count as the same if they name
+    /// the same canonical address (rel=canonical, in the page or in HTTP's Link), if one redirected
+    /// to the other, or if a revisit says that they had the same bytes. FILE must not exist.
     #[arg(long, conflicts_with_all = ["ask", "list", "sweep"])]
     pub canonical: bool,
     /// Ask about N pairs of texts, keep the answers in the file of labels, and estimate precision
-    /// and recall from them. What the file already answers is not asked. y: they are the same; n:
-    /// they are not; s: skip; q: stop. Answers may come from stdin, one a line.
+    /// and recall from them. Pairs that the file answers already are not asked. y: the same; n: not
+    /// the same; s: skip; q: stop. Answers may come from stdin, one a line.
     #[arg(long, value_name = "N", conflicts_with_all = ["list", "sweep"])]
     #[arg(value_parser = values::whole::<u32>(1, 1_000_000))]
     pub ask: Option<u32>,
-    /// The sample that --ask draws.
+    /// The number of the random sample that --ask draws.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "ask", value_parser = values::whole::<u64>(0, u64::MAX))]
     pub seed: u64,
-    /// List so many pairs that are joined and not the same, and so many that are the same and not
-    /// joined.
+    /// List N pairs that are joined but not the same, and N that are the same but not joined.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::whole::<u32>(0, 1_000_000))]
     pub list: u32,
     /// Try other settings: SimHash's k, MinHash's bins, the thresholds of confirm.
     #[arg(long)]
     pub sweep: bool,
-    /// Draw what --sweep finds. FILE may be there already if pagefold drew it.
+    /// Draw the results of --sweep. FILE is replaced if pagefold drew it.
     #[arg(long, value_name = "FILE.svg", requires = "sweep", value_parser = values::place())]
     pub plot: Option<PathBuf>,
 }

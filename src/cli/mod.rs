@@ -27,8 +27,8 @@ use std::process::ExitCode;
 use workers::error::Kind;
 use workers::read::shell::word as quoted;
 
-/// Folds the near-duplicate pages of a web crawl: which pages say the same thing, which one to
-/// keep, and why.
+/// Folds the near-duplicate pages of a web crawl. It says which pages are copies, which to keep,
+/// and why.
 #[derive(Parser)]
 #[command(name = "pagefold", version, propagate_version = true, after_help = exit_codes())]
 struct Cli {
@@ -50,57 +50,57 @@ fn exit_codes() -> String {
 /// The subcommands.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Read what is new, fold it into the store, export the result.
+    /// Read new files, fold their pages into the store, and export the result.
     #[command(after_help = "Examples:\n\
             \x20 pagefold run crawl.toml\n\
             \x20 pagefold run crawl.toml --dry-run\n\
             \x20 pagefold run pages.jsonl.gz --to folded\n\
             \x20 pagefold run crawl.toml --set confirm.facts=off --threads 4")]
     Run(Start),
-    /// Look at files and print a job that reads them: their formats, fields and charsets.
+    /// Examine the formats, fields and charsets of files, and print a job that reads them.
     #[command(after_help = "Example:\n  pagefold init pages/*.parquet > pages.toml")]
     Init(Init),
-    /// Try everything that a run needs before there is one: job, inputs, folders and, with
-    /// --cluster, every host.
+    /// Check what a run needs: the job, inputs, folders and, with --cluster, every host.
     #[command(after_help = "Example:\n  pagefold check crawl.toml --cluster cluster.toml")]
     Check(Check),
-    /// Say what a first build of a job would cost: time, memory, disk, network.
+    /// Estimate the time, memory, disk and network that a first build of a job needs.
     #[command(after_help = "Examples:\n\
             \x20 pagefold estimate crawl.toml --cluster cluster.toml\n\
             \x20 pagefold estimate crawl.toml --pages 1000000000 --bytes 4000 --hosts 10 --threads 8")]
     Estimate(Estimate),
-    /// Print what has a job run again and again: a line for a crontab, or a service and a timer for
-    /// systemd.
+    /// Print a line for a crontab, or a service and a timer for systemd, that run a job at fixed
+    /// times.
     #[command(after_help = "Example:\n  pagefold schedule crawl.toml --cron --at 03:15")]
     Schedule(Schedule),
-    /// Write the exports of the store's head again, without reading anything new.
+    /// Write the exports of the latest epoch again. No input is read.
     #[command(after_help = "Examples:\n\
             \x20 pagefold export crawl.toml --set output.dir=elsewhere\n\
             \x20 pagefold export crawl.toml --since 41")]
     Export(Export),
-    /// Write the job's inputs again, in their own formats, without the records that fold; or a
-    /// table of what became of each record.
+    /// Copy the job's inputs, in their own formats, without the records that fold; or write a table
+    /// of what became of each record.
     #[command(after_help = "Example:\n  pagefold filter crawl.toml --to folded")]
     Filter(Filter),
-    /// Say what a job's store holds.
+    /// Show the state of a job's store: its last epoch, pages, clusters and tables.
     #[command(
         after_help = "Examples:\n  pagefold status crawl.toml\n  pagefold status crawl.toml --max-age 26h"
     )]
     Status(Status),
-    /// Say why two pages are together or not: what each signature says, which rule decided and by
-    /// how much, and what differs. Of one page: its cluster, why that has its representative, and
-    /// what became of the page.
+    /// Say why two pages are in one cluster or not: what each signature says, which rule decided
+    /// and by how much, and what differs. For one page: its cluster, why its representative was
+    /// chosen, and the history of the page.
     #[command(after_help = "Examples:\n\
             \x20 pagefold explain crawl.toml https://a.example/x https://b.example/x\n\
             \x20 pagefold explain crawl.toml https://a.example/x --json")]
     Explain(Explain),
-    /// Ask what a text would fold with, by the rules of a run, without reading the store through.
+    /// Say what a text would fold with, by the rules of a run. Only small parts of the store are
+    /// read.
     #[command(after_help = "Examples:\n\
             \x20 pagefold query crawl.toml page.html --all\n\
             \x20 pagefold query crawl.toml --json < rows.jsonl")]
     Query(Query),
-    /// Answer over HTTP what a record would fold with, by the rules of a run, while runs go on
-    /// beside.
+    /// Answer over HTTP what a record would fold with, by the rules of a run, and insert new
+    /// records. Runs may go on at the same time.
     #[command(after_help = "Examples:\n\
             \x20 pagefold serve crawl.toml --bind 127.0.0.1:7311\n\
             \x20 pagefold serve crawl.toml --bind 0.0.0.0:7311 --token-file token")]
@@ -110,36 +110,35 @@ pub enum Command {
             \x20 pagefold send http://127.0.0.1:7311/insert rows.jsonl\n\
             \x20 pagefold send http://127.0.0.1:7311/check < rows.jsonl")]
     Send(Send),
-    /// Write a report of the store as one HTML page that needs nothing else: hosts that mirror each
-    /// other, clusters with their texts and differences, pairs next to the threshold, rejects,
-    /// epochs.
+    /// Write a report of the store as one HTML file: hosts that mirror each other, clusters with
+    /// their texts and differences, pairs near the threshold, rejected records, epochs.
     #[command(after_help = "Example:\n  pagefold report crawl.toml --out report.html")]
     Report(Report),
-    /// Look a job's store over: every referenced file present; with --full every byte, row and
-    /// hash; with --deep whether its tables agree and the near pairs are all there.
+    /// Verify a job's store: that every file is there; with --full every byte, row and hash; with
+    /// --deep also that the tables agree with one another and no near pair is missing.
     #[command(after_help = "Example:\n  pagefold verify crawl.toml --full")]
     Verify(Verify),
-    /// Say how right the store's answers are, held against labels, or with --ask against your
-    /// answers about some pairs; with --sweep, what other settings would make of them.
+    /// Measure precision and recall of the store against labels, or with --ask against your answers
+    /// about some pairs; with --sweep also for other settings.
     #[command(after_help = "Examples:\n\
             \x20 pagefold eval crawl.toml --labels truth.jsonl --list 20\n\
             \x20 pagefold eval crawl.toml --ask 200 --labels answers.jsonl")]
     Eval(Eval),
-    /// Make an earlier epoch the answer again. Nothing is deleted.
+    /// Go back to an earlier epoch. Nothing is deleted.
     #[command(after_help = "Example:\n  pagefold rollback crawl.toml 41")]
     Rollback(Rollback),
-    /// Say what no kept epoch needs; with --delete, delete it.
+    /// List the files that no kept epoch needs; with --delete, delete them.
     #[command(after_help = "Example:\n  pagefold gc crawl.toml --keep-epochs 30 --delete")]
     Gc(Gc),
     /// Read all consumed inputs again into a new store, for a job whose identity changed (the keys
     /// that the first lines of jobs/snapshot.toml name), or a store of an older format.
     #[command(after_help = "Example:\n  pagefold rebuild crawl.toml --threads 8")]
     Rebuild(Run),
-    /// Count in how many of the inputs' texts each word is: the frozen file that I-Match or the
-    /// weights of words read, or stop words.
+    /// Count in how many texts of the inputs each word occurs, and write the file of words that
+    /// I-Match, the weights of words or the stop words read.
     #[command(after_help = "Example:\n  pagefold lexicon crawl.toml --kind idf --out words.tsv")]
     Lexicon(Lexicon),
-    /// Print what a shell reads to complete the command line.
+    /// Print the completions of the command line for a shell.
     #[command(
         after_help = "Example:\n  pagefold completions bash > /etc/bash_completion.d/pagefold"
     )]

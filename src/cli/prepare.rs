@@ -25,17 +25,17 @@ pub struct Estimate {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// So many pages, with --bytes of text per page [default: those of the job's inputs, by a
-    /// sample of them].
+    /// The number of pages, with --bytes of text per page [default: as in a sample of the job's
+    /// inputs].
     #[arg(long, value_name = "N", requires = "bytes", value_parser = values::whole::<u64>(1, 1_000_000_000_000))]
     pub pages: Option<u64>,
     /// Bytes of text per page, not of all --pages.
     #[arg(long, value_name = "BYTES-PER-PAGE", requires = "pages", value_parser = values::whole::<u64>(1, 1_000_000))]
     pub bytes: Option<u64>,
-    /// So many hosts [default: 1].
+    /// The number of hosts [default: 1].
     #[arg(long, value_name = "H", value_parser = values::whole::<u16>(1, 256), conflicts_with = "cluster")]
     pub hosts: Option<u16>,
-    /// Workers of each host [default: the cores of this one].
+    /// The number of workers of each host [default: the cores of this host].
     #[arg(long, value_name = "W", value_parser = values::whole::<u16>(1, 1024), conflicts_with = "cluster")]
     pub threads: Option<u16>,
     /// The cluster file: which hosts, with how many workers.
@@ -49,7 +49,7 @@ pub struct Check {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// The cluster file, whose hosts are tried, too.
+    /// The cluster file. Its hosts are checked, too.
     #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub cluster: Option<PathBuf>,
 }
@@ -71,22 +71,22 @@ pub struct Schedule {
     /// Print a service and a timer for systemd.
     #[arg(long)]
     pub systemd: bool,
-    /// When, in the machine's time; with --every one of the moments.
+    /// The time of day, in the time zone of the machine. With --every it is one of the times.
     #[arg(long, value_name = "HH:MM", default_value = "03:15")]
     pub at: TimeOfDay,
     /// How often: minutes that divide an hour, hours that divide a day, or 1d.
     #[arg(long, value_name = "TIME", default_value = "1d")]
     pub every: Every,
-    /// The pagefold to run [default: this one].
+    /// The pagefold binary to run [default: this one].
     #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub binary: Option<PathBuf>,
-    /// Where cron's runs write what they say [default: beside the job, ending in .log].
+    /// The file for the messages of runs by cron [default: beside the job, ending in .log].
     #[arg(long, value_name = "FILE", conflicts_with = "systemd", value_parser = values::place())]
     pub log: Option<PathBuf>,
-    /// The user that systemd's runs belong to [default: root].
+    /// The user of runs by systemd [default: root].
     #[arg(long, value_name = "NAME", conflicts_with = "cron")]
     pub user: Option<String>,
-    /// Write the units into this folder instead.
+    /// Write the units into this folder instead of printing them.
     #[arg(long, value_name = "FOLDER", conflicts_with = "cron", value_parser = values::place())]
     pub to: Option<PathBuf>,
     /// Print JSON.
@@ -100,20 +100,21 @@ pub struct Lexicon {
     /// The job whose inputs are read.
     #[command(flatten)]
     pub of: OfJob,
-    /// The file to write, in place of what has that name.
+    /// The file to write. A file of that name is replaced.
     #[arg(long, value_name = "FILE", value_parser = values::place())]
     pub out: PathBuf,
     /// What the file is for.
     #[arg(long, value_enum, default_value_t = LexiconKind::IMatch)]
     pub kind: LexiconKind,
-    /// Leave out words of fewer texts [default: 3 for i-match, 2 for idf, more than a fifth of the
-    /// texts for stop-words], lines of fewer pages of their host [default: 8 for furniture].
+    /// Leave out words that occur in fewer texts [default: 3 for i-match, 2 for idf, more than a
+    /// fifth of the texts for stop-words], or lines that occur on fewer pages of their host
+    /// [default: 8 for furniture].
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub docs_min: Option<u32>,
     /// Threads [default: all cores].
     #[arg(long, value_name = "N", value_parser = values::whole::<u16>(1, 1024))]
     pub threads: Option<u16>,
-    /// Count so many distinct texts at most, drawn by digest [default: 4194304].
+    /// Count at most N distinct texts, drawn by digest [default: 4194304].
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, 1 << 26))]
     pub sample: Option<u32>,
 }

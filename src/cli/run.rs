@@ -19,13 +19,13 @@ pub struct Start {
     /// With --to: more files, folders or patterns to read.
     #[arg(value_name = "FILES", requires = "to", value_parser = values::source())]
     pub more: Vec<PathBuf>,
-    /// Read FILES instead of a job. The job that is made for them (see `pagefold init`), its store
-    /// and its results lie in DIR.
+    /// Read FILES instead of a job. A job is made for them (see `pagefold init`); it, its store and
+    /// its results are in DIR.
     #[arg(long, value_name = "DIR", value_parser = values::place())]
     pub to: Option<PathBuf>,
-    /// A sample: read at most N records of each input. The store is of the sample for good; a run
-    /// of all is refused on it, and `pagefold rebuild` makes it whole. With --to the job in DIR has
-    /// the limit: take `records_max` out of it first.
+    /// A sample: read at most N records of each input. The store then holds only the sample, and a
+    /// run without the limit is refused; `pagefold rebuild` builds the store of all records. With
+    /// --to the job in DIR has the limit: remove `records_max` from it first.
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub limit: Option<u32>,
 }
@@ -36,28 +36,27 @@ pub struct Unattended {
     /// The run itself.
     #[command(flatten)]
     pub run: Run,
-    /// Wait while another run is at work on the store, at most so many seconds [default: exit 75;
-    /// without SECONDS: for ever].
+    /// Wait while another run uses the store, at most SECONDS, or without SECONDS for ever
+    /// [default: do not wait, exit 75].
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true)]
     #[arg(value_parser = values::whole::<u32>(0, u64::MAX))]
     pub wait: Option<Option<u32>>,
-    /// Do nothing, with exit code 0, while another run is at work on the store.
+    /// Do nothing, with exit code 0, while another run uses the store.
     #[arg(long, conflicts_with = "wait")]
     pub skip_if_running: bool,
-    /// Take at most N inputs that are not consumed yet, the first by path; the others stay for
-    /// later runs.
+    /// Read at most N new inputs, the first by path. The others are left for later runs.
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub max_inputs: Option<u32>,
     /// Say what would be read and do nothing: no file is written, no lock is taken, nothing is
     /// pinged.
     #[arg(long, conflicts_with_all = ["wait", "skip_if_running", "metrics", "ping", "profile", "quiet"])]
     pub dry_run: bool,
-    /// Leave the run's figures in FILE, for node_exporter's textfile collector [default: the job's
-    /// `[output] metrics`].
+    /// Write the figures of the run to FILE, for the textfile collector of node_exporter [default:
+    /// `[output] metrics` of the job].
     #[arg(long, value_name = "FILE", value_parser = values::place())]
     pub metrics: Option<PathBuf>,
-    /// Tell URL when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default: the
-    /// job's `[output] ping`].
+    /// Send a request when the run begins (URL/start), succeeds (URL) or fails (URL/fail) [default:
+    /// `[output] ping` of the job].
     #[arg(long, value_name = "URL", value_parser = ping)]
     pub ping: Option<String>,
 }
@@ -104,19 +103,19 @@ pub struct Run {
     /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
     #[arg(long, value_name = "SECONDS", value_parser = values::whole::<i64>(0, u64::MAX))]
     pub now: Option<i64>,
-    /// Let a guard pass that stopped the run before it committed: rejects, overwritten, missing,
+    /// Turn off a guard that stopped the run before its commit: rejects, overwritten, missing,
     /// expired, folds, source_folded or space. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]
     pub allow: Vec<Guard>,
-    /// Say how long each stage took, and write it as a trace that chrome://tracing, Perfetto and
-    /// the Firefox profiler open [default: `profile.json` in `[output] dir`].
+    /// Print how long each stage took, and write a trace for chrome://tracing, Perfetto or the
+    /// Firefox profiler [default: `profile.json` in `[output] dir`].
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[arg(value_parser = values::place())]
     pub profile: Option<Option<PathBuf>>,
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Print warnings and errors alone.
+    /// Print only warnings and errors.
     #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
     pub quiet: bool,
     /// Log more: -v what is done, -vv each stage, -vvv all.

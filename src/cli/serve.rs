@@ -14,31 +14,32 @@ pub struct Serve {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// The address and port to listen on, unless systemd hands over a socket; port 0 is any that is
-    /// free, and is printed. HTTP without TLS: put a proxy before it.
+    /// The address and port to listen on, unless systemd hands over a socket. Port 0 is any free
+    /// port, which is printed. There is no TLS: put a proxy in front.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7311", value_parser = values::socket)]
     pub bind: SocketAddr,
-    /// The file, of mode 0600, with the token that requests must show. Needed unless ADDRESS is of
-    /// loopback.
+    /// A file of mode 0600 with the token that requests must show. Needed unless ADDRESS is a
+    /// loopback address.
     #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub token_file: Option<PathBuf>,
-    /// Insert nothing, though the job has an inbox, and answer by the head alone: another server
-    /// may have the inbox.
+    /// Insert nothing, even if the job has an inbox, and answer only by the latest epoch. Another
+    /// server may then use the inbox.
     #[arg(long)]
     pub read_only: bool,
-    /// Read the tables of each head once beside the questions, half of the time, so that later ones
-    /// find them in memory and checked: about 800 bytes a page. Kept texts are not read.
+    /// Read all tables once after the start, and the additions of each epoch, while questions are
+    /// answered. Later questions then find them in memory: about 800 bytes a page. Kept texts are
+    /// not read.
     #[arg(long)]
     pub warm: bool,
-    /// Hand what was inserted to the next run after so many seconds at most.
+    /// Seal a file of inserted records after SECONDS, so that the next run reads it.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = values::whole::<u32>(1, u64::MAX))]
     pub seal_seconds: u32,
-    /// MiB of memory for what was inserted since the last epoch. Beyond, nothing is inserted before
-    /// a run takes it.
+    /// MiB of memory for records that were inserted since the last epoch. If it is full, nothing is
+    /// inserted until a run has read them.
     #[arg(long, value_name = "N", default_value_t = INBOX_MIB, value_parser = values::whole::<u32>(1, 1 << 20))]
     pub inbox_mib: u32,
-    /// Records a second that a client may send, by its address [default: any number]. One that
-    /// sends more gets 429.
+    /// Records a second that a client, by its address, may send [default: any number]. A client
+    /// that sends more gets 429.
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, 1_000_000))]
     pub client_rate: Option<u32>,
     /// Threads that compare texts of single records, and as many for batches [default: all cores].
@@ -49,12 +50,12 @@ pub struct Serve {
 /// `pagefold send`.
 #[derive(Args)]
 pub struct Send {
-    /// What to do, at which server, such as http://127.0.0.1:7311/insert.
+    /// The address of the server with the path of the action, such as http://127.0.0.1:7311/insert.
     pub url: String,
-    /// JSON lines as a run reads them [default: stdin, also called -].
+    /// JSON lines as a run reads them [default: stdin, or -].
     #[arg(value_name = "FILE", value_parser = values::source())]
     pub file: Option<PathBuf>,
-    /// The file with the token that the server wants, of mode 0600.
+    /// A file of mode 0600 with the token of the server.
     #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub token_file: Option<PathBuf>,
 }

@@ -13,11 +13,12 @@ pub struct Verify {
     /// Read every byte.
     #[arg(long)]
     pub full: bool,
-    /// Read every byte; if all are sound, hold the tables against one another, and a sample of
-    /// fingerprints against all.
+    /// Read every byte. If all are sound, compare the tables with one another, and a sample of
+    /// fingerprints with all.
     #[arg(long)]
     pub deep: bool,
-    /// Fingerprints that --deep holds against all others; another epoch has another sample.
+    /// The number of fingerprints that --deep compares with all others. Another epoch has another
+    /// sample.
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "deep")]
     #[arg(value_parser = values::whole::<u32>(1, 1_000_000))]
     pub sample: u32,
@@ -32,7 +33,7 @@ pub struct Rollback {
     /// The epoch to go back to.
     #[arg(value_parser = values::whole::<u64>(0, u64::MAX))]
     pub epoch: u64,
-    /// Let the next run read again what was consumed since.
+    /// Let the next run read again the inputs that were read since that epoch.
     #[arg(long)]
     pub forget_inputs: bool,
 }
@@ -43,17 +44,17 @@ pub struct Gc {
     /// The job.
     #[command(flatten)]
     pub of: OfJob,
-    /// Delete, and do not just say.
+    /// Delete the files, and do not only list them.
     #[arg(long)]
     pub delete: bool,
-    /// Also what an unfinished epoch has read so far; the next run reads it again.
+    /// Also files of an unfinished epoch. The next run reads its inputs again.
     #[arg(long)]
     pub unfinished: bool,
-    /// Keep so many last epochs.
+    /// Keep the last N epochs.
     #[arg(long, value_name = "N", default_value_t = KEEP_EPOCHS as u32)]
     #[arg(value_parser = values::whole::<u32>(1, u64::MAX))]
     pub keep_epochs: u32,
-    /// And the epochs of so many last days.
+    /// Keep also the epochs of the last DAYS days.
     #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS, value_parser = values::whole::<u32>(0, u64::MAX))]
     pub keep_days: u32,
 }
