@@ -1,6 +1,7 @@
 //! The advice of errors, in the words of the user's own command line, because people copy it.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use workers::error::Error;
 use workers::read::shell;
 
@@ -35,6 +36,21 @@ fn word(text: &str) -> String {
     shell::word(Path::new(text))
 }
 
+/// The job of the command line, once it is known.
+static OF_COMMAND: OnceLock<Job> = OnceLock::new();
+
+/// Sets the job of the command line.
+pub fn set_job(job: Job) {
+    // A process has one command line.
+    let _ = OF_COMMAND.set(job);
+}
+
+/// The message of `error` with the job of the command line in place of `JOB`.
+pub fn message(error: &Error) -> String {
+    let line = error.to_string();
+    OF_COMMAND.get().map_or(line.clone(), |job| job.worded(&line))
+}
+
 /// The job that the advice of an error is about.
 pub struct Job {
     /// The job file.
@@ -63,8 +79,13 @@ impl Job {
         let mut text = text.to_owned();
         // Without the options the command would be about another job: it would rebuild by the keys
         // of the file, and the next run would be refused like this one.
-        let sets: String =
-            self.given.iter().map(|of| format!(" --set {}", word(&of.set))).collect();
+        // An address of a monitor may be a secret, and changes nothing here.
+        let sets: String = self
+            .given
+            .iter()
+            .filter(|of| !of.set.trim_start().starts_with("output.ping"))
+            .map(|of| format!(" --set {}", word(&of.set)))
+            .collect();
         let job = shell::word(&self.path);
         for command in ["run", "export", "rebuild", "verify", "gc"] {
             let general = format!("`pagefold {command} JOB");

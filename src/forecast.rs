@@ -188,8 +188,9 @@ fn store_bytes(job: &Job, load: &Load) -> u64 {
     };
     let pairs_hundredths =
         by_simhash + if has(SignatureKind::MinHash) { MINHASH_PAIRS_HUNDREDTHS } else { 0 };
+    let further_bands = job.simhash.bands.map_or(u64::from(job.simhash.k), |n| n as u64 - 1);
     let page = PAGE_STORE_BYTES
-        + u64::from(job.simhash.k) * BAND_STORE_BYTES
+        + further_bands * BAND_STORE_BYTES
         + keys_tenths * KEY_STORE_BYTES / 10
         + pairs_hundredths * PAIR_STORE_BYTES / 100
         + CLUSTER_STORE_BYTES;

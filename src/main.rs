@@ -39,6 +39,9 @@ fn main() -> ExitCode {
     if let Some(json) = command.stops_with_code() {
         signals::on_signal(json);
     }
+    if let Some(job) = command.job() {
+        advice::set_job(job);
+    }
     let outcome = damage::caught_all("the command", || commands::carry_out(&command));
     signals::wait_if_stopping();
     match outcome {

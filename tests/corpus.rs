@@ -138,6 +138,7 @@ fn rows_with_numbers_of_python() {
     let output = corpus.pagefold("filter", &["--to", "labelled", "--annotate"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let labelled = std::fs::read_to_string(corpus.at("labelled/a.jsonl")).expect("written");
+    assert_eq!(labelled.lines().count(), lines.lines().count());
     for (labelled, line) in labelled.lines().zip(lines.lines()) {
         let own = line.strip_suffix('}').expect("an object");
         assert!(labelled.starts_with(own) && labelled.contains("\"cluster\":"), "{labelled}");

@@ -40,10 +40,13 @@ pub struct Work {
 /// A host is left out once it has been blamed this often.
 const BLAMES_MAX: u32 = 2;
 const BACKOFF_FACTOR: u32 = 5;
+/// The pause grows no further than this, unless the first one is longer.
+const PAUSE_MAX: Duration = Duration::from_secs(600);
 
 /// The pause after failed attempt number `attempt`, counted from 1.
 fn pause(backoff: Duration, attempt: u32) -> Duration {
-    backoff.saturating_mul(BACKOFF_FACTOR.saturating_pow(attempt - 1))
+    let pause = backoff.saturating_mul(BACKOFF_FACTOR.saturating_pow(attempt - 1));
+    pause.min(PAUSE_MAX.max(backoff))
 }
 
 /// The hosts of the next attempt: without those that were blamed too often, as long as `hosts_min`

@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::thread;
 use workers::error::{Error, Kind, Result};
-use workers::export::ours;
+use workers::export::{self, ours};
 use workers::fold;
-use workers::job::Job;
+use workers::job::{Job, When};
 use workers::plan::inputs::{self, Input, Listing};
 use workers::read::{self, Split};
 use workers::store::{Store, random_hex};
@@ -55,10 +55,13 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
     let named = advice::Job::new(&arguments.of.job, &arguments.of.sets);
     let identity = try_identity(&job).map_err(|error| named.named_in(error));
     found("launcher", Finding::of("identity", identity));
-    found(
-        "launcher",
-        Finding::of("output", try_folder(&job.output.dir).map(|_| writable(&job.output.dir))),
-    );
+    let place = match job.output.export {
+        When::Always => export::check_place(&job, None),
+        When::OnDemand => ours::check_beside(&job.output.dir),
+    };
+    let output =
+        place.and_then(|()| try_folder(&job.output.dir)).map(|_| writable(&job.output.dir));
+    found("launcher", Finding::of("output", output));
     if let Some(metrics) = &job.output.metrics {
         found("launcher", Finding::of("metrics", try_metrics(metrics)));
     }
@@ -119,6 +122,10 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     let listing = inputs::list(&job.read.inputs)?;
     let warnings = inputs::absent(job, &listing);
     warnings.iter().for_each(|line| tracing::warn!("{line}"));
+    // A run of a complete snapshot would remove the pages of what is absent, and is refused.
+    if let (true, true, Some(first)) = (job.read.complete, job.store.exists(), warnings.first()) {
+        return Err(Error::new(Kind::NoInput, format!("{first}; the snapshot is not complete")));
+    }
     let warned: String = warnings.iter().map(|line| format!("; WARNING: {line}")).collect();
     let Listing { files: found, left_out, .. } = listing;
     if found.is_empty() && !job.store.exists() {

@@ -76,11 +76,13 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
             false => show(&as_text(&outcome, &options))?,
         }
     }
-    if arguments.allow_whole { Ok(()) } else { check_whole(&outcome) }
+    let annotates = options.annotate.is_some();
+    if arguments.allow_whole { Ok(()) } else { check_whole(&outcome, annotates) }
 }
 
-/// Fails if the output has records that fold, because its readers expect no duplicates in it.
-fn check_whole(outcome: &Outcome) -> Result<()> {
+/// Fails if the output has records that fold, because its readers expect no duplicates in it, or
+/// rows that lack the fields of their cluster.
+fn check_whole(outcome: &Outcome, annotates: bool) -> Result<()> {
     let stay = outcome.totals.stay;
     let Some(((first, _), others)) = outcome.whole.split_first().filter(|_| stay > 0) else {
         return Ok(());
@@ -89,9 +91,13 @@ fn check_whole(outcome: &Outcome) -> Result<()> {
         0 => String::new(),
         more => format!(" and {}", counted(more as u64, "other file")),
     };
+    let wrong = match annotates {
+        true => "have no fields of their cluster",
+        false => "that should be left out stay",
+    };
     let line = format!(
-        "{} that should be left out stay, as {first}{more} could only be copied whole; mend or take out \
-         such inputs, or let it pass: --allow-whole",
+        "{} {wrong}, as {first}{more} could only be copied whole; mend or take out such inputs, or let \
+         it pass: --allow-whole",
         counted(stay, "record")
     );
     Err(Error::new(Kind::Data, line))

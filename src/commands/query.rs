@@ -252,6 +252,11 @@ fn provisional(why: &str) -> &'static str {
         because::REPRESENTS => "its page would represent the cluster",
         because::NAMES => "its page would name the cluster",
         because::REPLACES => "its URL has another text now",
+        because::OUTDATED => "a known record of its URL has a later date",
+        because::EXPIRES => {
+            "pages that it depends on expire with the next run, unless it sees them"
+        }
+        because::GATHERED => "a page now has it as its main text, or no page has any more",
         _ => "the next run may see it otherwise",
     }
 }

@@ -19,7 +19,7 @@ use workers::plan;
 use workers::plan::replay::Replay;
 use workers::store::manifest::Head;
 use workers::store::past::{self, Step};
-use workers::store::{Lock, Store};
+use workers::store::{Lock, Store, durable};
 use workers::upkeep::carry;
 use workers::upkeep::rebuild_folders::{Folders, RebuildState};
 
@@ -44,6 +44,9 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
             folders.check_free()?;
             export::check_writable(&job)?;
             rebuilt = Some(build(arguments, &job, &folders)?);
+            // A rebuild that was killed may have committed its last epoch without making its name
+            // durable.
+            durable::sync_folder(&folders.new.join("manifest"))?;
             folders.exchange()?;
         }
     }

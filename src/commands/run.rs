@@ -47,9 +47,9 @@ use workers::plan::time::now;
 use workers::plan::time::{AHEAD_SECONDS_MAX, Clock};
 use workers::plan::{self, Plan};
 use workers::store::Store;
-use workers::store::damage;
 use workers::store::manifest::Head;
-use workers::upkeep::merge;
+use workers::store::{damage, durable};
+use workers::upkeep::{gc, merge};
 
 /// `pagefold run`.
 pub fn command(start: &cli::Start) -> Result<()> {
@@ -252,6 +252,9 @@ fn merged(store: &Store, head: Head) -> Head {
         Ok(merged) => merged.unwrap_or(head),
         Err(error) => {
             tracing::warn!(%error, "cannot merge runs");
+            if let Err(error) = gc::clear_unneeded(store) {
+                tracing::debug!(%error, "what a merge wrote stays");
+            }
             head
         }
     }
@@ -306,6 +309,8 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
     let Some(head) = head else {
         return idle::nothing_yet(arguments);
     };
+    // A run that was killed may have committed the head without making its name durable.
+    durable::sync_folder(&job.store.join("manifest"))?;
     if job.output.export == When::Always && !export::is_current(job, store, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
         of_committed(job, store, head)?;

@@ -33,7 +33,7 @@ const TRIES: u32 = 60;
 const SILENT_MAX: Duration = Duration::from_secs(60);
 /// Seconds for which rows are sent again while a full inbox takes no row.
 const FULL_SECONDS_MAX: u64 = 7_200;
-/// The longest pause before these rows are sent again.
+/// The longest pause before these rows, or a batch, are sent again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// The error of rustls for an answer that is no TLS.
 const NO_TLS: &str = "InvalidContentType";
@@ -268,7 +268,8 @@ impl Sender<'_> {
                 StatusCode::OK => return Ok(Some(body)),
                 StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                    sleep(Duration::from_secs(retry_after.unwrap_or(1)));
+                    let pause = Duration::from_secs(retry_after.unwrap_or(1));
+                    sleep(pause.min(PAUSE_MAX));
                     refused = failed(Kind::TryAgain, &body);
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {

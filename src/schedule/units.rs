@@ -66,8 +66,12 @@ fn folders(job: &Job) -> Result<Vec<String>> {
         [Some(&job.store), Some(&job.output.dir), job.output.metrics.as_ref()].into_iter().flatten()
     {
         let path = PathBuf::from(absolute(path)?);
-        let around = path.parent().filter(|parent| parent.parent().is_some()).map(Path::to_owned);
-        folders.push(around.unwrap_or(path));
+        // A link's own folder, and the folder that it leads to.
+        for path in [path.canonicalize().ok(), Some(path)].into_iter().flatten() {
+            let around =
+                path.parent().filter(|parent| parent.parent().is_some()).map(Path::to_owned);
+            folders.push(around.unwrap_or(path));
+        }
     }
     folders.sort();
     folders.dedup();
@@ -115,7 +119,11 @@ pub fn units(
         );
         return Err(Error::new(Kind::Usage, line));
     }
-    let title = if is_template { INSTANCE.to_owned() } else { plain(command.name(), false) };
+    // A line that ends with a backslash goes on in the next line.
+    let title = match is_template {
+        true => INSTANCE.to_owned(),
+        false => plain(command.name().trim_end_matches('\\'), false),
+    };
     Ok(vec![
         Unit { name: format!("{name}.service"), text: service(command, job, user, &title)? },
         Unit { name: format!("{name}.timer"), text: timer(&title, moments) },
@@ -235,11 +243,34 @@ fn timer(title: &str, moments: &Moments) -> String {
     )
 }
 
-/// Writes `units` to `folder`.
+/// The job that the line `ExecStart=` of a unit runs.
+fn job_of(line: &str) -> String {
+    let job = line.split_once(" run ").map_or(line, |(_, job)| job);
+    let job = match job.strip_prefix('"') {
+        Some(quoted) => quoted.split("\" ").next().unwrap_or_default().trim_end_matches('"'),
+        None => job.split(' ').next().unwrap_or_default(),
+    };
+    job.to_owned()
+}
+
+/// Writes `units` to `folder`. Units of the same names are replaced if they run the same job.
+///
+/// # Errors
+///
+/// `Output` if a service of another job is there: jobs with one file name have one name of a unit.
 pub fn write(units: &[Unit], folder: &Path) -> Result<()> {
     if !folder.is_dir() {
         let why = "no such folder; make it first";
         return Err(Error::new(Kind::Output, format!("--to {}: {why}", folder.display())));
+    }
+    let starts = |text: &str| text.lines().find(|line| line.starts_with("ExecStart=")).map(job_of);
+    for unit in units {
+        let path = folder.join(&unit.name);
+        let there = std::fs::read_to_string(&path).unwrap_or_default();
+        if starts(&there).is_some_and(|there| starts(&unit.text).as_ref() != Some(&there)) {
+            let why = "is there for another job; rename this job file, or name another folder";
+            return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
+        }
     }
     for unit in units {
         let path = folder.join(&unit.name);

@@ -1,5 +1,6 @@
 //! Writes results to stdout, for people and for scripts.
 
+use crate::advice;
 use serde_json::json;
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -7,9 +8,10 @@ use workers::error::{Error, Kind, Result};
 use workers::figures::is_obeyed;
 pub use workers::figures::{counted, grouped, megabytes, percent, size};
 
-/// Prints the failure as JSON, with the guard if a guard caused it.
+/// Prints the failure as JSON, with the guard if a guard caused it. Its advice names the job of the
+/// command line, as on stderr.
 pub fn print_failure(error: &Error) {
-    let value = json!({ "error": error.to_string(), "exit_code": error.kind().exit_code(), "guard": error.guard() });
+    let value = json!({ "error": advice::message(error), "exit_code": error.kind().exit_code(), "guard": error.guard() });
     // The exit code and stderr report it as well.
     let _ = print_json(&value);
 }

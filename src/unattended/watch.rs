@@ -3,6 +3,7 @@
 //! A failed report is a warning, never an error of the run. A run that could not start because
 //! another one holds the store reports nothing, because the other run will report.
 
+use crate::advice;
 use crate::cli;
 use crate::signals;
 use crate::unattended::metrics;
@@ -109,7 +110,7 @@ impl Watch {
         let ping = lock(&self.ping).take();
         match (ping, outcome) {
             (Some(ping), Ok(())) => ping.succeeded(),
-            (Some(ping), Err(error)) => ping.failed(code, &error.to_string()),
+            (Some(ping), Err(error)) => ping.failed(code, &advice::message(error)),
             (None, _) => {}
         }
     }

@@ -63,6 +63,11 @@ fn rows_get_their_cluster() {
             let text = |bytes: &[u8]| String::from_utf8(decoded(bytes)).expect("UTF-8");
             let (before, after) = (text(&originals[name]), text(bytes));
             assert_eq!(before.lines().count(), after.lines().count(), "{shown}");
+            assert_eq!(
+                before.lines().filter(|line| !line.is_empty()).count(),
+                clusters.len(),
+                "{shown}"
+            );
             let pairs = before.lines().zip(after.lines()).filter(|(before, _)| !before.is_empty());
             for ((before, after), of) in pairs.zip(&clusters) {
                 let Ok(row) = serde_json::from_str::<Value>(after.trim_start_matches('\u{feff}'))

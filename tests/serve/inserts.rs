@@ -109,6 +109,10 @@ fn answers_are_those_of_the_next_epoch() {
             .iter()
             .filter(|answer| answer["provisional"] == false && answer["verdict"] != "new");
         for answer in held.clone() {
+            if let Some(page) = members.values().find(|row| row["content"] == answer["content"]) {
+                let of = |row: &Value| [told(row, "cluster"), told(row, "representative")];
+                assert_eq!(of(answer), of(page), "{answer}");
+            }
             assert_eq!(
                 clusters.get(&told(answer, "cluster")),
                 Some(&told(answer, "representative")),

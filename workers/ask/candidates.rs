@@ -220,6 +220,17 @@ mod tests {
         Id { high, low: 0 }
     }
 
+    /// Of a bucket of which not all contents were read, the first four are compared with more.
+    #[test]
+    fn a_bucket_that_was_cut() {
+        let first: Vec<Id> = (0..BUCKET_CONTENTS_MAX as u64).map(|n| id(2 * n + 1)).collect();
+        for (added, is_cut) in [(0, true), (6, true), (8, false), (99_999, false)] {
+            let mut proposed = Proposed::default();
+            proposed.add_bucket(&first, id(added), 1);
+            assert!(proposed.is_cut == is_cut && proposed.leaves_out, "{added}");
+        }
+    }
+
     proptest! {
         /// The contents that are compared with a text that is added to a bucket, or near a group,
         /// are those that an epoch begins to compare with it. If the epoch begins or ceases to

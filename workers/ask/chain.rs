@@ -4,6 +4,7 @@
 
 use crate::ask::tables::Tables;
 use crate::document::Id;
+use crate::job::clusters;
 use crate::tables::PairRow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -22,8 +23,13 @@ pub enum Chain {
     TooFar,
 }
 
-/// The shortest chain from `a` to `b`.
-pub fn chain(tables: &Tables, a: Id, b: Id) -> Chain {
+/// The shortest chain from `a` to `b`. A text that says too little joins no others, though it has
+/// accepted pairs.
+pub fn chain(tables: &Tables, clusters: &clusters::Options, a: Id, b: Id) -> Chain {
+    let joins = |content: Id| tables.content(content).is_some_and(|row| !row.says_little(clusters));
+    if !joins(a) || !joins(b) {
+        return Chain::None;
+    }
     let mut met: BTreeMap<Id, Option<PairRow>> = BTreeMap::from([(a, None)]);
     let mut edge = vec![a];
     while !edge.is_empty() && !met.contains_key(&b) {
@@ -37,6 +43,7 @@ pub fn chain(tables: &Tables, a: Id, b: Id) -> Chain {
                 place.insert(Some(row));
             }
         }
+        next.retain(|content| joins(*content));
         next.sort_unstable();
         edge = next;
     }

@@ -197,10 +197,16 @@ impl Index {
     /// pairs. `None` if there is no such page.
     pub fn ask_page(&self, doc: Id, all: bool) -> Option<Answer> {
         let page = self.tables.page(doc)?;
-        let chars = self.tables.content(page.content).map_or(0, |row| row.chars);
+        let row = self.tables.content(page.content);
+        let chars = row.as_ref().map_or(0, |row| row.chars);
+        let says_little = row.is_some_and(|row| row.says_little(self.clusters()));
         let mut answer = Answer::new(Some(self.tables.url(doc)), page.content, chars);
         if !page.content.is_none() {
             self.identical(page.content, &mut answer);
+            if says_little {
+                answer.stays_apart();
+                answer.notes.push(SAYS_LITTLE.to_owned());
+            }
             self.lapse(&[page.content], &mut answer);
             answer.provisional = !answer.because.is_empty();
             self.stored_pairs(page.content, &mut answer);

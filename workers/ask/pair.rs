@@ -283,7 +283,7 @@ impl Pair {
 
     /// Finds the chain that joins the two texts.
     fn link(&mut self, index: &Index, x: Id, y: Id) {
-        match chain::chain(&index.tables, x, y) {
+        match chain::chain(&index.tables, index.clusters(), x, y) {
             Chain::Found(rows) => {
                 if self.together {
                     self.relation = Relation::Chain;

@@ -10,12 +10,14 @@ pub type Written = (Range<usize>, String);
 
 /// Words that stand before an hour of the second half of a day, each with the hours that it may
 /// stand before.
-const LATER: [(&str, Range<u64>); 9] = [
+const LATER: [(&str, Range<u64>); 11] = [
     ("下午", 1..8),
     ("午后", 1..8),
     ("中午", 1..3),
     ("傍晚", 4..9),
     ("晚上", 5..12),
+    ("晚间", 5..12),
+    ("夜间", 8..12),
     ("夜里", 8..12),
     ("深夜", 9..12),
     ("晚", 5..12),

@@ -87,7 +87,9 @@ fn is_of_one(
 /// Whether no mark inside the tokens of `range` ends a sentence.
 fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     // A headline may have a colon or a bar, so these end none.
-    let ends = |gap: &str| gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ");
+    let ends = |gap: &str| {
+        gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ") || gap.contains("..")
+    };
     (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
 }
 

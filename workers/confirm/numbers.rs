@@ -7,7 +7,9 @@
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::clocks::{self, Written};
-use crate::confirm::digits::{digit_value, is_decimal_mark, is_digit, is_minus_sign, is_numeral};
+use crate::confirm::digits::{
+    HAN_DIGITS, digit_value, is_decimal_mark, is_digit, is_minus_sign, is_numeral,
+};
 use crate::confirm::signs::signs;
 use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
 use crate::confirm::value::{ONE, value};
@@ -115,12 +117,30 @@ fn goes_on(tokens: &Tokens<'_>, at: usize, words: &[&str]) -> bool {
         && (is_digit(tokens.token(number)) || is_numeral(tokens.token(number)))
 }
 
+/// Whether the token at `at` is a zero in digits among Chinese digits: `二0二四年`, but not
+/// `周三08:30`.
+fn is_zero_in_numeral(tokens: &Tokens<'_>, at: usize) -> bool {
+    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
+    let is_han_digit = |at: usize| HAN_DIGITS.contains(tokens.token(at));
+    let next = (at + 1..tokens.len()).take_while(|at| touches(*at));
+    let next = next.into_iter().find(|at| tokens.token(*at) != "0");
+    let mut front = (0..at).rev().take_while(|at| touches(*at + 1));
+    let front = front.find(|at| tokens.token(*at) != "0");
+    at > 0
+        && tokens.token(at) == "0"
+        && front.is_some_and(is_han_digit)
+        && next.is_some_and(|at| is_han_digit(at) || tokens.token(at) == "年")
+}
+
 /// Whether the tokens before and at `at` belong to one number.
 pub fn joins(tokens: &Tokens<'_>, at: usize) -> bool {
     if at == 0 || at >= tokens.len() {
         return false;
     }
     let (left, right, gap) = (tokens.token(at - 1), tokens.token(at), tokens.gap(at));
+    if is_zero_in_numeral(tokens, at) {
+        return true;
+    }
     if is_digit(right) {
         return is_digit(left) && matches!(gap, "" | "," | "٬")
             || gap.is_empty() && is_magnitude(left) && is_behind_number(tokens, at - 1)

@@ -16,6 +16,9 @@ use std::sync::OnceLock;
 /// Units of one meaning a line.
 const UNITS: &str = include_str!("units.txt");
 
+/// Words that begin with a unit of two characters and do not mean it: `5日圆满结束`, `1月1日元旦`.
+const NO_UNITS: [&str; 6] = ["日圆满", "日元旦", "日元宵", "日元首", "年代表", "年代理"];
+
 /// The longest unit, in characters.
 const UNIT_CHARS_MAX: usize = 8;
 
@@ -62,7 +65,11 @@ fn unit_of(text: &str) -> &'static [usize] {
     if is_word_alone(text) {
         return meanings(text);
     }
-    let ends = text.char_indices().take(UNIT_CHARS_MAX).map(|(at, c)| at + c.len_utf8());
+    let most = match NO_UNITS.iter().any(|word| text.starts_with(word)) {
+        true => 1,
+        false => UNIT_CHARS_MAX,
+    };
+    let ends = text.char_indices().take(most).map(|(at, c)| at + c.len_utf8());
     let found = ends.map(|end| meanings(&text[..end])).filter(|found| !found.is_empty());
     found.last().unwrap_or(&[])
 }
@@ -121,6 +128,9 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let numbers = (1..=most).map(|back| (span.a.start - back, span.b.start - back));
     let number =
         numbers.take_while(|(i, j)| a.token(*i) == b.token(*j)).find(|(i, _)| is_part(a, *i));
+    // `2024成人高考` and `2024年成人高考`.
+    let is_year_sign = matches!([a.passage(&span.a), b.passage(&span.b)], ["", "年"] | ["年", ""]);
+    let number = number.filter(|_| !is_year_sign);
     let behind = number.is_some_and(|(i, j)| {
         behind(a, i).zip(behind(b, j)).is_some_and(|(left, right)| are_other_units(left, right))
     });

@@ -20,6 +20,7 @@ use crate::read::headers::{Headers, link};
 use crate::read::http;
 use crate::read::record::{Body, Heading, Item, Record};
 use crate::read::redirect_target::Redirect;
+use crate::read::warc;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::snapshot::Snapshot;
@@ -114,7 +115,11 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
                 Item::Record(record) => record,
                 Item::Mirror(mirror) => {
                     if heading.as_ref().is_none_or(is_of_page) {
-                        refer(&mut named, By::Revisit, [&mirror.url, &mirror.of], mirror.of_date);
+                        // The latest revisit of a URL counts, whenever its capture was made.
+                        let fields = heading.as_ref().map(|head| Headers::parse(head.header()));
+                        let visit = fields.and_then(|fields| warc::visit(&fields).ok());
+                        let date = visit.and_then(|visit| visit.date).or(mirror.of_date);
+                        refer(&mut named, By::Revisit, [&mirror.url, &mirror.of], date);
                     }
                     continue;
                 }

@@ -363,8 +363,8 @@ fn only_junk_follows(source: &mut Source) -> Result<bool> {
 
 /// The member, or members, that one or more records fill.
 enum Unit {
-    /// All records so far go to one place.
-    Whole { start: u64, position: u64, fate: Fate },
+    /// All records so far go to one place. `more` has the positions of all but the first.
+    Whole { start: u64, position: u64, fate: Fate, more: Vec<u64> },
     /// It has kept and removed records, and is decoded. The last record goes to `fate`.
     Decoded { source: Box<Source>, base: u64, fate: Fate },
 }
@@ -383,7 +383,7 @@ pub struct Members {
 impl Members {
     /// For the file of `size` bytes at `path`.
     pub fn open(path: &Path, size: u64, codec: Codec, parts: Parts) -> Result<Members> {
-        let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept };
+        let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept, more: Vec::new() };
         let parts = parts.hashed();
         let raw = Raw::open(path, size)?;
         Ok(Members { raw, codec, parts, unit, has_record: false, is_recoded: false })
@@ -469,17 +469,21 @@ impl Copier for Members {
                 self.parts.head = self.raw.head(start)?;
             }
             self.end_unit(start, Some(spot.position))?;
-            self.unit = Unit::Whole { start, position: spot.position, fate: spot.fate };
+            let (position, fate) = (spot.position, spot.fate);
+            self.unit = Unit::Whole { start, position, fate, more: Vec::new() };
         } else {
             match &mut self.unit {
-                Unit::Whole { fate, .. } if *fate == spot.fate => {}
-                Unit::Whole { start, position, fate } => {
+                Unit::Whole { fate, more, .. } if *fate == spot.fate => more.push(spot.position),
+                Unit::Whole { start, position, fate, more } => {
                     let (start, position, fate) = (*start, *position, *fate);
+                    let more = std::mem::take(more);
                     let (source, blanks) = self.member_and_blanks(start)?;
                     let base = position.saturating_sub(blanks);
                     self.unit = Unit::Decoded { source: Box::new(source), base, fate };
                     self.is_recoded = true;
-                    self.end_record(Some(spot.position))?;
+                    for to in more.into_iter().chain([spot.position]) {
+                        self.end_record(Some(to))?;
+                    }
                 }
                 Unit::Decoded { .. } => self.end_record(Some(spot.position))?,
             }

@@ -13,13 +13,20 @@ use crate::plan::inputs;
 use crate::store::Lock;
 use std::path::PathBuf;
 
-/// The inputs that are not there any more and that still have files in the folders.
+/// The inputs that are not there any more and that still have files in the folders, or a note that
+/// an undo would stumble over: of a filter or a deletion that was stopped.
 pub fn find(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
     let mut names = note::names(&options.notes())?;
     for original in originals {
         names.remove(&original.name);
     }
-    names.retain(|name| options.places(name).iter().flatten().any(|place| place.exists()));
+    let is_open = |name: &PathBuf| match Note::read(&note::path(&options.notes(), name)) {
+        Ok(Some(note)) => !note.is_finished() || note.is_pruned && note.names_no_other(options),
+        _ => false,
+    };
+    names.retain(|name| {
+        options.places(name).iter().flatten().any(|place| place.exists()) || is_open(name)
+    });
     Ok(names.into_iter().collect())
 }
 
@@ -52,6 +59,7 @@ pub fn prune(options: &Options, manner: &Manner, names: &[PathBuf]) -> Result<Ve
         if note.manner.store != manner.store || note.foreign(options, &places).is_some() {
             continue;
         }
+        Note { is_pruned: true, ..note.clone() }.write(&path)?;
         for place in places.iter().flatten().chain([&path.with_extension("order")]) {
             part::sweep(place)?;
             part::remove(place)?;

@@ -41,8 +41,8 @@ use crate::read::{self, Format};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::threads::in_threads;
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
 /// What a filter did.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +65,25 @@ pub struct Outcome {
     pub totals: Totals,
     /// Pages of the store whose records are in no input as it is now.
     pub pages_elsewhere: u64,
+}
+
+/// Fails if a file would be written where the next run reads it as crawl. Of the files of one folder
+/// with one ending, one is tried.
+fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<()> {
+    let mut tried = BTreeSet::new();
+    for original in originals {
+        for place in options.places(&original.name).into_iter().flatten() {
+            let name = place.file_name().unwrap_or_default().to_string_lossy();
+            let ending = name.split_once('.').map_or("", |(_, ending)| ending).to_owned();
+            if !tried.insert((place.parent().map(Path::to_owned), ending)) {
+                continue;
+            }
+            if let Some(why) = job.spoils_file(&place) {
+                return Err(Error::new(Kind::Usage, format!("{}: {why}", place.display())));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Filters all inputs of `job` by what `head` says. Calls `begin` with their bytes before they are
@@ -94,6 +113,7 @@ pub fn filter<T>(
         left_over::check_inputs(job)?;
     }
     let mut originals = originals(job, store, head)?;
+    check_places(job, options, &originals)?;
     if options.to.is_some() {
         originals.iter().try_for_each(can_be_written)?;
     }

@@ -96,6 +96,9 @@ pub struct Note {
     /// notes. Notes of older builds do not say it.
     #[serde(default)]
     pub folders: Option<BTreeSet<String>>,
+    /// Whether the files were deleted, or are being deleted, because the input is gone.
+    #[serde(default)]
+    pub is_pruned: bool,
     /// What was counted.
     pub totals: Totals,
 }
@@ -164,6 +167,7 @@ impl Note {
             decoded: None,
             groups: Vec::new(),
             folders: None,
+            is_pruned: false,
             totals,
         }
     }

@@ -47,12 +47,16 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
     for name in names {
         let path = note::path(&notes, &name);
         let unfinished = || {
-            let why = "is not finished: run the filter again before it is undone";
+            let why = "is not finished: run the filter again before it is undone, or with --prune if its \
+                       input is gone";
             Error::new(Kind::Data, format!("{} {why}", kept.join(&name).display()))
         };
-        let note = Note::read(&path)?
-            .filter(|note| note.is_finished() && note.kept.is_some())
-            .ok_or_else(unfinished)?;
+        let note = Note::read(&path)?;
+        if note.as_ref().is_some_and(|note| note.is_pruned) {
+            continue;
+        }
+        let note =
+            note.filter(|note| note.is_finished() && note.kept.is_some()).ok_or_else(unfinished)?;
         let target = originals.join(&name);
         // A table has a new footer even if all its row groups are copied as they are.
         let is_alike = note.is_recoded || note.kind == "rows";

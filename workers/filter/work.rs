@@ -214,6 +214,7 @@ impl Work<'_> {
         let Files { copier, rows, mut totals, measured, .. } = files;
         if !is_whole {
             check_rejects(original, &totals)?;
+            check_read(original, &totals, shape)?;
         }
         let noted = reader.notes().iter().map(|(word, n)| (word.to_owned(), n)).collect();
         let removers = removers(&self.job.read.fields, &noted);
@@ -271,7 +272,9 @@ impl Work<'_> {
         let keeps_all = self.options.to.is_none() || annotates;
         let goes = !stays(record, *shape) && !keeps_all;
         let stays = *is_whole || annotates || stays(record, *shape);
-        totals.stay += if *is_whole && goes { record.records } else { 0 };
+        // A whole copy has records that fold, or rows without the fields of their cluster.
+        let lacks = goes || annotates && record.membership.is_some();
+        totals.stay += if *is_whole && lacks { record.records } else { 0 };
         totals.count(record, stays, range.bytes);
         *measured += range.bytes;
         if let Some(rows) = rows {
@@ -357,6 +360,23 @@ fn check_rejects(original: &Original, totals: &Totals) -> Result<()> {
     let line = format!(
         "{}: {} records are rejected now and {} were when the store read it; put [read.limits] back as \
          they were then",
+        original.input.shown(),
+        totals.rejected(),
+        original.rejected
+    );
+    Err(Error::new(Kind::NoInput, line))
+}
+
+/// Fails if fewer rows of `original` are rejected than when the store read it: the store does not
+/// know the pages of the others, and they would be left out as pages that are gone.
+fn check_read(original: &Original, totals: &Totals, shape: Option<(Format, Codec)>) -> Result<()> {
+    let has_rows = matches!(shape, Some((Format::Jsonl | Format::Parquet, _)));
+    if !has_rows || totals.rejected() >= original.rejected {
+        return Ok(());
+    }
+    let line = format!(
+        "{}: {} records are rejected now and {} were when the store read it, by another build; \
+         `pagefold rebuild JOB` reads it again",
         original.input.shown(),
         totals.rejected(),
         original.rejected

@@ -116,7 +116,8 @@ impl SplitReader {
     /// Reads some records. Returns whether the split may have more.
     ///
     /// An input that changes while it is read is left to a later epoch: its records would not
-    /// belong to its digest. The split is then read again without it.
+    /// belong to its digest. The split is then read again without it. A complete snapshot fails,
+    /// and so does an epoch of a rebuild.
     fn turn(&mut self, epoch: &Epoch, maker: &mut VisitMaker) -> Result<bool> {
         let Some(part) = self.planned.parts.get(self.at) else { return Ok(false) };
         let input = part.input;
@@ -136,7 +137,7 @@ impl SplitReader {
             Err(_) if planned.has_changed()? => {}
             Err(error) => return Err(error),
         }
-        if epoch.shared.plan.complete {
+        if epoch.shared.plan.complete || epoch.shared.plan.replays {
             return planned.check_unchanged().and(Ok(true));
         }
         self.left.insert(input);
@@ -260,7 +261,13 @@ fn take(
                 writer.push(epoch, maker.seen(&url, is_key), None)?;
             }
         }
-        Item::Mirror(_) => writer.counts.skip(Mirror::REASON),
+        Item::Mirror(mirror) => {
+            writer.counts.skip(Mirror::REASON);
+            // It says that the page is there, with the text of another page.
+            if epoch.shared.plan.complete {
+                writer.push(epoch, maker.seen(&mirror.url, is_key), None)?;
+            }
+        }
         Item::Reject { reason, detail, url, records } => {
             // In a complete snapshot a bad record must not remove the page that it is about.
             if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {

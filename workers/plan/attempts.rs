@@ -31,7 +31,15 @@ impl Plan {
         self.splits = match frozen {
             Some(frozen) if !is_refused(&folder) => return Ok(frozen),
             Some(frozen) => frozen.splits,
-            None => divide(&self.inputs, workers)?,
+            None => {
+                // Splits without their plan may be of another division.
+                match std::fs::remove_dir_all(folder.join("split")) {
+                    Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(Error::io("remove", &folder.join("split"), e));
+                    }
+                    _ => divide(&self.inputs, workers)?,
+                }
+            }
         };
         durable::create_folder(&folder)?;
         let text = serde_json::to_vec(&self)

@@ -110,6 +110,9 @@ pub struct History {
     /// By path: its last consumption, with the epoch, which is `None` if a rollback undid it.
     /// Undone inputs stay consumed.
     by_path: BTreeMap<String, (Option<u64>, ConsumedInput)>,
+    /// Consumptions of files whose paths were consumed with other bytes since, by their digests.
+    /// Such a file may have been renamed.
+    former: BTreeMap<String, Vec<(Option<u64>, ConsumedInput)>>,
     /// The paths by the digest of their bytes.
     by_digest: BTreeMap<String, Vec<String>>,
     /// The digests that were read by epochs that no rollback undid. The list of such an epoch may
@@ -121,7 +124,9 @@ pub struct History {
 impl History {
     /// The history of `head`, for a run of `job`.
     pub fn read(job: &Job, store: &Store, head: Option<&Head>) -> Result<History> {
-        let (mut by_path, mut read) = (BTreeMap::new(), BTreeSet::new());
+        let mut by_path: BTreeMap<String, (Option<u64>, ConsumedInput)> = BTreeMap::new();
+        let mut former: BTreeMap<String, Vec<(Option<u64>, ConsumedInput)>> = BTreeMap::new();
+        let mut read = BTreeSet::new();
         let mut lists = store.lists("consumed");
         for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
             let number = (!epoch.undone).then_some(epoch.epoch);
@@ -130,14 +135,18 @@ impl History {
                 if at < lines_read {
                     read.insert(consumed.input.digest.clone());
                 }
-                by_path.insert(consumed.input.path.clone(), (number, consumed));
+                let (path, digest) = (consumed.input.path.clone(), consumed.input.digest.clone());
+                let before = by_path.insert(path, (number, consumed));
+                if let Some(before) = before.filter(|(_, last)| last.input.digest != digest) {
+                    former.entry(before.1.input.digest.clone()).or_default().push(before);
+                }
             }
         }
         let mut by_digest: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (path, (_, consumed)) in &by_path {
             by_digest.entry(consumed.input.digest.clone()).or_default().push(path.clone());
         }
-        Ok(History { by_path, by_digest, read, reading: Reading::of(job) })
+        Ok(History { by_path, former, by_digest, read, reading: Reading::of(job) })
     }
 
     /// `input` with its digest. The file is read only if it does not look as it did when it was
@@ -186,8 +195,10 @@ impl History {
             (a.bytes, a.changed_ns) == (b.bytes, b.changed_ns) && same_inode(a, b)
         };
         let mut found = None;
-        for path in self.by_digest.get(&input.digest).into_iter().flatten() {
-            let consumed = &self.by_path[path];
+        let former = self.former.get(&input.digest).into_iter().flatten();
+        let now = self.by_digest.get(&input.digest).into_iter().flatten();
+        for consumed in former.chain(now.map(|path| &self.by_path[path])) {
+            let path = &consumed.1.input.path;
             if !same(&consumed.1.input, input) {
                 continue;
             }
@@ -204,7 +215,8 @@ impl History {
         // Lists of earlier builds have no inodes, and inputs that gave nothing may be read again.
         let is_recognisable =
             |last: &&ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
-        let consumed = self.by_path.values().map(|(_, last)| last).filter(is_recognisable);
+        let all = self.former.values().flatten().chain(self.by_path.values());
+        let consumed = all.map(|(_, last)| last).filter(is_recognisable);
         consumed.map(|last| (by_rename(&last.input), last)).collect()
     }
 

@@ -66,6 +66,9 @@ pub struct Plan {
     pub sources: Vec<String>,
     /// Whether the inputs are a complete snapshot of the source.
     pub complete: bool,
+    /// Whether a rebuild makes the epoch again. No later epoch would read an input that is left.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replays: bool,
     /// The digest of a complete snapshot's inputs; empty for other inputs.
     pub snapshot: String,
     /// The inputs that are read, sorted by path.
@@ -201,6 +204,7 @@ fn plan_of(
     replayed: Option<(u32, Option<Retention>)>,
 ) -> Result<Option<Plan>> {
     let manifest = head.map(|head| &head.manifest);
+    let replays = replayed.is_some();
     let (replayed, replayed_retention) = replayed.unzip();
     let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
     let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
@@ -220,10 +224,7 @@ fn plan_of(
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
     let changed = decision_changed || view_changed || comes_back;
-    let due = replayed.is_some()
-        || !found.inputs.is_empty()
-        || changed
-        || expires(store, head, retention)?;
+    let due = replays || !found.inputs.is_empty() || changed || expires(store, head, retention)?;
     if !due {
         return Ok(None);
     }
@@ -242,6 +243,7 @@ fn plan_of(
         source,
         sources,
         complete,
+        replays,
         snapshot: if complete { found.snapshot } else { String::new() },
         splits: Vec::new(),
         inputs: found.inputs,

@@ -24,12 +24,17 @@ struct HeaderLine<'a> {
 impl<'a> HeaderLine<'a> {
     /// Version 1 is `URL IP date type length`; version 2 adds `result checksum location offset
     /// file` before the length. The version is the one in which the date is a date and the address
-    /// looks like one.
+    /// looks like one. Version 2 comes first, if the result is a number: in the places of version 1
+    /// the offset may look like a date, and the location like an address.
     fn parse(line: &'a [u8]) -> Option<HeaderLine<'a>> {
         let line = line.trim_ascii_end();
-        [5, 10].into_iter().find_map(|fields| {
+        let is_result = |part: &[u8]| part == b"-" || part.iter().all(u8::is_ascii_digit);
+        [(10, true), (5, false), (10, false)].into_iter().find_map(|(fields, has_result)| {
             let mut parts: Vec<&[u8]> = line.rsplitn(fields, |&b| b == b' ').collect();
             parts.reverse();
+            if has_result && !(parts.len() == fields && is_result(parts[4])) {
+                return None;
+            }
             let [url, address, date, media, .., length] = parts[..] else { return None };
             let dated = date == b"-"
                 || (8..=18).contains(&date.len()) && date.iter().all(u8::is_ascii_digit);

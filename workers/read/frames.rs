@@ -363,14 +363,17 @@ impl<D: Dialect> Frames<D> {
 
     /// Drops line ends and padding up to the next other byte, or to the end of the member.
     fn skip_blank(&mut self) -> Result<()> {
+        let mut has_zero = false;
         loop {
             let window = self.source.fill(1)?;
             let (blank, all) = (blanks(window), window.len());
-            if window[..blank].contains(&0) {
-                self.notes.add("zero_padding");
-            }
+            has_zero |= window[..blank].contains(&0);
             self.source.consume(blank);
             if blank < all || all == 0 {
+                // Once, however many windows the padding fills: their borders depend on the split.
+                if has_zero {
+                    self.notes.add("zero_padding");
+                }
                 return Ok(());
             }
         }

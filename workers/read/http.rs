@@ -90,15 +90,15 @@ pub fn body(
     match status {
         // A part of a page, or the answer to HEAD, shows that the page is there, but not its text.
         206 => return Ok(Body::Seen),
-        200..=299 if body.is_empty() && is_shorter(&headers, 0) => return Ok(Body::Seen),
+        200..=299 if body.is_empty() && lacks_body(&headers) => return Ok(Body::Seen),
         200..=299 => {}
         301 | 308 | 404 | 410 => return Ok(Body::Removed),
         304 | 500..=599 => return Ok(Body::Seen),
         _ => return Err(Item::Status { url: None }),
     }
     let (mut kind, charset) = media_type(headers.get("Content-Type").or(media).unwrap_or_default());
-    if !kind.contains('/') {
-        kind = if looks_like_html(body) { "text/html".into() } else { kind };
+    if !kind.contains('/') && is_html(&headers, body, bytes_max) {
+        kind = "text/html".into();
     }
     if !is_page(&kind) {
         return Err(Item::Skip("not_text"));
@@ -112,6 +112,23 @@ pub fn body(
         flaws.notes.add("cut_body");
     }
     Ok(page)
+}
+
+/// Whether a body without a type looks like HTML, without its encodings.
+fn is_html(headers: &Headers<'_>, body: &[u8], bytes_max: usize) -> bool {
+    let mut flaws = BodyFlaws { notes: &mut Notes::default(), is_cut: false, is_raw: false };
+    let body = unchunked(headers, body, &mut flaws);
+    decoded(headers, body, bytes_max, &mut flaws).is_ok_and(|body| looks_like_html(&body))
+}
+
+/// Whether a response without a body lacks it, as the answer to HEAD does. The last chunk, and the
+/// encoding of nothing, have bytes, too.
+fn lacks_body(headers: &Headers<'_>) -> bool {
+    let names = |field: &str| headers.text(field).unwrap_or_default().to_ascii_lowercase();
+    let encoding = names("Content-Encoding");
+    is_shorter(headers, 0)
+        || names("Transfer-Encoding").contains("chunked")
+        || ["gzip", "deflate", "br", "zstd"].iter().any(|name| encoding.contains(name))
 }
 
 /// What was found to be wrong with a body while it was decoded.
@@ -255,6 +272,8 @@ fn decoded<'a>(
                 None => bounded(bytes, DeflateDecoder::new(bytes), bytes_max)?,
                 inner => inner,
             },
+            // A window of up to 1 GiB, which brotli in HTTP (RFC 7932) does not have.
+            "br" if bytes[0] & 0x7f == 0x11 => None,
             "br" => bounded(bytes, brotli_decompressor::Decompressor::new(bytes, 4096), bytes_max)?,
             "zstd" => match zstd_decoder(bytes) {
                 Ok(decoder) => bounded(bytes, decoder, bytes_max)?,

@@ -39,7 +39,7 @@ pub(crate) mod source;
 mod testing;
 mod value;
 mod wacz;
-mod warc;
+pub(crate) mod warc;
 mod zstd_stream;
 
 use crate::error::{Error, Kind, Result};
@@ -226,6 +226,11 @@ enum Recognised {
 
 fn recognised(source: &mut Source) -> Result<Recognised> {
     source.fill(SNIFF_BYTES)?;
+    // A member without a byte says nothing: parts were joined, and the first of them is empty.
+    while source.window().is_empty() && source.end() == Some(&source::End::Member) {
+        source.next_member()?;
+        source.fill(SNIFF_BYTES)?;
+    }
     let (head, path) = (source.window(), source.path());
     // An empty file counts as JSON lines without a line.
     let is_empty = head.is_empty() && source.end() == Some(&source::End::File);

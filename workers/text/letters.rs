@@ -5,7 +5,7 @@
 //! bytes at once. If the processor has just written these bytes in several pieces, the read must
 //! wait for all of the pieces.
 
-use crate::text::characters::{is_frequent_han, is_letter, stands_alone};
+use crate::text::characters::{is_frequent_han, is_han, is_letter, stands_alone};
 use std::ops::Range;
 
 /// The letters and digits of a text, in memory that is reused from text to text.
@@ -25,6 +25,9 @@ pub struct Letters {
     gaps: Vec<Gap>,
     weight: u32,
 }
+
+/// What a gram weighs at least: see [`Letters::weighed_grams`].
+const GRAM_WEIGHT: usize = 4;
 
 /// What stands between two letters, or before the first, or after the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +107,29 @@ impl Letters {
     /// The gaps between the letters, in order.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
+    }
+
+    /// Grams that say about as much as two Chinese characters, in order: from each letter on so many
+    /// that they weigh four, where a Chinese character or a syllable of Korean weighs two and any
+    /// other letter one. If the letters weigh less, all letters as one gram.
+    pub fn weighed_grams(&self) -> impl Iterator<Item = &str> {
+        let heavy = |c: char| is_han(c) || matches!(c, '\u{ac00}'..='\u{d7a3}');
+        let weights = || self.together.chars().map(move |c| 1 + usize::from(heavy(c)));
+        let (mut ahead, mut weight, mut end) = (weights(), 0, 0);
+        let mut grow = move |less: usize| {
+            weight -= less;
+            while weight < GRAM_WEIGHT {
+                weight += ahead.next()?;
+                end += 1;
+            }
+            Some(end)
+        };
+        let ends = std::iter::once(0).chain(weights()).map_while(move |less| grow(less));
+        let cut = |(start, end): (usize, usize)| {
+            &self.together[self.starts[start] as usize..self.starts[end] as usize]
+        };
+        let is_light = self.count() > 0 && weights().take(GRAM_WEIGHT).sum::<usize>() < GRAM_WEIGHT;
+        (0..).zip(ends).map(cut).chain(is_light.then_some(self.together.as_str()))
     }
 
     /// Every `q` consecutive letters, in order. If there are fewer, all letters as one gram; if

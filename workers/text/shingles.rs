@@ -105,13 +105,24 @@ impl Shingles {
     /// Makes the multiset of q-grams: occurrence n of a q-gram, counted from 0, is xxh3 seeded with
     /// n.
     pub fn multiset(&mut self, letters: &Letters, q: usize) {
+        self.numbered(|| grams(letters, q));
+    }
+
+    /// Makes the multiset of grams that say about as much as two Chinese characters
+    /// ([`Letters::weighed_grams`]), hashed as [`Shingles::multiset`] does. Of Chinese letters alone
+    /// these are its 2-grams.
+    pub fn weighed(&mut self, letters: &Letters) {
+        self.numbered(|| letters.weighed_grams().map(str::as_bytes));
+    }
+
+    fn numbered<'a, G: Iterator<Item = &'a [u8]>>(&mut self, grams: impl Fn() -> G) {
         let Shingles { hashes, found, again } = self;
         found.clear();
         again.clear();
         hashes.clear();
         // A q-gram's position counts letters only. With it the few repeated q-grams are found
         // again.
-        found.extend(grams(letters, q).zip(0..).map(|(gram, at)| (xxh3_64(gram), at)));
+        found.extend(grams().zip(0..).map(|(gram, at)| (xxh3_64(gram), at)));
         found.sort_unstable();
         for equal in found.chunk_by(|a, b| a.0 == b.0) {
             hashes.push(equal[0].0);
@@ -120,7 +131,7 @@ impl Shingles {
         if !again.is_empty() {
             again.sort_unstable();
             let mut next = again.iter().peekable();
-            for (gram, at) in grams(letters, q).zip(0..) {
+            for (gram, at) in grams().zip(0..) {
                 if let Some((_, n)) = next.next_if(|(place, _)| *place == at) {
                     hashes.push(xxh3_64_with_seed(gram, *n));
                 }

@@ -21,7 +21,8 @@ pub fn carry(
 ) -> Result<()> {
     let Manifest { sources, consumed, .. } = &mut head.manifest;
     for step in undone {
-        if step.file.is_none() || consumed.iter().any(|known| known.epoch == step.epoch) {
+        // An epoch that read nothing is carried, too: exports must know that it was undone.
+        if consumed.iter().any(|known| known.epoch == step.epoch) {
             continue;
         }
         let name = step.source.clone().unwrap_or_default();

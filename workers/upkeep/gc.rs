@@ -111,6 +111,11 @@ pub fn clear_unfinished(store: &Store) -> Result<()> {
     if attempts::all(store.root())?.is_empty() {
         return Ok(());
     }
+    clear_unneeded(store)
+}
+
+/// Deletes the files of tables and lists that no manifest names. The caller holds the lock.
+pub fn clear_unneeded(store: &Store) -> Result<()> {
     let mut needed = BTreeSet::new();
     for version in manifest::versions(store.root())? {
         needed.extend(files(store, &manifest::read(store.root(), version)?.manifest));

@@ -133,6 +133,7 @@ fn watched_epoch(
         source: 0,
         sources: Vec::new(),
         complete: false,
+        replays: false,
         snapshot: String::new(),
         inputs: Vec::new(),
         splits: vec![PlannedSplit { parts: Vec::new() }],

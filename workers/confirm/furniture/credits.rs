@@ -128,7 +128,11 @@ fn lead(text: &str) -> Option<usize> {
         let found = match c {
             // `5月6日电话通知` is a sentence.
             '电' => ends_with_day() && (is_agency() || is_mark(next('电'.len_utf8()))),
-            '讯' => at > 0 && is_mark(next('讯'.len_utf8())),
+            '讯' => {
+                at > 0
+                    && is_mark(next('讯'.len_utf8()))
+                    && !before.ends_with(['喜', '资', '通', '音', '审', '问', '简'])
+            }
             _ => false,
         };
         if found {
@@ -145,7 +149,9 @@ fn lead(text: &str) -> Option<usize> {
             && let Some(behind) = rest.strip_prefix(word)
         {
             // In `记者从气象局获悉` the name is part of what the text says.
-            let is_short = chars_before() <= chars_max && !before.contains(['从', '在', '向']);
+            let is_short = chars_before() <= chars_max
+                && !before.contains(['从', '在', '向'])
+                && !before.ends_with('的');
             if is_short && behind.starts_with([':', ',']) {
                 return Some(at + word.len() + 1);
             }
@@ -190,14 +196,18 @@ fn bracketed(text: &str, place: usize) -> Option<usize> {
     (CLOSE.contains(&close.1) && is_credit).then_some(from + close.0 + close.1.len_utf8())
 }
 
+/// Words for a reporter, behind which a name stands without a mark.
+const REPORTERS: [&str; 3] = ["记者", "通讯员", "实习生"];
+
 /// Whether what stands in a bracket begins with a byline, or with an agency and `记者`.
 fn opens_a_credit(said: &str) -> bool {
     let is_label = |(label, kind): &(&str, Kind)| {
         matches!(kind, Kind::Byline | Kind::Credit | Kind::CreditBy)
             && said.strip_prefix(label).is_some_and(|rest| {
-                // `文` and `图` begin other words.
-                label.chars().nth(1).is_some() && !label.starts_with(is_spaced)
-                    || rest.starts_with([' ', ':', '/', '、'])
+                // A name may touch the word for a reporter. Other labels begin other words:
+                // `一审判处`, `审核结果`.
+                rest.starts_with([' ', ':', '/', '、'])
+                    || REPORTERS.iter().any(|reporter| label.ends_with(reporter))
             })
     };
     Labels::beginning(said).iter().any(is_label) || with_agency(said).contains("记者")

@@ -2,6 +2,7 @@
 //! furniture, by the labels, units and marks around them.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::digit_value;
 use crate::confirm::furniture::counters::{
     is_behind_counters, is_last_of_counters, is_line_of_page, without_units,
 };
@@ -128,8 +129,11 @@ impl<'t> Group<'t> {
                 return Some((of_label(kind), self.bytes.start..self.text.len() - behind.len()));
             }
         }
-        let stands_alone =
-            is_time && (self.stands_at_edge(rest) || self.stands_between_marks(rest));
+        // A bare month may begin a sentence.
+        let has_digit = self.group().contains(|c| digit_value(c).is_some());
+        let stands_alone = is_time
+            && (has_digit || ago.is_some())
+            && (self.stands_at_edge(rest) || self.stands_between_marks(rest));
         if stands_alone {
             return Some((time, self.bytes.start..end));
         }
@@ -144,13 +148,18 @@ impl<'t> Group<'t> {
 
     /// Whether a date or a clock is the first or the last line of the text.
     fn stands_at_edge(&self, rest: &str) -> bool {
+        if is_half_of_range(self.before(), rest) {
+            return false;
+        }
         let before = self.before().trim_end();
         let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
         if before.chars().all(|c| !c.is_alphanumeric()) {
             return space(rest.chars().next()) || rest.starts_with(SEPARATORS);
         }
         let is_last = rest.chars().all(|c| !c.is_alphanumeric());
-        let parted = before.len() < self.bytes.start && before.ends_with(is_han);
+        let parted = before.len() < self.bytes.start
+            && before.ends_with(is_han)
+            && !FACTS.iter().any(|word| before.ends_with(word));
         is_last && (parted || before.ends_with(|c: char| !c.is_alphanumeric() && !":,".contains(c)))
     }
 
@@ -158,6 +167,27 @@ impl<'t> Group<'t> {
     fn stands_between_marks(&self, rest: &str) -> bool {
         self.before().trim_end().ends_with(SEPARATORS) && rest.trim_start().starts_with(SEPARATORS)
     }
+}
+
+/// Words in front of a time that is a fact: opening hours, deadlines, results.
+const FACTS: [&str; 9] = ["时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于"];
+
+/// Whether a dash joins a date or a clock with another one: `10:00 – 17:00`.
+pub fn is_half_of_range(before: &str, rest: &str) -> bool {
+    let of_gap = |c: char| c.is_whitespace() || "-–—~".contains(c);
+    let (front, behind) = (before.trim_end_matches(of_gap), rest.trim_start_matches(of_gap));
+    let has_dash = |gap: &str| gap.contains(['-', '–', '—', '~']);
+    let is_word = |word: Option<&str>| {
+        word.is_some_and(|word| names_a_month(word) || matches!(word, "am" | "pm"))
+    };
+    let is_number = |c: char| digit_value(c).is_some();
+    let parts = |c: char| !c.is_alphabetic();
+    let joins_front = has_dash(&before[front.len()..])
+        && (front.ends_with(|c| is_number(c) || "日号月年时点".contains(c))
+            || is_word(front.rsplit(parts).next()));
+    let joins_behind = has_dash(&rest[..rest.len() - behind.len()])
+        && (behind.starts_with(is_number) || is_word(behind.split(parts).next()));
+    joins_front || joins_behind
 }
 
 /// How a copyright line ends, and the most characters of the holder before that.

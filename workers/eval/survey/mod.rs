@@ -4,13 +4,13 @@
 //! signature proposes is in no table, so recall is *of the pairs that were compared*. The pairs are
 //! divided into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the
 //! pair, and its first pairs are asked about. So within a stratum each pair has the same
-//! probability to be in the sample, the estimates ([`mod@estimate`]) are unbiased, and a later
-//! epoch asks about few other pairs. The stratum of the next question depends on the numbers of
-//! answers, never on the answers themselves: a survey that stops early has a smaller sample of the
-//! same kind.
+//! probability to be in the sample. The estimates of true pairs ([`mod@estimate`]) are unbiased;
+//! recall, a ratio of two of them, is nearly so. A later epoch asks about few other pairs. The
+//! stratum of the next question depends on the numbers of answers, never on the answers themselves:
+//! a survey that stops early has a smaller sample of the same kind.
 //!
 //! A pair that is skipped is replaced by the next pair of its stratum. This is right if skipped
-//! pairs are like the others.
+//! pairs are like the others. A stratum of which all pairs were skipped counts for its neighbour.
 
 pub mod estimate;
 mod strata;
@@ -161,6 +161,27 @@ impl Survey {
         self.answers_max.min(self.tallies.iter().map(|of| of.pairs).sum())
     }
 
+    /// The tallies. The pairs of a stratum that has no answer and nothing left to ask about count as
+    /// pairs of the nearest stratum that has answers, among the accepted or refused ones.
+    fn answered(&self) -> Vec<Tally> {
+        let mut tallies = self.tallies.clone();
+        for at in 0..tallies.len() {
+            let is_over = self.shown[at] == self.strata[at].first.len();
+            if !is_over || tallies[at].answers() > 0 {
+                continue;
+            }
+            let is_like = |to: &usize| {
+                tallies[*to].accepted == tallies[at].accepted && tallies[*to].answers() > 0
+            };
+            let nearest = (0..tallies.len()).filter(is_like).min_by_key(|to| to.abs_diff(at));
+            if let Some(nearest) = nearest {
+                tallies[nearest].pairs += std::mem::take(&mut tallies[at].pairs);
+            }
+        }
+        tallies.retain(|of| of.pairs > 0);
+        tallies
+    }
+
     /// The results so far.
     pub fn findings(&self, head: &Head) -> Findings {
         let pairs = |accepted| {
@@ -180,7 +201,7 @@ impl Survey {
             refused: pairs(false),
             answers: self.answers(),
             skipped: self.skipped,
-            estimate: estimate(&self.tallies),
+            estimate: estimate(&self.answered()),
             strata: self.strata.iter().zip(&self.tallies).map(of).collect(),
         }
     }

@@ -34,14 +34,17 @@ pub fn readable(text: &str) -> (String, bool) {
         let (before, from) = rest.split_at(at);
         let is_of_number = |c: char| matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E');
         let is_of_word = |c: char| c == '-' || c.is_ascii_alphanumeric();
-        let first = |is_in: fn(char) -> bool| from.find(|c| !is_in(c)).unwrap_or(from.len());
-        let word = &from[..first(is_of_word)];
-        let is_python_number = PYTHON_NUMBERS.contains(&word);
-        let length = match from.starts_with('"') {
-            true => text_bytes(from),
-            false if is_python_number => word.len(),
+        // The word is not searched to its end: that would take quadratic time for a long one.
+        let is_word = |number: &&&str| {
+            from.strip_prefix(**number).is_some_and(|rest| !rest.starts_with(is_of_word))
+        };
+        let python_number = PYTHON_NUMBERS.iter().find(is_word);
+        let is_python_number = python_number.is_some();
+        let length = match (from.starts_with('"'), python_number) {
+            (true, _) => text_bytes(from),
+            (false, Some(number)) => number.len(),
             // A letter is passed over.
-            false => first(is_of_number).max(1),
+            (false, None) => from.find(|c| !is_of_number(c)).unwrap_or(from.len()).max(1),
         };
         let (token, after) = from.split_at(length);
         let is_vast = || {

@@ -13,8 +13,8 @@ mod checks;
 mod columns;
 mod pages;
 
-use super::fields::Wanted;
-use super::record::{Entry, Item, Notes, Record};
+use super::fields::{Use, Wanted};
+use super::record::{Body, Entry, Item, Notes, Record};
 use super::row::FieldRow;
 use super::value::Value;
 use super::{Limits, Options, Reader, Split};
@@ -221,28 +221,35 @@ impl Parquet {
     fn item(&mut self, batch: &RecordBatch, at: usize, row: u64) -> Item {
         let most = self.options.limits.record_bytes_max;
         let mut values = Vec::with_capacity(self.selection.places.len());
-        let mut too_long = None;
+        let mut too_long: Option<(Use, Item)> = None;
         for (place, name) in self.selection.places.iter().zip(&self.wanted.names) {
             let value = place.as_ref().map(|place| place.value(batch, at));
             if let Some(Value::Text(text)) = &value
                 && text.len() > most
             {
                 let detail = format!("`{}` has {} bytes, more than {most}", name.path, text.len());
-                too_long.get_or_insert(Item::reject("too_long", detail));
+                too_long.get_or_insert((name.is_for, Item::reject("too_long", detail)));
                 values.push(Some(Value::Null));
             } else {
                 values.push(value);
             }
         }
         self.selection.unfit.iter().for_each(|word| self.notes.add(word));
+        let has_text = values
+            .iter()
+            .zip(&self.wanted.names)
+            .any(|(value, name)| name.is_for == Use::Text && matches!(value, Some(Value::Text(_))));
         let item = FieldRow::new(values, &self.wanted).item(row, |word| self.notes.add(word));
         match (too_long, item) {
             (None, item) => item,
+            // A field that is not used may have any length, as in JSON lines.
+            (Some(_), item @ Item::Record(Record { body: Body::Removed, .. })) => item,
+            (Some((Use::Html, _)), item) if has_text => item,
             (
-                Some(too_long),
+                Some((_, too_long)),
                 Item::Record(Record { url, .. }) | Item::Reject { url: Some(url), .. },
             ) => too_long.about(&url),
-            (Some(too_long), _) => too_long,
+            (Some((_, too_long)), _) => too_long,
         }
     }
 }

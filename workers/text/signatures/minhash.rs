@@ -9,14 +9,16 @@
 //! (Shrivastava: "Optimal densification for fast and accurate minwise hashing", ICML 2017,
 //! algorithm 1).
 //!
-//! We differ in three points. The permutation is the shingles' hash and is not drawn at random, so
+//! We differ in four points. The permutation is the shingles' hash and is not drawn at random, so
 //! that keys never change. A value has 31 bits, so two different shingles agree once in 2^31 cases.
 //! A multiple of the number of the bin of origin is added to a borrowed value, so that it differs
 //! from the original.
 //!
-//! Shingles are 5-grams, or the multiset of 2-grams in texts shorter than 128 letters. Texts of 64
-//! to 127 letters have the keys of both, so that two texts on either side of a limit can share a
-//! key.
+//! Shingles are 5-grams, or in texts shorter than 128 letters the multiset of 2-grams, which are
+//! longer in alphabets: a letter there says about half as much as a Chinese character
+//! ([`Letters::weighed_grams`](crate::text::letters::Letters::weighed_grams)). 2-grams of letters
+//! are so few that any two short English texts share many. Texts of 64 to 127 letters have the keys
+//! of both, so that two texts on either side of a limit can share a key.
 
 use crate::text::hash::{chain, finish};
 use crate::text::shingles::ShingleKind;
@@ -24,7 +26,7 @@ use crate::text::signatures::text::{KEYS_MAX, Text};
 use serde::{Deserialize, Serialize};
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The most bins.
 const BINS_MAX: usize = 128;
@@ -94,7 +96,11 @@ impl MinHash {
         let letters = text.letters.count();
         for kind in [ShingleKind::Long, ShingleKind::Short] {
             if kind.is_for(letters) {
-                self.keys_of(text.shingles(kind), kind.q(), out);
+                let shingles = match kind {
+                    ShingleKind::Long => text.set(kind.q()),
+                    ShingleKind::Short => text.weighed(),
+                };
+                self.keys_of(shingles, kind.q(), out);
             }
         }
     }

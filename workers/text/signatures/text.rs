@@ -14,6 +14,7 @@ pub const KEYS_MAX: usize = 64;
 enum Recipe {
     Set(usize),
     Multiset(usize),
+    Weighed,
 }
 
 /// The cache of [`Text`], whose memory is reused from text to text.
@@ -82,6 +83,11 @@ impl<'a> Text<'a> {
         self.shingled(Recipe::Multiset(q))
     }
 
+    /// The hashes of the multiset of weighed grams, in no order.
+    pub fn weighed(&mut self) -> &[u64] {
+        self.shingled(Recipe::Weighed)
+    }
+
     /// The hashes of the shingles of `kind`, in no order.
     pub fn shingles(&mut self, kind: ShingleKind) -> &[u64] {
         match kind {
@@ -103,6 +109,7 @@ impl<'a> Text<'a> {
                 match recipe {
                     Recipe::Set(q) => shingles.unordered_set(self.letters, q, seen),
                     Recipe::Multiset(q) => shingles.multiset(self.letters, q),
+                    Recipe::Weighed => shingles.weighed(self.letters),
                 }
                 *fresh += 1;
                 *fresh - 1
