@@ -325,6 +325,24 @@ mod tests {
         }
     }
 
+    /// Units of another job with the same file name are not replaced; those of the same job are.
+    #[test]
+    fn units_of_another_job_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let unit = |job: &str| {
+            let text = format!("[Service]\nExecStart=/bin/pagefold run {job} --skip-if-running\n");
+            [Unit { name: "pagefold-job.service".into(), text }]
+        };
+        for job in ["/srv/a/job.toml", "\"/srv/a b/job.toml\""] {
+            let path = folder.path().join("pagefold-job.service");
+            write(&unit(job), folder.path()).expect("written");
+            write(&unit(job), folder.path()).expect("the same job");
+            let error = write(&unit("/srv/b/job.toml"), folder.path()).expect_err("another job");
+            assert!(error.to_string().contains("rename this job file"), "{error}");
+            std::fs::remove_file(path).expect("removed");
+        }
+    }
+
     /// Special characters in names are escaped, except for a template's `%i`.
     #[test]
     fn special_characters_are_escaped() {

@@ -181,7 +181,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "e03179d9ef364354d007b3999085c68041ea79e6e13e2a1cb6c5c2b427f59f73"
+            "11826053247ad8aa716e978565276364ddc9bdeadfa8348a329ee16530683ef2"
         );
     }
 }

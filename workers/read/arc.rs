@@ -181,6 +181,10 @@ mod tests {
             ("http://a/ 192.0.2.1 20200101000000 ", "http://a/ plain 3"),
             ("http://a/ - - -", "http://a/ plain 3"),
             ("http://a/ 192.0.2.1 20200101000000 text/html 200 sum - 0 x.arc", "http://a/ plain 3"),
+            (
+                "http://a/ 192.0.2.1 20200101000000 text/html 200 sum - 12345678 x.arc",
+                "http://a/ plain 3",
+            ),
             ("dns:a 192.0.2.1 20200101000000 text/dns", "~scheme"),
         ] {
             let record = [format!("{line} {}\n", body.len()).as_bytes(), &body, b"\n"].concat();

@@ -112,6 +112,16 @@ impl Letters {
     /// Grams that say about as much as two Chinese characters, in order: from each letter on so many
     /// that they weigh four, where a Chinese character or a syllable of Korean weighs two and any
     /// other letter one. If the letters weigh less, all letters as one gram.
+    ///
+    /// ```
+    /// use workers::text::letters::Letters;
+    ///
+    /// let grams = |text| Letters::of(text).weighed_grams().map(str::to_owned).collect::<Vec<_>>();
+    /// assert_eq!(grams("春眠不觉"), ["春眠", "眠不", "不觉"]);
+    /// assert_eq!(grams("a text"), ["atex", "text"]);
+    /// assert_eq!(grams("第7章 ab"), ["第7章", "7章a", "章ab"]);
+    /// assert_eq!((grams("abc"), grams("")), (vec!["abc".to_owned()], vec![]));
+    /// ```
     pub fn weighed_grams(&self) -> impl Iterator<Item = &str> {
         let heavy = |c: char| is_han(c) || matches!(c, '\u{ac00}'..='\u{d7a3}');
         let weights = || self.together.chars().map(move |c| 1 + usize::from(heavy(c)));

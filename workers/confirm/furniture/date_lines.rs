@@ -2,9 +2,10 @@
 //! the day on which a page was read.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::digit_value;
 use crate::confirm::furniture::credits::{NAME_WORDS_MAX, names_an_agency};
 use crate::confirm::furniture::frames::is_free_before;
-use crate::confirm::words::holds_together;
+use crate::confirm::words::{holds_together, names_a_month};
 use crate::text::characters::is_han;
 
 /// A date line of a news agency must end within so many first characters of the text.
@@ -61,7 +62,17 @@ fn ends_with_dash(before: &str, after: &str) -> bool {
     let (rest, behind) = (&after[..at], &after[at + mark.len_utf8()..]);
     let spaced = rest.ends_with(char::is_whitespace) || rest.is_empty() && at > 0;
     matches!(mark, '—' | '–' | '-')
+        && !begins_with_day(behind.trim_start_matches(|c| c == mark || c == ' '))
         && (behind.starts_with(mark) || spaced && behind.starts_with(char::is_whitespace))
+}
+
+/// Whether `text` begins with a day, so that a dash before it means "to": `3月5日——3月8日`.
+fn begins_with_day(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c| digit_value(c).is_some());
+    let has_number = rest.len() < text.len();
+    let word = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    has_number && (rest.starts_with(['月', '日', '号', '年', '/', '.']) || names_a_month(word))
+        || !has_number && names_a_month(word)
 }
 
 /// Whether a date is that of a dispatch of a news agency, in front of the text or behind its

@@ -287,6 +287,9 @@ fn numbers_of_python() {
         assert_eq!(detail, "no `url`; it has text, x");
     }
     assert_eq!(fields_among(br#"{"x":Nan}"#, &["x"]), None);
+    // A line of many letters took quadratic time.
+    let long = format!(r#"{{"x":NaN,"y":{}"#, "N".repeat(4 << 20));
+    assert_eq!(fields_among(long.as_bytes(), &["x"]), None);
 }
 
 proptest! {

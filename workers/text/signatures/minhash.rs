@@ -244,6 +244,31 @@ mod tests {
         }
     }
 
+    /// Short English sentences that have nothing in common hardly ever share a key. When their
+    /// shingles were 2-grams, one pair in 700 did.
+    #[test]
+    fn short_sentences_are_apart() {
+        let words = "the of and to in is that for it was on are as with his they at be this from \
+                     have or by one had not but what all were when we there can an your which \
+                     their said if do will each about how up out them then she many some so these \
+                     would other into has more her two like him see time could no make than first";
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let mut random = Random(11);
+        let mut signer = MinHash::new(&Options::default());
+        let texts: Vec<Vec<u64>> = (0..400)
+            .map(|_| {
+                let drawn = (0..12).map(|_| words[random.below(words.len())]);
+                let text = drawn.collect::<Vec<_>>().join(" ");
+                keys_of(&text, &[], |text, out| signer.keys(text, out))
+            })
+            .collect();
+        let shares = |a: &Vec<u64>, b: &Vec<u64>| a.iter().any(|key| b.contains(key));
+        let pairs = (0..400).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let met = pairs.filter(|(a, b)| shares(&texts[*a], &texts[*b])).count();
+        // Sentences of so few words are more alike than real ones.
+        assert!(met < 400, "{met} of 79,800 pairs");
+    }
+
     /// A text and its copy with one more letter share a key, also where the kind of shingles
     /// changes between them.
     #[test]

@@ -196,7 +196,7 @@ fn keys_never_change() {
     assert_eq!(
         SignatureKind::ALL.map(digest),
         [
-            "82688ce39993f913",
+            "231ee274ad75ff5c",
             "028ffda99215a265",
             "9d3c844e3d879f18",
             "6b82621fa1d69372",
