@@ -27,7 +27,7 @@ pub struct Letters {
 }
 
 /// What a gram weighs at least: see [`Letters::weighed_grams`].
-const GRAM_WEIGHT: usize = 4;
+const GRAM_WEIGHT: usize = 6;
 
 /// What stands between two letters, or before the first, or after the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,21 +110,22 @@ impl Letters {
     }
 
     /// Grams that say about as much as two Chinese characters, in order: from each letter on so many
-    /// that they weigh four, where a Chinese character or a syllable of Korean weighs two and any
-    /// other letter one. If the letters weigh less, all letters as one gram.
+    /// that they weigh six, where a Chinese character, a syllable of Korean or a digit weighs three
+    /// and any other letter two. If the letters weigh less, all letters as one gram.
     ///
     /// ```
     /// use workers::text::letters::Letters;
     ///
     /// let grams = |text| Letters::of(text).weighed_grams().map(str::to_owned).collect::<Vec<_>>();
     /// assert_eq!(grams("春眠不觉"), ["春眠", "眠不", "不觉"]);
-    /// assert_eq!(grams("a text"), ["atex", "text"]);
-    /// assert_eq!(grams("第7章 ab"), ["第7章", "7章a", "章ab"]);
-    /// assert_eq!((grams("abc"), grams("")), (vec!["abc".to_owned()], vec![]));
+    /// assert_eq!(grams("a text"), ["ate", "tex", "ext"]);
+    /// assert_eq!(grams("第7章 ab"), ["第7", "7章", "章ab"]);
+    /// assert_eq!((grams("ab"), grams("")), (vec!["ab".to_owned()], vec![]));
     /// ```
     pub fn weighed_grams(&self) -> impl Iterator<Item = &str> {
-        let heavy = |c: char| is_han(c) || matches!(c, '\u{ac00}'..='\u{d7a3}');
-        let weights = || self.together.chars().map(move |c| 1 + usize::from(heavy(c)));
+        let heavy =
+            |c: char| is_han(c) || c.is_ascii_digit() || matches!(c, '\u{ac00}'..='\u{d7a3}');
+        let weights = || self.together.chars().map(move |c| 2 + usize::from(heavy(c)));
         let (mut ahead, mut weight, mut end) = (weights(), 0, 0);
         let mut grow = move |less: usize| {
             weight -= less;
