@@ -127,7 +127,7 @@ impl Letters {
             |c: char| is_han(c) || c.is_ascii_digit() || matches!(c, '\u{ac00}'..='\u{d7a3}');
         let weights = || self.together.chars().map(move |c| 2 + usize::from(heavy(c)));
         let (mut ahead, mut weight, mut end) = (weights(), 0, 0);
-        let mut grow = move |less: usize| {
+        let grow = move |less: usize| {
             weight -= less;
             while weight < GRAM_WEIGHT {
                 weight += ahead.next()?;
@@ -135,7 +135,7 @@ impl Letters {
             }
             Some(end)
         };
-        let ends = std::iter::once(0).chain(weights()).map_while(move |less| grow(less));
+        let ends = std::iter::once(0).chain(weights()).map_while(grow);
         let cut = |(start, end): (usize, usize)| {
             &self.together[self.starts[start] as usize..self.starts[end] as usize]
         };

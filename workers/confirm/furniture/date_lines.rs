@@ -62,7 +62,7 @@ fn ends_with_dash(before: &str, after: &str) -> bool {
     let (rest, behind) = (&after[..at], &after[at + mark.len_utf8()..]);
     let spaced = rest.ends_with(char::is_whitespace) || rest.is_empty() && at > 0;
     matches!(mark, '—' | '–' | '-')
-        && !begins_with_day(behind.trim_start_matches(|c| c == mark || c == ' '))
+        && !begins_with_day(behind.trim_start_matches([mark, ' ']))
         && (behind.starts_with(mark) || spaced && behind.starts_with(char::is_whitespace))
 }
 

@@ -196,7 +196,7 @@ fn keys_never_change() {
     assert_eq!(
         SignatureKind::ALL.map(digest),
         [
-            "231ee274ad75ff5c",
+            "6c64b3a11e32f7d4",
             "028ffda99215a265",
             "9d3c844e3d879f18",
             "6b82621fa1d69372",
