@@ -89,8 +89,8 @@ fn bytes(folder: &Path) -> u64 {
         .map_or(0, |entries| entries.map(|entry| of(entry.expect("an entry"))).sum())
 }
 
-/// Asks, on one connection and at the steady `pace`, until `ends`. Returns what was answered, and the
-/// microseconds of each answer: from when it was due, if the one before it came late.
+/// Asks, on one connection and at the steady `pace`, until `ends`. Returns what was answered, and
+/// the microseconds of each answer: from when it was due, if the one before it came late.
 fn ask(
     server: &Server,
     pace: Duration,

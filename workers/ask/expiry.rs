@@ -63,8 +63,8 @@ impl Index {
         answer.because.extend((answer.outlives || may_change).then_some(because::EXPIRES));
     }
 
-    /// Whether a content is in a group or bucket so large that not all pairs are compared. Others of
-    /// its pairs are compared if contents of that group expire.
+    /// Whether a content is in a group or bucket so large that not all pairs are compared. Others
+    /// of its pairs are compared if contents of that group expire.
     fn is_crowded(&self, content: Id) -> bool {
         let without = self.without(content).unwrap_or_else(|error| end_reading(error));
         without.is_cut || !without.moved.is_empty()

@@ -67,8 +67,8 @@ pub struct Outcome {
     pub pages_elsewhere: u64,
 }
 
-/// Fails if a file would be written where the next run reads it as crawl. Of the files of one folder
-/// with one ending, one is tried.
+/// Fails if a file would be written where the next run reads it as crawl. Of the files of one
+/// folder with one ending, one is tried.
 fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<()> {
     let mut tried = BTreeSet::new();
     for original in originals {

@@ -109,9 +109,9 @@ impl Letters {
         &self.gaps
     }
 
-    /// Grams that say about as much as two Chinese characters, in order: from each letter on so many
-    /// that they weigh six, where a Chinese character, a syllable of Korean or a digit weighs three
-    /// and any other letter two. If the letters weigh less, all letters as one gram.
+    /// Grams that say about as much as two Chinese characters, in order: from each letter on so
+    /// many that they weigh six, where a Chinese character, a syllable of Korean or a digit weighs
+    /// three and any other letter two. If the letters weigh less, all letters as one gram.
     ///
     /// ```
     /// use workers::text::letters::Letters;

@@ -109,8 +109,8 @@ impl Shingles {
     }
 
     /// Makes the multiset of grams that say about as much as two Chinese characters
-    /// ([`Letters::weighed_grams`]), hashed as [`Shingles::multiset`] does. Of Chinese letters alone
-    /// these are its 2-grams.
+    /// ([`Letters::weighed_grams`]), hashed as [`Shingles::multiset`] does. Of Chinese letters
+    /// alone these are its 2-grams.
     pub fn weighed(&mut self, letters: &Letters) {
         self.numbered(|| letters.weighed_grams().map(str::as_bytes));
     }

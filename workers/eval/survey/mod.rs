@@ -161,8 +161,8 @@ impl Survey {
         self.answers_max.min(self.tallies.iter().map(|of| of.pairs).sum())
     }
 
-    /// The tallies. The pairs of a stratum that has no answer and nothing left to ask about count as
-    /// pairs of the nearest stratum that has answers, among the accepted or refused ones.
+    /// The tallies. The pairs of a stratum that has no answer and nothing left to ask about count
+    /// as pairs of the nearest stratum that has answers, among the accepted or refused ones.
     fn answered(&self) -> Vec<Tally> {
         let mut tallies = self.tallies.clone();
         for at in 0..tallies.len() {

@@ -16,9 +16,9 @@
 //!
 //! Shingles are 5-grams. In texts shorter than 128 letters they are the multiset of 2-grams, and of
 //! 3-grams in alphabets, where a letter says less than a Chinese character
-//! ([`Letters::weighed_grams`](crate::text::letters::Letters::weighed_grams)): any two short English
-//! texts share many 2-grams of letters. Texts of 64 to 127 letters have the keys of both, so that
-//! two texts on either side of a limit can share a key.
+//! ([`Letters::weighed_grams`](crate::text::letters::Letters::weighed_grams)): any two short
+//! English texts share many 2-grams of letters. Texts of 64 to 127 letters have the keys of both,
+//! so that two texts on either side of a limit can share a key.
 
 use crate::text::hash::{chain, finish};
 use crate::text::shingles::ShingleKind;
