@@ -202,10 +202,12 @@ impl Drop for ProbeFolder {
     }
 }
 
-/// Makes a folder in `folder` or, if that does not exist yet, in its nearest existing parent.
+/// Makes a folder in `folder` or, if that does not exist yet, in its nearest existing parent. Its
+/// path is relative if that of `folder` is, because a host takes a relative path in its own folder.
 fn try_folder(folder: &Path) -> Result<ProbeFolder> {
-    let whole = std::path::absolute(folder).map_err(|e| Error::io("find", folder, e))?;
-    let existing = whole.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
+    let top = Path::new(if folder.is_absolute() { "/" } else { "." });
+    let is_there = |above: &&Path| !above.as_os_str().is_empty() && above.exists();
+    let existing = folder.ancestors().find(is_there).unwrap_or(top);
     let secret = random_hex()?;
     // This name is not that of a table, a manifest or an input.
     let folder = existing.join(format!(".pagefold-check-{}", random_hex()?));

@@ -241,6 +241,8 @@ pub fn commit(
     // that the manifest names are in them.
     durable::sync_folder(&store.data())?;
     durable::sync_folder(store.root())?;
+    // Where locks do not hold, a run that started meanwhile has deleted them.
+    check_there(store, &receipts)?;
     let (before, head) = (head, manifest::commit(store.root(), &manifest)?);
     plan::attempts::clear(store.root());
     let changed_here = changed_here(job, store, before, &receipts);
@@ -254,16 +256,9 @@ fn tables(
     plan: &Plan,
     receipts: &[Receipt],
 ) -> Result<BTreeMap<String, TableState>> {
+    check_there(store, receipts)?;
     let mut runs: BTreeMap<&str, Run> = BTreeMap::new();
     for (name, segment) in receipts.iter().flat_map(|receipt| &receipt.segments) {
-        let path = segment.path(&store.data().join(name));
-        let bytes =
-            path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
-        if bytes != segment.bytes {
-            let line =
-                format!("{}: {bytes} bytes, its receipt says {}", path.display(), segment.bytes);
-            return Err(Error::new(Kind::Io, line));
-        }
         let run =
             runs.entry(name).or_insert(Run { epoch: u64::from(plan.epoch), segments: Vec::new() });
         run.segments.push(segment.clone());
@@ -273,6 +268,21 @@ fn tables(
         tables.entry(name.to_owned()).or_default().append(run)?;
     }
     Ok(tables)
+}
+
+/// Fails unless every segment is there and has its size.
+fn check_there(store: &Store, receipts: &[Receipt]) -> Result<()> {
+    for (name, segment) in receipts.iter().flat_map(|receipt| &receipt.segments) {
+        let path = segment.path(&store.data().join(name));
+        let bytes =
+            path.metadata().map_err(|e| Error::io("find", &path, e).with_kind(Kind::Io))?.len();
+        if bytes != segment.bytes {
+            let line =
+                format!("{}: {bytes} bytes, its receipt says {}", path.display(), segment.bytes);
+            return Err(Error::new(Kind::Io, line));
+        }
+    }
+    Ok(())
 }
 
 /// All sources, including the one that this epoch read.

@@ -27,7 +27,7 @@ use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
 use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
-use crate::confirm::units::{is_other_unit, is_same_unit};
+use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
 use crate::confirm::words::{are_opposites, are_short_names, numeral};
 use crate::text::dictionary::UserDictionary;
 use std::ops::Range;
@@ -100,6 +100,9 @@ pub fn is_small(span: &Span) -> bool {
 /// assert_eq!(of_numbers(&a, &b, &spans[0], false), Difference::Number);
 /// ```
 pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
+    if is_unit_of_thousand(a, b, span) {
+        return Difference::Variant;
+    }
     match of_values(a, b, span, short) {
         Difference::Edit
             if is_other_unit(a, b, span)
@@ -618,6 +621,10 @@ mod tests {
             ("it cost $1.5m in all", "it cost $1,500,000 in all", Difference::Variant),
             ("it cost $5m in all", "it cost $5bn in all", Difference::Number),
             ("하루에 120,000 대가 다닌다", "하루에 12만 대가 다닌다", Difference::Variant),
+            ("净含量5千克装", "净含量5公斤装", Difference::Variant),
+            ("全长38千米。", "全长38 km。", Difference::Variant),
+            ("净含量5千克装", "净含量6公斤装", Difference::Number),
+            ("净含量5千克装", "净含量5克装", Difference::Number),
             ("하루에 120,000 대가 다닌다", "하루에 15만 대가 다닌다", Difference::Number),
             (
                 "a climb of 350 m to the hut",

@@ -120,6 +120,27 @@ pub fn is_same_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     }
 }
 
+/// Whether a span writes a unit in another way that begins with 千, which is a part of the number
+/// elsewhere: `5千克` and `5公斤`. Symmetric.
+pub fn is_unit_of_thousand(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    // A span may begin with the number.
+    let both = span.a.clone().zip(span.b.clone());
+    let shared = both.take_while(|(i, j)| a.token(*i) == b.token(*j)).count();
+    let (x, y) = (span.a.start + shared..span.a.end, span.b.start + shared..span.b.end);
+    let is_behind = |tokens: &Tokens<'_>, at: usize| at > 0 && is_part(tokens, at - 1);
+    let thousand =
+        |tokens: &Tokens<'_>, at: usize| tokens.token(at) == "千" && tokens.gap(at).is_empty();
+    !x.is_empty()
+        && !y.is_empty()
+        && is_behind(a, x.start)
+        && is_behind(b, y.start)
+        && (thousand(a, x.start) || thousand(b, y.start))
+        && {
+            let right = meanings(b.passage(&y));
+            meanings(a.passage(&x)).iter().any(|meaning| right.contains(meaning))
+        }
+}
+
 /// Whether a span gives a number of both texts another unit, or puts another currency in front of
 /// one. Symmetric.
 pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
