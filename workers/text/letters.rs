@@ -26,6 +26,11 @@ pub struct Letters {
     weight: u32,
 }
 
+/// Whether a letter says as much as a Chinese character: see [`Letters::weighed_grams`].
+fn is_heavy(c: char) -> bool {
+    is_han(c) || c.is_ascii_digit() || matches!(c, '\u{ac00}'..='\u{d7a3}')
+}
+
 /// What a gram weighs at least: see [`Letters::weighed_grams`].
 const GRAM_WEIGHT: usize = 6;
 
@@ -123,9 +128,7 @@ impl Letters {
     /// assert_eq!((grams("ab"), grams("")), (vec!["ab".to_owned()], vec![]));
     /// ```
     pub fn weighed_grams(&self) -> impl Iterator<Item = &str> {
-        let heavy =
-            |c: char| is_han(c) || c.is_ascii_digit() || matches!(c, '\u{ac00}'..='\u{d7a3}');
-        let weights = || self.together.chars().map(move |c| 2 + usize::from(heavy(c)));
+        let weights = || self.together.chars().map(|c| 2 + usize::from(is_heavy(c)));
         let (mut ahead, mut weight, mut end) = (weights(), 0, 0);
         let grow = move |less: usize| {
             weight -= less;
@@ -141,6 +144,11 @@ impl Letters {
         };
         let is_light = self.count() > 0 && weights().take(GRAM_WEIGHT).sum::<usize>() < GRAM_WEIGHT;
         (0..).zip(ends).map(cut).chain(is_light.then_some(self.together.as_str()))
+    }
+
+    /// Whether the weighed grams are the 2-grams: no letter is of an alphabet.
+    pub fn are_heavy(&self) -> bool {
+        self.together.chars().all(is_heavy)
     }
 
     /// Every `q` consecutive letters, in order. If there are fewer, all letters as one gram; if

@@ -85,7 +85,11 @@ impl<'a> Text<'a> {
 
     /// The hashes of the multiset of weighed grams, in no order.
     pub fn weighed(&mut self) -> &[u64] {
-        self.shingled(Recipe::Weighed)
+        // The sketch of a short text needs its 2-grams, too.
+        match self.letters.are_heavy() {
+            true => self.multiset(ShingleKind::Short.q()),
+            false => self.shingled(Recipe::Weighed),
+        }
     }
 
     /// The hashes of the shingles of `kind`, in no order.
@@ -131,10 +135,10 @@ mod tests {
         for normal in ["one, two, three, two", "two three", "", "春眠不觉晓 处处闻啼鸟"] {
             let mut text = Text::new(normal, &[], &mut shinglings);
             let (letters, mut fresh) = (Letters::of(normal), Shingles::default());
+            let sorted = |hashes: &[u64]| {
+                BTreeSet::from_iter(hashes.iter().copied()).into_iter().collect::<Vec<_>>()
+            };
             for q in [5, 2, 5, 3, 2] {
-                let sorted = |hashes: &[u64]| {
-                    BTreeSet::from_iter(hashes.iter().copied()).into_iter().collect::<Vec<_>>()
-                };
                 fresh.set(&letters, q);
                 assert_eq!(
                     (text.set(q).len(), sorted(text.set(q))),
@@ -143,7 +147,9 @@ mod tests {
                 fresh.multiset(&letters, q);
                 assert_eq!(sorted(text.multiset(q)), fresh.hashes);
             }
+            fresh.weighed(&letters);
+            assert_eq!(sorted(text.weighed()), fresh.hashes);
         }
-        assert_eq!(shinglings.shingled.made.len(), 6);
+        assert_eq!(shinglings.shingled.made.len(), 7);
     }
 }
