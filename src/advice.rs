@@ -45,6 +45,14 @@ pub fn set_job(job: Job) {
     let _ = OF_COMMAND.set(job);
 }
 
+/// `error` with the job of the command line in place of `JOB`.
+pub fn named(error: Error) -> Error {
+    match OF_COMMAND.get() {
+        Some(job) => job.named_in(error),
+        None => error,
+    }
+}
+
 /// The message of `error` with the job of the command line in place of `JOB`.
 pub fn message(error: &Error) -> String {
     let line = error.to_string();

@@ -47,10 +47,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let error = match command.job() {
-                Some(job) => job.named_in(error),
-                None => error,
-            };
+            let error = advice::named(error);
             logging::print_failure(&error);
             ExitCode::from(error.kind().exit_code())
         }

@@ -26,7 +26,7 @@ use std::thread;
 use workers::error::{Error, Kind, Result};
 use workers::export::{self, ours};
 use workers::fold;
-use workers::job::{Job, When};
+use workers::job::Job;
 use workers::plan::inputs::{self, Input, Listing};
 use workers::read::{self, Split};
 use workers::store::{Store, random_hex};
@@ -55,12 +55,9 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
     let named = advice::Job::new(&arguments.of.job, &arguments.of.sets);
     let identity = try_identity(&job).map_err(|error| named.named_in(error));
     found("launcher", Finding::of("identity", identity));
-    let place = match job.output.export {
-        When::Always => export::check_place(&job, None),
-        When::OnDemand => ours::check_beside(&job.output.dir),
-    };
-    let output =
-        place.and_then(|()| try_folder(&job.output.dir)).map(|_| writable(&job.output.dir));
+    let output = export::check_place_of_run(&job)
+        .and_then(|()| try_folder(&job.output.dir))
+        .map(|_| writable(&job.output.dir));
     found("launcher", Finding::of("output", output));
     if let Some(metrics) = &job.output.metrics {
         found("launcher", Finding::of("metrics", try_metrics(metrics)));

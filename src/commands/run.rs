@@ -36,7 +36,7 @@ use workers::ask::elsewhere::elsewhere;
 use workers::commit::guards::{self, Guard};
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
-use workers::export::{self, ours};
+use workers::export;
 use workers::fold::counters::Counter;
 use workers::fold::failure::Failure;
 use workers::fold::{self, ProcessTask};
@@ -97,10 +97,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
         return Err(inputs::none_found(&job.read.inputs));
     }
     inputs::absent(&job, &listing).iter().for_each(|line| tracing::warn!("{line}"));
-    match job.output.export {
-        When::Always => export::check_place(&job, None)?,
-        When::OnDemand => ours::check_beside(&job.output.dir)?,
-    }
+    export::check_place_of_run(&job)?;
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return idle::skipped(&job, arguments);
     };

@@ -47,10 +47,12 @@ impl Proposed {
             .iter()
             .enumerate()
             .filter(|(at, _)| rank < examined_before(rank + at + 1));
-        let compared: Vec<Id> =
-            before.iter().chain(after.map(|(_, content)| content)).copied().collect();
-        compared.iter().for_each(|content| self.add(*content, signature));
-        self.leaves_out |= compared.len() < first.len() || !is_whole;
+        let mut compared = 0;
+        for content in before.iter().chain(after.map(|(_, content)| content)) {
+            self.add(*content, signature);
+            compared += 1;
+        }
+        self.leaves_out |= compared < first.len() || !is_whole;
         if first.len() >= PIVOTS && rank < first.len() {
             self.moved.extend(first);
         }
@@ -94,36 +96,43 @@ struct NearOf {
     leaves_out: bool,
 }
 
-impl NearOf {
-    /// What changes in one band if `fingerprint` is touched as `group` says.
-    fn find(
+impl Proposed {
+    /// Finds what changes in the buckets if `fingerprint` is touched as `touch` says. Calls `near`
+    /// with each near fingerprint, the first contents of its group, and the greatest product of
+    /// ranks. Notes the contents of other pairs whose comparisons change.
+    fn in_buckets(
+        &mut self,
         tables: &Tables,
-        band: usize,
         fingerprint: u64,
-        group: GroupTouch,
-        scratch: &mut Scratch,
-    ) -> NearOf {
+        touch: GroupTouch,
+        mut near: impl FnMut(&mut Proposed, u64, &[Id], usize),
+    ) {
         let bands = &tables.mapped.bands;
-        let key = bands.key(band, fingerprint);
-        let touched = [TouchedFingerprint { band: band as u64, key, group }];
-        let mut near = NearOf { key, found: Vec::new(), others: Vec::new(), leaves_out: false };
-        match band {
-            0 => changed_pairs(&tables.mapped.groups, &touched, bands, band, scratch, &mut near),
-            _ => {
-                let table = &tables.mapped.band[band - 1];
-                changed_pairs(table, &touched, bands, band, scratch, &mut near);
+        let mut scratch = Scratch::new();
+        for band in 0..bands.count() {
+            let key = bands.key(band, fingerprint);
+            let touched = [TouchedFingerprint { band: band as u64, key, group: touch }];
+            let mut found =
+                NearOf { key, found: Vec::new(), others: Vec::new(), leaves_out: false };
+            let (scratch, sink) = (&mut scratch, &mut found);
+            match band.checked_sub(1) {
+                None => changed_pairs(&tables.mapped.groups, &touched, bands, band, scratch, sink),
+                Some(at) => {
+                    changed_pairs(&tables.mapped.band[at], &touched, bands, band, scratch, sink);
+                }
             }
-        }
-        near
-    }
-
-    /// Notes the contents of other pairs whose comparisons change.
-    fn note_others(&self, proposed: &mut Proposed, group: impl Fn(u64) -> Vec<Id>) {
-        for (a, b, product_max) in &self.others {
-            let contents = [*a, *b].map(&group);
-            if contents[0].len() * contents[1].len() > *product_max {
-                proposed.moved.extend(contents.iter().flatten());
+            // At most the pivots of another group are compared.
+            let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
+            for (other, product_max) in found.found {
+                near(self, bands.unkey(band, other), &group(other), product_max);
             }
+            for (a, b, product_max) in found.others {
+                let contents = [a, b].map(group);
+                if contents[0].len() * contents[1].len() > product_max {
+                    self.moved.extend(contents.iter().flatten());
+                }
+            }
+            self.leaves_out |= found.leaves_out;
         }
     }
 }
@@ -152,7 +161,6 @@ pub fn proposed(
     keys: impl Iterator<Item = (u8, u64)>,
 ) -> Proposed {
     let mut proposed = Proposed::default();
-    let bands = &tables.mapped.bands;
     let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
     proposed.add_bucket(&own, added, 0);
     let rank = own.partition_point(|content| *content < added);
@@ -160,18 +168,10 @@ pub fn proposed(
         true => GroupTouch::CREATED | GroupTouch::PROBE,
         false => GroupTouch::PROBE,
     };
-    let mut scratch = Scratch::new();
-    for band in 0..bands.count() {
-        let near = NearOf::find(tables, band, fingerprint, touch, &mut scratch);
-        let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
-        for (other, product_max) in &near.found {
-            // At most the pivots of another group are compared.
-            proposed.add_near(&group(*other), rank, own.len(), *product_max);
-            proposed.near.insert(bands.unkey(band, *other));
-        }
-        near.note_others(&mut proposed, group);
-        proposed.leaves_out |= near.leaves_out;
-    }
+    proposed.in_buckets(tables, fingerprint, touch, |proposed, near, first, product_max| {
+        proposed.add_near(first, rank, own.len(), product_max);
+        proposed.near.insert(near);
+    });
     for (kind, key) in keys {
         proposed.add_bucket(&tables.bucket(kind, key), added, kind);
     }
@@ -187,22 +187,14 @@ pub fn moved_without(
     keys: impl Iterator<Item = (u8, u64)>,
 ) -> Proposed {
     let mut proposed = Proposed::default();
-    let bands = &tables.mapped.bands;
     let own = tables.group(fingerprint, BUCKET_CONTENTS_MAX);
     proposed.leave_bucket(&own, gone);
     let touch = if own.len() > 1 { GroupTouch::PROBE } else { GroupTouch::DELETED };
-    let mut scratch = Scratch::new();
-    for band in 0..bands.count() {
-        let near = NearOf::find(tables, band, fingerprint, touch, &mut scratch);
-        let group = |key: u64| tables.group(bands.unkey(band, key), PIVOTS);
-        for (other, product_max) in &near.found {
-            let others = group(*other);
-            if own.len() * others.len() > *product_max {
-                proposed.moved.extend(own.iter().take(PIVOTS + 1).chain(&others));
-            }
+    proposed.in_buckets(tables, fingerprint, touch, |proposed, _, first, product_max| {
+        if own.len() * first.len() > product_max {
+            proposed.moved.extend(own.iter().take(PIVOTS + 1).chain(first));
         }
-        near.note_others(&mut proposed, group);
-    }
+    });
     for (kind, key) in keys {
         proposed.leave_bucket(&tables.bucket(kind, key), gone);
     }

@@ -120,15 +120,15 @@ fn goes_on(tokens: &Tokens<'_>, at: usize, words: &[&str]) -> bool {
 /// Whether the token at `at` is a zero in digits among Chinese digits: `二0二四年`, but not
 /// `周三08:30`.
 fn is_zero_in_numeral(tokens: &Tokens<'_>, at: usize) -> bool {
-    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
+    if tokens.token(at) != "0" {
+        return false;
+    }
+    let touches = |at: usize| tokens.gap(at).is_empty();
+    let is_other = |at: &usize| tokens.token(*at) != "0";
     let is_han_digit = |at: usize| HAN_DIGITS.contains(tokens.token(at));
-    let next = (at + 1..tokens.len()).take_while(|at| touches(*at));
-    let next = next.into_iter().find(|at| tokens.token(*at) != "0");
-    let mut front = (0..at).rev().take_while(|at| touches(*at + 1));
-    let front = front.find(|at| tokens.token(*at) != "0");
-    at > 0
-        && tokens.token(at) == "0"
-        && front.is_some_and(is_han_digit)
+    let next = (at + 1..tokens.len()).take_while(|at| touches(*at)).find(is_other);
+    let front = (0..at).rev().take_while(|at| touches(*at + 1)).find(is_other);
+    front.is_some_and(is_han_digit)
         && next.is_some_and(|at| is_han_digit(at) || tokens.token(at) == "年")
 }
 

@@ -102,7 +102,11 @@ fn currency_before(tokens: &Tokens<'_>, at: usize) -> &'static [usize] {
 }
 
 fn differ(left: &[usize], right: &[usize]) -> bool {
-    !left.is_empty() && !right.is_empty() && !left.iter().any(|meaning| right.contains(meaning))
+    !left.is_empty() && !right.is_empty() && !agree(left, right)
+}
+
+fn agree(left: &[usize], right: &[usize]) -> bool {
+    left.iter().any(|meaning| right.contains(meaning))
 }
 
 /// Whether a span writes the unit of a number in another way: `350 m` and `350 metres`. Symmetric.
@@ -112,11 +116,7 @@ pub fn is_same_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let are_words = one && is_word_alone(a.token(i)) && is_word_alone(b.token(j));
     are_words && is_part(a, i - 1) && is_part(b, j - 1) && {
         let units = behind(a, i - 1).zip(behind(b, j - 1));
-        let shared = |(left, right): (&str, &str)| {
-            let right = unit_of(right);
-            unit_of(left).iter().any(|meaning| right.contains(meaning))
-        };
-        units.is_some_and(shared)
+        units.is_some_and(|(left, right)| agree(unit_of(left), unit_of(right)))
     }
 }
 
@@ -135,10 +135,7 @@ pub fn is_unit_of_thousand(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool 
         && is_behind(a, x.start)
         && is_behind(b, y.start)
         && (thousand(a, x.start) || thousand(b, y.start))
-        && {
-            let right = meanings(b.passage(&y));
-            meanings(a.passage(&x)).iter().any(|meaning| right.contains(meaning))
-        }
+        && agree(meanings(a.passage(&x)), meanings(b.passage(&y)))
 }
 
 /// Whether a span gives a number of both texts another unit, or puts another currency in front of

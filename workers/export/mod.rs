@@ -26,7 +26,7 @@ mod transitions;
 
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule::KeepRule;
-use crate::job::Job;
+use crate::job::{Job, When};
 use crate::store::damage;
 use crate::store::digest::{self, HashingFile};
 use crate::store::fsyncs::Fsyncs;
@@ -140,6 +140,15 @@ pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     sink::check_place::<Pair>(&place)?;
     sink::check_place::<Cluster>(&place)?;
     sink::check_place::<Change>(&place)
+}
+
+/// Fails if a run of `job` would replace a file that somebody else wrote, by its export or, without
+/// one, by what each run writes.
+pub fn check_place_of_run(job: &Job) -> Result<()> {
+    match job.output.export {
+        When::Always => check_place(job, None),
+        When::OnDemand => ours::check_beside(&job.output.dir),
+    }
 }
 
 /// The bytes that are written to try a folder: a block on most disks.

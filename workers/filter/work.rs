@@ -23,6 +23,7 @@ use crate::read::fields::removers;
 use crate::read::source::BOMB;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::Lock;
+use std::cmp;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -213,8 +214,7 @@ impl Work<'_> {
         self.write_all(original, &mut *reader, &mut files)?;
         let Files { copier, rows, mut totals, measured, .. } = files;
         if !is_whole {
-            check_rejects(original, &totals)?;
-            check_read(original, &totals, shape)?;
+            check_rejects(original, &totals, shape)?;
         }
         let noted = reader.notes().iter().map(|(word, n)| (word.to_owned(), n)).collect();
         let removers = removers(&self.job.read.fields, &noted);
@@ -352,31 +352,23 @@ impl Work<'_> {
     }
 }
 
-/// Fails if more records of `original` are rejected than when the store read it.
-fn check_rejects(original: &Original, totals: &Totals) -> Result<()> {
-    if totals.rejected() <= original.rejected {
-        return Ok(());
-    }
-    let line = format!(
-        "{}: {} records are rejected now and {} were when the store read it; put [read.limits] back as \
-         they were then",
-        original.input.shown(),
-        totals.rejected(),
-        original.rejected
-    );
-    Err(Error::new(Kind::NoInput, line))
-}
-
-/// Fails if fewer rows of `original` are rejected than when the store read it: the store does not
-/// know the pages of the others, and they would be left out as pages that are gone.
-fn check_read(original: &Original, totals: &Totals, shape: Option<(Format, Codec)>) -> Result<()> {
+/// Fails if more records of `original` are rejected than when the store read it, or fewer rows: the
+/// store does not know the pages of these rows, and they would be left out as pages that are gone.
+fn check_rejects(
+    original: &Original,
+    totals: &Totals,
+    shape: Option<(Format, Codec)>,
+) -> Result<()> {
     let has_rows = matches!(shape, Some((Format::Jsonl | Format::Parquet, _)));
-    if !has_rows || totals.rejected() >= original.rejected {
-        return Ok(());
-    }
+    let remedy = match totals.rejected().cmp(&original.rejected) {
+        cmp::Ordering::Greater => "; put [read.limits] back as they were then",
+        cmp::Ordering::Less if has_rows => {
+            ", by another build; `pagefold rebuild JOB` reads it again"
+        }
+        _ => return Ok(()),
+    };
     let line = format!(
-        "{}: {} records are rejected now and {} were when the store read it, by another build; \
-         `pagefold rebuild JOB` reads it again",
+        "{}: {} records are rejected now and {} were when the store read it{remedy}",
         original.input.shown(),
         totals.rejected(),
         original.rejected

@@ -121,13 +121,17 @@ fn is_html(headers: &Headers<'_>, body: &[u8], bytes_max: usize) -> bool {
     decoded(headers, body, bytes_max, &mut flaws).is_ok_and(|body| looks_like_html(&body))
 }
 
+fn is_chunked(headers: &Headers<'_>) -> bool {
+    let encoding = headers.text("Transfer-Encoding");
+    encoding.is_some_and(|encoding| encoding.to_ascii_lowercase().contains("chunked"))
+}
+
 /// Whether a response without a body lacks it, as the answer to HEAD does. The last chunk, and the
 /// encoding of nothing, have bytes, too.
 fn lacks_body(headers: &Headers<'_>) -> bool {
-    let names = |field: &str| headers.text(field).unwrap_or_default().to_ascii_lowercase();
-    let encoding = names("Content-Encoding");
+    let encoding = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
     is_shorter(headers, 0)
-        || names("Transfer-Encoding").contains("chunked")
+        || is_chunked(headers)
         || ["gzip", "deflate", "br", "zstd"].iter().any(|name| encoding.contains(name))
 }
 
@@ -204,10 +208,7 @@ fn unchunked<'a>(
     body: &'a [u8],
     flaws: &mut BodyFlaws<'_>,
 ) -> Cow<'a, [u8]> {
-    let chunked = headers
-        .text("Transfer-Encoding")
-        .is_some_and(|t| t.to_ascii_lowercase().contains("chunked"));
-    if !chunked || body.is_empty() {
+    if !is_chunked(headers) || body.is_empty() {
         return body.into();
     }
     match chunks(body) {

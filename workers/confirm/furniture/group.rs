@@ -173,7 +173,7 @@ impl<'t> Group<'t> {
 const FACTS: [&str; 9] = ["时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于"];
 
 /// Whether a dash joins a date or a clock with another one: `10:00 – 17:00`.
-pub fn is_half_of_range(before: &str, rest: &str) -> bool {
+fn is_half_of_range(before: &str, rest: &str) -> bool {
     let of_gap = |c: char| c.is_whitespace() || "-–—~".contains(c);
     let (front, behind) = (before.trim_end_matches(of_gap), rest.trim_start_matches(of_gap));
     let has_dash = |gap: &str| gap.contains(['-', '–', '—', '~']);
