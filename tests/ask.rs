@@ -73,24 +73,24 @@ fn every_kind_of_pair_is_explained() {
         .collect();
     for (kind, pair) in kinds {
         let [a, b] = ["a_url", "b_url"].map(|key| pair[key].as_str().expect("a URL"));
-        let told = explain(&bench, &[a, b]);
-        let rule = &told["verdict"];
-        assert_eq!(rule["reason"], pair["reason"], "{kind}: {told}");
-        assert_eq!(rule["similarity"], pair["similarity"], "{kind}: {told}");
-        assert_eq!(rule["accepted"], pair["accepted"], "{kind}: {told}");
-        assert_eq!(told["proposed_by"], pair["signature"], "{kind}: {told}");
-        assert_eq!(told["together"], clusters[a] == clusters[b], "{kind}: {told}");
-        assert_eq!(told["simhash"]["distance"], pair["distance"], "{kind}: {told}");
-        let kinds: Vec<&str> = told["parts"]
+        let explained = explain(&bench, &[a, b]);
+        let rule = &explained["verdict"];
+        assert_eq!(rule["reason"], pair["reason"], "{kind}: {explained}");
+        assert_eq!(rule["similarity"], pair["similarity"], "{kind}: {explained}");
+        assert_eq!(rule["accepted"], pair["accepted"], "{kind}: {explained}");
+        assert_eq!(explained["proposed_by"], pair["signature"], "{kind}: {explained}");
+        assert_eq!(explained["together"], clusters[a] == clusters[b], "{kind}: {explained}");
+        assert_eq!(explained["simhash"]["distance"], pair["distance"], "{kind}: {explained}");
+        let kinds: Vec<&str> = explained["parts"]
             .as_array()
             .into_iter()
             .flatten()
             .filter_map(|part| part["kind"].as_str())
             .collect();
         match pair["reason"].as_str() {
-            Some("numerals") => assert!(kinds.contains(&"number"), "{told}"),
-            Some("names") => assert!(kinds.contains(&"name"), "{told}"),
-            Some("words") => assert!(kinds.contains(&"word"), "{told}"),
+            Some("numerals") => assert!(kinds.contains(&"number"), "{explained}"),
+            Some("names") => assert!(kinds.contains(&"name"), "{explained}"),
+            Some("words") => assert!(kinds.contains(&"word"), "{explained}"),
             _ => {}
         }
         // The same as text, without colours off a terminal and with them if they are asked for.
@@ -127,14 +127,14 @@ fn a_chain_of_five() {
             [(a.clone(), b.clone()), (b, a)]
         })
         .collect();
-    let told = explain(&bench, &[&url(0), &url(12)]);
+    let explained = explain(&bench, &[&url(0), &url(12)]);
     assert_eq!(
-        (told["together"].as_bool(), told["relation"].as_str()),
+        (explained["together"].as_bool(), explained["relation"].as_str()),
         (Some(true), Some("chain")),
-        "{told}"
+        "{explained}"
     );
-    let chain = told["chain"].as_array().expect("a chain");
-    assert_eq!(chain.len(), 4, "{told}");
+    let chain = explained["chain"].as_array().expect("a chain");
+    assert_eq!(chain.len(), 4, "{explained}");
     let mut at = url(0);
     for link in chain {
         assert_eq!(link["from"], at.as_str());
@@ -146,13 +146,13 @@ fn a_chain_of_five() {
     bench.run_well(&["--set", "clusters.radius=1"]);
     let job = std::fs::read_to_string(bench.at("job.toml")).expect("readable");
     std::fs::write(bench.at("job.toml"), job.replace("radius = 0", "radius = 1")).expect("written");
-    let told = explain(&bench, &[&url(0), &url(12)]);
+    let explained = explain(&bench, &[&url(0), &url(12)]);
     assert_eq!(
-        (told["together"].as_bool(), told["relation"].as_str()),
+        (explained["together"].as_bool(), explained["relation"].as_str()),
         (Some(false), Some("apart")),
-        "{told}"
+        "{explained}"
     );
-    assert!(!told["chain"].as_array().expect("a chain").is_empty());
+    assert!(!explained["chain"].as_array().expect("a chain").is_empty());
 }
 
 /// For a removed page the answer says when and why it was removed, and where its text lives on. For
@@ -173,24 +173,24 @@ fn pages_that_are_gone_or_spelled_otherwise() {
     std::fs::write(bench.at("in/2.jsonl"), "{\"url\":\"http://a.example/x\",\"deleted\":true}\n")
         .expect("written");
     bench.run_well(&["--now", "1700086400"]);
-    let told = explain(&bench, &["http://a.example/x"]);
+    let explained = explain(&bench, &["http://a.example/x"]);
     assert_eq!(
-        (told["is_live"].as_bool(), told["gone"]["cause"].as_str()),
+        (explained["is_live"].as_bool(), explained["gone"]["cause"].as_str()),
         (Some(false), Some("removed")),
-        "{told}"
+        "{explained}"
     );
     assert_eq!(
-        (told["gone"]["epoch"].as_u64(), told["gone"]["time"].as_str()),
+        (explained["gone"]["epoch"].as_u64(), explained["gone"]["time"].as_str()),
         (Some(2), Some("2023-11-15T22:13:20Z"))
     );
-    assert_eq!(told["cluster"]["representative"], "https://www.b.example/y/", "{told}");
-    let steps: Vec<&str> = told["history"]
+    assert_eq!(explained["cluster"]["representative"], "https://www.b.example/y/", "{explained}");
+    let steps: Vec<&str> = explained["history"]
         .as_array()
         .expect("steps")
         .iter()
         .filter_map(|step| step["what"].as_str())
         .collect();
-    assert_eq!(steps, ["new", "gone"], "{told}");
+    assert_eq!(steps, ["new", "gone"], "{explained}");
     let text = out(&bench.pagefold("explain", &["http://a.example/x"]));
     assert!(
         text.contains(
@@ -198,10 +198,10 @@ fn pages_that_are_gone_or_spelled_otherwise() {
         ),
         "{text}"
     );
-    let told = explain(&bench, &["http://b.example/y"]);
-    assert_eq!(told["url"], "https://www.b.example/y/");
+    let explained = explain(&bench, &["http://b.example/y"]);
+    assert_eq!(explained["url"], "https://www.b.example/y/");
     assert_eq!(
-        told["differs_by"],
+        explained["differs_by"],
         serde_json::json!(["http or https", "www.", "a slash at the end"])
     );
     let output = bench.pagefold("explain", &["http://c.example/"]);
@@ -240,11 +240,15 @@ fn keys_are_looked_up_as_they_are() {
     std::fs::write(bench.at("in/1.jsonl"), rows).expect("written");
     bench.run_well(&[]);
     for id in ids {
-        let told = explain(&bench, &[id]);
-        assert_eq!((&told["url"], &told["asked"]), (&id.into(), &id.into()), "{told}");
-        assert_eq!(told["differs_by"], serde_json::json!([]), "{told}");
-        let told = json(&bench.pagefold("query", &["--url", id, "--json"]));
-        assert_eq!(told["url"], id, "{told}");
+        let explained = explain(&bench, &[id]);
+        assert_eq!(
+            (&explained["url"], &explained["asked"]),
+            (&id.into(), &id.into()),
+            "{explained}"
+        );
+        assert_eq!(explained["differs_by"], serde_json::json!([]), "{explained}");
+        let explained = json(&bench.pagefold("query", &["--url", id, "--json"]));
+        assert_eq!(explained["url"], id, "{explained}");
     }
     let output = bench.pagefold("explain", &["https://example.com/"]);
     assert_eq!(output.status.code(), Some(66));
@@ -341,9 +345,9 @@ fn forms_of_a_question() {
         &[("http://a.example/x".into(), known.clone()), ("http://a.example/y".into(), text(1, 1))],
     );
     bench.run_well(&[]);
-    let told =
+    let explained =
         |arguments: &[&str], input: &str| -> Value { json(&query(&bench, arguments, input)) };
-    let same = told(&["--json"], &known);
+    let same = explained(&["--json"], &known);
     assert_eq!(
         (same["verdict"].as_str(), same["pages"].as_u64()),
         (Some("identical"), Some(1)),
@@ -354,9 +358,9 @@ fn forms_of_a_question() {
         (Some("http://a.example/x"), Some(2))
     );
     let page = format!("<!doctype html><html><body><p>{known}</p></body></html>");
-    assert_eq!(told(&["--json"], &page)["verdict"], "identical");
+    assert_eq!(explained(&["--json"], &page)["verdict"], "identical");
     std::fs::write(bench.at("page.txt"), text(1, 2)).expect("written");
-    let near = told(&["--json", "--all", "page.txt"], "");
+    let near = explained(&["--json", "--all", "page.txt"], "");
     assert_eq!(
         (near["verdict"].as_str(), near["provisional"].as_bool()),
         (Some("near"), Some(true)),
@@ -364,13 +368,13 @@ fn forms_of_a_question() {
     );
     assert_eq!(near["because"], serde_json::json!(["radius"]), "a new text may change who leads");
     assert_eq!(
-        told(
+        explained(
             &["--json"],
             "nothing like it at all stands in the store of this test, as far as one can see"
         )["verdict"],
         "new"
     );
-    let stored = told(&["--json", "--url", "http://a.example/y"], "");
+    let stored = explained(&["--json", "--url", "http://a.example/y"], "");
     assert_eq!(
         (stored["verdict"].as_str(), stored["matches"][0]["url"].as_str()),
         (Some("identical"), Some("http://a.example/x"))
@@ -568,9 +572,9 @@ fn a_report_is_one_page() {
         .collect();
     deliver(&hostile, "1.jsonl", &rows);
     hostile.run_well(&[]);
-    let told = json(&hostile.pagefold("report", &["--out", "own.html", "--json"]));
+    let explained = json(&hostile.pagefold("report", &["--out", "own.html", "--json"]));
     let injected = std::fs::read_to_string(hostile.at("own.html")).expect("written");
-    assert_eq!(told["bytes"].as_u64(), Some(injected.len() as u64));
+    assert_eq!(explained["bytes"].as_u64(), Some(injected.len() as u64));
     assert!(injected.contains("alert(1)"), "the text is shown");
     for page in [&page, &injected] {
         for bad in ["<script", "<img", "<link", "<iframe", "onerror=alert(2)>", "@import", "url("] {

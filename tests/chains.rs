@@ -58,12 +58,12 @@ fn a_large_cluster_is_reported() {
 
     let large = &bench.summary()["large"];
     assert_eq!((&large["pages_warn"], &large["found"]), (&20.into(), &1.into()));
-    let told = &large["clusters"][0];
+    let cluster = &large["clusters"][0];
     let clusters = bench.lines("clusters");
     for name in ["cluster", "pages", "contents", "hosts", "diameter", "representative"] {
-        assert_eq!(told[name], clusters[0][name], "{name}");
+        assert_eq!(cluster[name], clusters[0][name], "{name}");
     }
-    assert_eq!(told["host"], "a.example");
+    assert_eq!(cluster["host"], "a.example");
     let members = bench.lines("members");
     let chars: BTreeMap<String, u64> = members
         .iter()
@@ -75,15 +75,15 @@ fn a_large_cluster_is_reported() {
             "least": numbers[0], "median": numbers[(numbers.len() - 1) / 2], "greatest": numbers[numbers.len() - 1],
         })
     };
-    assert_eq!(told["chars"], spread(chars.into_values().collect()));
+    assert_eq!(cluster["chars"], spread(chars.into_values().collect()));
     let pairs: Vec<Value> =
         bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true).collect();
-    assert_eq!(told["pairs"], pairs.len());
+    assert_eq!(cluster["pairs"], pairs.len());
     let similarity =
         |pair: &Value| (pair["similarity"].as_f64().expect("a number") * 10_000.0).round() as u64;
-    assert_eq!(told["similarity"], spread(pairs.iter().map(similarity).collect()));
+    assert_eq!(cluster["similarity"], spread(pairs.iter().map(similarity).collect()));
     let shares = |name: &str| -> BTreeMap<String, u64> {
-        let list = told[name].as_array().expect("a list");
+        let list = cluster[name].as_array().expect("a list");
         list.iter()
             .map(|share| (text(share, "name"), share["pairs"].as_u64().expect("a number")))
             .collect()
@@ -206,9 +206,9 @@ fn what_is_unexamined_is_reported() {
     for (night, (lines, left)) in nights.into_iter().enumerate() {
         std::fs::write(bench.at(&format!("in/{night}.jsonl")), lines).expect("written");
         let said = bench.run_well(&[]);
-        let (told, scanned) = (status(&[]), status(&["--pivots"]));
-        assert_eq!(told["unexamined"], scanned["unexamined"], "night {night}");
-        assert_eq!(told["unexamined"], bench.summary()["unexamined"], "night {night}");
+        let (shown, scanned) = (status(&[]), status(&["--pivots"]));
+        assert_eq!(shown["unexamined"], scanned["unexamined"], "night {night}");
+        assert_eq!(shown["unexamined"], bench.summary()["unexamined"], "night {night}");
         assert_eq!(said.contains("\npivots "), left, "night {night}: {said}");
         assert_eq!(
             scanned["unexamined"]["minhash"]["pairs"].as_u64() > Some(0),

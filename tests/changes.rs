@@ -347,8 +347,8 @@ fn an_undone_epoch_is_gone_after_a_rebuild() {
     assert_eq!((bench.summary()["since"].as_u64(), bench.lines("changes").len()), (Some(2), 0));
     let refused = bench.pagefold("export", &["--since", "3"]);
     assert_eq!(refused.status.code(), Some(64));
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(told.contains("take `members` afresh"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("take `members` afresh"), "{message}");
     for (since, rows) in [(1, 1), (2, 0), (4, 0)] {
         assert_eq!(self::since(&bench, since, &[]).len(), rows, "since {since}");
     }

@@ -36,7 +36,7 @@ fn filtered(bench: &Bench) -> String {
 /// If a column of data was named `op`, the rows that it removed were in no line of the report, so
 /// accepted rows and pages did not add up. A line names the column, also in the report of a filter.
 #[test]
-fn rows_that_remove_pages_are_told() {
+fn rows_that_remove_pages_are_reported() {
     let corpus = bench("key = \"id\"");
     let op = |n: u64| match n % 3 {
         0 => "remove",
@@ -55,7 +55,7 @@ fn rows_that_remove_pages_are_told() {
     ] {
         assert!(said.contains(line), "{line:?} is not in\n{said}");
     }
-    assert!(!said.contains("removed_by"), "told once:\n{said}");
+    assert!(!said.contains("removed_by"), "said once:\n{said}");
     let remedy = "if that is data: deleted = \"\" and op = \"\" under [read.fields]";
     assert!(said.contains(remedy), "{said}");
     let data = bench("key = \"row\"\nfields.deleted = \"\"\nfields.op = \"\"");

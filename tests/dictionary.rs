@@ -61,7 +61,7 @@ fn write(bench: &Bench, name: &str, rows: &[(&str, &str)]) {
         .expect("written");
 }
 
-fn told(output: &Output) -> Value {
+fn json_of(output: &Output) -> Value {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
@@ -70,7 +70,7 @@ fn told(output: &Output) -> Value {
 fn words(bench: &Bench, threads: &str) -> BTreeSet<String> {
     let arguments =
         ["--kind", "idf", "--docs-min", "1", "--out", "idf.tsv", "--threads", threads, "--json"];
-    told(&bench.pagefold("lexicon", &arguments));
+    json_of(&bench.pagefold("lexicon", &arguments));
     let file = std::fs::read_to_string(bench.at("idf.tsv")).expect("written");
     let lines = file.lines().filter(|line| !line.starts_with('#')).skip(1);
     lines.filter_map(|line| line.split_once('\t')).map(|(word, _)| word.to_owned()).collect()
@@ -100,7 +100,7 @@ fn words_of_a_job() {
     assert_eq!(bench.lines("redirects").len(), 0);
     let pair = |a: &str, b: &str| {
         let urls = [a, b].map(|host| format!("http://{host}.example/"));
-        told(&bench.pagefold("explain", &[&urls[0], &urls[1], "--json"]))
+        json_of(&bench.pagefold("explain", &[&urls[0], &urls[1], "--json"]))
     };
     let found = pair("a", "b");
     assert_eq!(
@@ -110,7 +110,7 @@ fn words_of_a_job() {
     );
 
     let asked = row(&("c", "碧水湾"));
-    let answer = told(&query(&bench, &["--json", "--all"], &asked));
+    let answer = json_of(&query(&bench, &["--json", "--all"], &asked));
     write(&bench, "2.jsonl", &[("c", "碧水湾")]);
     bench.run_well(&[]);
     let all = ["matches", "refused"]

@@ -21,13 +21,13 @@ fn estimate(arguments: &[&str]) -> (Option<i32>, String) {
 fn pages_of_inputs() {
     let bench = Bench::new(&demo_inputs(), "");
     let output = bench.pagefold("estimate", &["--json", "--threads", "2"]);
-    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let estimated: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let dry = bench.run_well(&["--dry-run"]);
     assert!(dry.contains("\ncosts      about "), "{dry}");
     bench.run_well(&[]);
     let accepted = bench.summary()["counters"]["accepted"].as_u64();
-    assert_eq!(told["load"]["pages"].as_u64(), accepted);
-    assert_eq!(told["machines"], serde_json::json!({ "hosts": 1, "workers": 2 }));
+    assert_eq!(estimated["load"]["pages"].as_u64(), accepted);
+    assert_eq!(estimated["machines"], serde_json::json!({ "hosts": 1, "workers": 2 }));
     let run: Value =
         serde_json::from_slice(&std::fs::read(bench.at("out/run.json")).expect("written"))
             .expect("JSON");
@@ -40,9 +40,9 @@ fn pages_of_inputs() {
 #[test]
 fn mistakes() {
     let refused = |arguments: &[&str], code: i32, words: &str| {
-        let (found, told) = estimate(arguments);
-        assert_eq!(found, Some(code), "{told}");
-        assert!(told.contains(words), "{told}");
+        let (found, estimated) = estimate(arguments);
+        assert_eq!(found, Some(code), "{estimated}");
+        assert!(estimated.contains(words), "{estimated}");
     };
     refused(&["jobs/demo.toml", "--pages", "5"], 64, "--bytes <BYTES-PER-PAGE>");
     refused(&["jobs/demo.toml", "--hosts", "2", "--cluster", "cluster.toml"], 64, "--cluster");
@@ -65,7 +65,7 @@ fn table_of_forecasts() {
     for row in rows {
         let pages = row[0].replace(',', "");
         let job = format!("jobs/{}", row[2].trim_matches('`'));
-        let (code, told) = estimate(&[
+        let (code, estimated) = estimate(&[
             &job,
             "--pages",
             &pages,
@@ -76,11 +76,11 @@ fn table_of_forecasts() {
             "--threads",
             "8",
         ]);
-        assert_eq!(code, Some(0), "{told}");
+        assert_eq!(code, Some(0), "{estimated}");
         for cell in &row[3..] {
             assert!(
-                told.contains(cell),
-                "{cell:?} of {row:?} is not what the command says:\n{told}"
+                estimated.contains(cell),
+                "{cell:?} of {row:?} is not what the command says:\n{estimated}"
             );
         }
     }

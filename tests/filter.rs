@@ -20,6 +20,8 @@ mod archives;
 mod counts;
 /// Files that grow much, and files that are damaged.
 mod damage;
+/// What a filter says, and with which exit code it ends.
+mod messages;
 /// A crawler's own revisit of another URL counts as a mirror.
 mod mirrors;
 /// No record is left out in favour of one that no input has.
@@ -32,8 +34,6 @@ mod revisits;
 mod scene;
 /// Rows get their cluster, and tables of records are written where they are missing.
 mod tables;
-/// What a filter says, and with which exit code it ends.
-mod told;
 
 /// All files below `folder`, without what the filter notes for itself.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -184,7 +184,7 @@ fn filtered_and_undone() {
         assert!(count(verdict) > 0, "no record is {verdict}");
         assert_eq!(report["records"][verdict], count(verdict), "{verdict}");
     }
-    // The copy of a file was not read: its records are told, too.
+    // The copy of a file was not read: its records are reported, too.
     let copied =
         rows.iter().filter(|row| word(row, "warc_filename").starts_with("copy")).count() as u64;
     let read = bench.summary()["counters"]["read"].as_u64().expect("a count");

@@ -39,13 +39,14 @@ fn served() -> Vec<(String, &'static str, Vec<u8>, String)> {
     for (language, text, charsets) in texts {
         let script = if text == TRADITIONAL { "-traditional" } else { "" };
         for (name, encoding) in charsets {
-            for told in ["http", "meta", "nothing"] {
-                let page = html(text, if told == "meta" { name } else { "" });
+            for named_by in ["http", "meta", "nothing"] {
+                let page = html(text, if named_by == "meta" { name } else { "" });
                 let (bytes, _, lost) = encoding.encode(&page);
                 assert!(!lost, "{name} cannot write the text");
-                let http = if told == "http" { format!("; charset={name}") } else { String::new() };
+                let http =
+                    if named_by == "http" { format!("; charset={name}") } else { String::new() };
                 pages.push((
-                    format!("{language}{script}-{name}-{told}"),
+                    format!("{language}{script}-{name}-{named_by}"),
                     language,
                     bytes.into_owned(),
                     http,

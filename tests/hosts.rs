@@ -32,13 +32,17 @@ fn three_hosts_are_one() {
         let scene = Scene::new(&lan, inputs, "");
         let run = scene.start();
         run.succeeded(&scene, 1);
-        let told = scene.run_json();
-        let shares = told["process"].as_array().expect("a list");
+        let ended = scene.run_json();
+        let shares = ended["process"].as_array().expect("a list");
         let records: Vec<u64> =
             shares.iter().filter_map(|share| share["records"].as_u64()).collect();
-        assert!(records.len() == 3 && records.iter().all(|n| *n > 0 || !is_larger), "{told}");
-        assert_eq!((&told["refused"], &told["splits_resumed"]), (&0.into(), &0.into()), "{told}");
-        assert!(told["splits_done"] == told["inputs"] || !is_larger, "{told}");
+        assert!(records.len() == 3 && records.iter().all(|n| *n > 0 || !is_larger), "{ended}");
+        assert_eq!(
+            (&ended["refused"], &ended["splits_resumed"]),
+            (&0.into(), &0.into()),
+            "{ended}"
+        );
+        assert!(ended["splits_done"] == ended["inputs"] || !is_larger, "{ended}");
     }
 }
 

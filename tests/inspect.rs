@@ -1,4 +1,4 @@
-use crate::crash::scene::{Scene, told};
+use crate::crash::scene::{Scene, stderr_of};
 use crate::random::Random;
 use crate::workbench::{Bench, demo_inputs, failure};
 use std::fs::File;
@@ -69,7 +69,7 @@ fn a_damaged_store_gives_no_other_answer() {
         let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8");
         let what = format!("round {round}: {name}, byte {at}, bit {bit}");
         let output = flipped(path, at, bit, || bench.run(&["--threads", "2"]));
-        let said = told(&output);
+        let said = stderr_of(&output);
         match output.status.code() {
             Some(0) => {
                 let repaired = bench.multisets();
@@ -93,14 +93,14 @@ fn a_damaged_store_gives_no_other_answer() {
 
 /// A store whose file FORMAT was lost got another one over its manifests, and no run read it again.
 #[test]
-fn a_lost_format_is_told() {
+fn a_lost_format_is_reported() {
     let (_scene, bench) = two_epochs();
     let format = bench.at("store/FORMAT");
     let text = std::fs::read(&format).expect("readable");
     std::fs::remove_file(&format).expect("removed");
     let output = bench.run(&[]);
-    assert_eq!(output.status.code(), Some(74), "{}", told(&output));
-    assert!(told(&output).contains("FORMAT is lost"), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(74), "{}", stderr_of(&output));
+    assert!(stderr_of(&output).contains("FORMAT is lost"), "{}", stderr_of(&output));
     assert!(!format.exists());
     std::fs::write(&format, text).expect("written");
     bench.run_well(&[]);
@@ -108,7 +108,7 @@ fn a_lost_format_is_told() {
 
 /// A limit of the size of files (`ulimit -f`) ended a run without a message.
 #[test]
-fn a_limit_of_files_is_told() {
+fn a_limit_of_files_is_reported() {
     let scene = Scene::new();
     let bench = scene.empty_bench();
     let script =
@@ -120,9 +120,9 @@ fn a_limit_of_files_is_told() {
         matches!(output.status.code(), Some(73 | 74)),
         "{:?}: {}",
         output.status,
-        told(&output)
+        stderr_of(&output)
     );
-    assert!(told(&output).contains("arge"), "{}", told(&output));
+    assert!(stderr_of(&output).contains("arge"), "{}", stderr_of(&output));
     bench.run_well(&["--threads", "1"]);
 }
 
@@ -191,7 +191,7 @@ fn a_flipped_bit_is_found() {
         let (name, bytes) = (name(path), std::fs::read(path).expect("readable"));
         let at = random.below(bytes.len() as u64) as usize;
         let output = flipped(path, at, random.below(8), || bench.pagefold("verify", &["--full"]));
-        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), told(&output));
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr_of(&output));
         assert!(
             !output.status.success() && said.contains(&name) && !said.contains("panicked"),
             "{name}: {said}"
@@ -215,7 +215,7 @@ fn a_damaged_head_stops() {
         let bit = random.below(8);
         for command in ["run", "status", "export"] {
             let output = flipped(&head, at, bit, || bench.pagefold(command, &[]));
-            let stderr = told(&output);
+            let stderr = stderr_of(&output);
             assert_eq!(output.status.code(), Some(74), "byte {at}, bit {bit}, {command}: {stderr}");
             let line = failure(&stderr);
             assert!(
@@ -256,7 +256,7 @@ fn a_damaged_footer_stops() {
                 outputs.push((&again, flipped(&first, at, bit, || again.run(&[]))));
             }
             for (bench, output) in &outputs {
-                let stderr = told(output);
+                let stderr = stderr_of(output);
                 match output.status.code() {
                     Some(0) => {
                         assert!(
@@ -308,9 +308,9 @@ fn deep_looks_at_sound_bytes() {
     assert_eq!(report["recall"], recall);
     let checks = report["checks"].as_array().expect("checks");
     assert!(checks.len() == 20 && checks.iter().all(|check| check["found"] == 0), "{checks:?}");
-    let told = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout)
+    let report = String::from_utf8(bench.pagefold("verify", &["--deep", "--sample", "3"]).stdout)
         .expect("UTF-8");
-    assert!(told.contains("20 checks: 0 rows wrong or missing\nrecall: 3 of "), "{told}");
+    assert!(report.contains("20 checks: 0 rows wrong or missing\nrecall: 3 of "), "{report}");
 
     assert_eq!(bench.pagefold("verify", &["--full", "--sample", "3"]).status.code(), Some(64));
     for other in ["simhash.k=2", "keep.by=[\"newest\"]"] {
@@ -328,8 +328,8 @@ fn deep_looks_at_sound_bytes() {
     std::fs::write(&segment, bytes).expect("written");
     let output = bench.pagefold("verify", &["--deep"]);
     assert_eq!(output.status.code(), Some(74));
-    let told = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(told.ends_with("deep: not begun, as files are damaged\n"), "{told}");
+    let report = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(report.ends_with("deep: not begun, as files are damaged\n"), "{report}");
 }
 
 /// A lost table that breaks no digest is found by `--deep` alone, which lists up to a hundred rows
@@ -346,11 +346,11 @@ fn deep_findings_are_listed() {
     assert_eq!(bench.pagefold("verify", &["--full"]).status.code(), Some(0));
     let output = bench.pagefold("verify", &["--deep"]);
     assert_eq!(output.status.code(), Some(74));
-    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let report = String::from_utf8(output.stdout).expect("UTF-8");
     assert_eq!(
-        told.lines().filter(|line| line.starts_with("clusters: clusters ")).count() as u64,
+        report.lines().filter(|line| line.starts_with("clusters: clusters ")).count() as u64,
         lost.min(100),
-        "{told}"
+        "{report}"
     );
     let json = bench.pagefold("verify", &["--deep", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");

@@ -154,9 +154,9 @@ fn the_incumbent_stays() {
     assert_eq!(epoch(&bench, 1, "crawl", &[(B, json!({}))]), C, "it stood alone");
     assert_eq!(because(&bench), ["incumbent", "most of these pages", "fewer or none"]);
     assert_eq!(epoch(&bench, 2, "crawl", &[(A, json!({})), (C, json!({ "quality": 1 }))]), C);
-    let told = String::from_utf8(bench.pagefold("explain", &[A]).stdout).expect("UTF-8");
+    let explained = String::from_utf8(bench.pagefold("explain", &[A]).stdout).expect("UTF-8");
     let line = "it represented before: most of these pages, against fewer or none of this page";
-    assert!(told.contains(line), "{told}");
+    assert!(explained.contains(line), "{explained}");
     assert!(!would_represent(&bench, "https://d.example/", &json!({})));
     assert_eq!(epoch(&bench, 3, "crawl", &[(C, json!({ "deleted": true }))]), A);
     assert_eq!(because(&bench), ["shortest_url", "19 bytes", "24 bytes"]);

@@ -116,11 +116,11 @@ fn evidence_is_needed_otherwise() {
     for left_out in 0..4 {
         let mut fewer = sets.clone();
         let set = fewer.remove(left_out);
-        let (code, told) = run(&fewer);
-        assert_eq!(code, Some(78), "without {set}: {told}");
+        let (code, message) = run(&fewer);
+        assert_eq!(code, Some(78), "without {set}: {message}");
         assert!(
-            told.contains("[contents] evidence = false: only where fingerprints decide; add"),
-            "{told}"
+            message.contains("[contents] evidence = false: only where fingerprints decide; add"),
+            "{message}"
         );
     }
 }

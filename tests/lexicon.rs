@@ -388,9 +388,13 @@ fn check_reads_frozen_files() {
     for set in [signature, "features.idf=bad.tsv", "extract.furniture=bad.tsv"] {
         let check = bench.pagefold("check", &["--set", set]);
         let run = bench.run(&["--set", set]);
-        let [told, expected] = [&check, &run].map(|output| failure(&output.stderr));
-        assert_eq!((check.status.code(), run.status.code()), (Some(78), Some(78)), "{set}: {told}");
-        assert!(told.contains("bad.tsv: line 1: not `"), "{set}: {told}");
-        assert!(told.ends_with(&expected), "{told} is not {expected}");
+        let [message, expected] = [&check, &run].map(|output| failure(&output.stderr));
+        assert_eq!(
+            (check.status.code(), run.status.code()),
+            (Some(78), Some(78)),
+            "{set}: {message}"
+        );
+        assert!(message.contains("bad.tsv: line 1: not `"), "{set}: {message}");
+        assert!(message.ends_with(&expected), "{message} is not {expected}");
     }
 }

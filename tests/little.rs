@@ -63,13 +63,13 @@ fn texts_that_say_too_little_fold_no_pages() {
         (&little["letters_min"], &little["texts"], &little["pages"]),
         (&10.into(), &2.into(), &35.into())
     );
-    let told = |n: usize, key: &str| little["largest"][n][key].clone();
+    let largest = |n: usize, key: &str| little["largest"][n][key].clone();
     assert_eq!(
-        (told(0, "pages"), told(0, "letters"), told(0, "notice")),
+        (largest(0, "pages"), largest(0, "letters"), largest(0, "notice")),
         (30.into(), 6.into(), false.into())
     );
-    assert_eq!((told(1, "pages"), told(1, "notice")), (5.into(), true.into()));
-    assert!(told(0, "url").as_str().is_some_and(|url| url.starts_with("http://a.example/")));
+    assert_eq!((largest(1, "pages"), largest(1, "notice")), (5.into(), true.into()));
+    assert!(largest(0, "url").as_str().is_some_and(|url| url.starts_with("http://a.example/")));
     assert!(
         report.contains("little     35 pages of 2 texts that say too little stay apart"),
         "{report}"

@@ -65,7 +65,7 @@ fn files_are_where_the_table_says() {
 }
 
 /// The rooms of `workers`, each with those that it imports, by the table of its page.
-fn told_rooms(page: &str) -> BTreeMap<String, BTreeSet<String>> {
+fn documented_rooms(page: &str) -> BTreeMap<String, BTreeSet<String>> {
     let (_, after) =
         page.split_once("| imports, besides leaves |\n|---|---|---|\n").expect("a table");
     let rows = after.lines().map_while(|line| line.strip_prefix("| `")?.strip_suffix('|'));
@@ -84,10 +84,10 @@ fn told_rooms(page: &str) -> BTreeMap<String, BTreeSet<String>> {
 fn rooms_import_what_the_page_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers");
     let page = std::fs::read_to_string(root.join("README.md")).expect("readable");
-    let told = told_rooms(&page);
-    assert!(told.len() >= 21, "only {} rooms", told.len());
+    let documented = documented_rooms(&page);
+    assert!(documented.len() >= 21, "only {} rooms", documented.len());
     let place = |room: &str| page.find(&format!("\n| `{room}` | "));
-    for (room, imports) in &told {
+    for (room, imports) in &documented {
         let mut found = BTreeSet::new();
         for file in files(&root.join(room), "rs") {
             let is_test = |part: &std::ffi::OsStr| {
@@ -102,7 +102,7 @@ fn rooms_import_what_the_page_says() {
             let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
             for named in lines.flat_map(|line| line.split("crate::").skip(1)) {
                 let name: String = named.chars().take_while(char::is_ascii_alphanumeric).collect();
-                if told.contains_key(&name) && name != *room {
+                if documented.contains_key(&name) && name != *room {
                     assert!(
                         place(&name) < place(room),
                         "{room} imports {name}: {}",

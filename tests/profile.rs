@@ -124,17 +124,17 @@ fn trace_and_figures_agree() {
 }
 
 /// Without a name the trace lies beside the results, and only where it is asked for. The figures
-/// are in `run.json` of every run. A place where no trace can be written is told before anything is
-/// done.
+/// are in `run.json` of every run. A place where no trace can be written is reported before
+/// anything is done.
 #[test]
 fn a_trace_is_written_where_asked() {
     let bench = Bench::new(&demo_inputs(), "");
     let refused = bench.run(&["--profile=nowhere/trace.json"]);
     assert_eq!(refused.status.code(), Some(64));
-    let told = failure(&refused.stderr);
+    let message = failure(&refused.stderr);
     assert!(
-        told.contains("--profile nowhere/trace.json: name a file in a folder that exists"),
-        "{told}"
+        message.contains("--profile nowhere/trace.json: name a file in a folder that exists"),
+        "{message}"
     );
     assert!(!bench.at("store").exists());
     let printed = bench.run_well(&[]);

@@ -190,8 +190,8 @@ fn a_lost_rank_ends_all() {
             let (first, body) = heard.recv().expect("a failure");
             assert!(first.starts_with("POST /id-of-secret/fail ") && body.contains("75"), "{body}");
             let metrics = std::fs::read_to_string(scene.bench.at("ranks.prom")).expect("written");
-            let told = metrics.lines().rfind(|line| line.contains("\"failure\""));
-            assert!(told.is_some_and(|line| line.ends_with(&format!(" {failures}"))), "{metrics}");
+            let line = metrics.lines().rfind(|line| line.contains("\"failure\""));
+            assert!(line.is_some_and(|line| line.ends_with(&format!(" {failures}"))), "{metrics}");
         }
         assert!(scene.splits() > kept && !scene.bench.at("out/summary.json").exists());
         kept = scene.splits();

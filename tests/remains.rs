@@ -21,7 +21,7 @@ fn deliver(bench: &Bench, night: u32, more: &str) {
 }
 
 /// Exit code, stdout and error of a command.
-fn told(bench: &Bench, name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+fn outcome(bench: &Bench, name: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = bench.pagefold(name, arguments);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     (output.status.code(), text(output.stdout), failure(output.stderr))
@@ -38,12 +38,12 @@ fn refused_work_does_not_pile_up() {
     let bench = bench();
     for night in 1..=3 {
         deliver(&bench, night, "no record\nno record\n");
-        assert_eq!(told(&bench, "run", &[]).0, Some(65));
+        assert_eq!(outcome(&bench, "run", &[]).0, Some(65));
         assert_eq!(attempts(&bench), 1, "night {night}");
     }
-    let (code, out, _) = told(&bench, "status", &[]);
+    let (code, out, _) = outcome(&bench, "status", &[]);
     assert!(code == Some(0) && !out.contains("unfinished"), "{out}");
-    let (code, out, _) = told(&bench, "gc", &["--delete"]);
+    let (code, out, _) = outcome(&bench, "gc", &["--delete"]);
     assert!(code == Some(0) && out.contains("1 attempt"), "{out}");
     assert_eq!(attempts(&bench), 0);
 }
@@ -55,13 +55,13 @@ fn a_lost_format_is_named() {
     let bench = bench();
     std::fs::rename(bench.at("store/FORMAT"), bench.at("FORMAT")).expect("moved");
     for name in ["run", "export", "verify", "status", "gc", "rebuild"] {
-        let (code, _, err) = told(&bench, name, &[]);
+        let (code, _, err) = outcome(&bench, name, &[]);
         let says = err.contains("FORMAT is lost") && err.contains("put the file back from a copy");
         assert!(code == Some(74) && says, "{name}: {code:?} {err}");
     }
     assert!(!bench.at("store/FORMAT").exists());
     std::fs::rename(bench.at("FORMAT"), bench.at("store/FORMAT")).expect("moved back");
-    assert_eq!(told(&bench, "verify", &[]).0, Some(0));
+    assert_eq!(outcome(&bench, "verify", &[]).0, Some(0));
 }
 
 /// A store whose manifests were lost was taken for a new one: a run forgot all pages whose inputs
@@ -72,14 +72,14 @@ fn lost_manifests_are_no_new_store() {
     std::fs::rename(bench.at("store/manifest"), bench.at("manifest")).expect("moved");
     std::fs::create_dir(bench.at("store/manifest")).expect("made");
     for name in ["run", "export", "verify", "status", "rebuild"] {
-        let (code, out, err) = told(&bench, name, &[]);
+        let (code, out, err) = outcome(&bench, name, &[]);
         let said = out + &err;
         let says = said.contains("its manifests are lost") && said.contains("back from a copy");
         assert!(code == Some(74) && says, "{name}: {code:?} {said}");
     }
     std::fs::remove_dir(bench.at("store/manifest")).expect("empty");
     std::fs::rename(bench.at("manifest"), bench.at("store/manifest")).expect("moved back");
-    assert_eq!(told(&bench, "verify", &[]).0, Some(0));
+    assert_eq!(outcome(&bench, "verify", &[]).0, Some(0));
 }
 
 /// For a newest manifest that was cut short the only remedy was `verify`, which named itself.
@@ -92,14 +92,14 @@ fn a_damaged_head_is_moved_away() {
     let of_head = manifest::path(&bench.at("store"), bench.head().manifest.version);
     std::fs::write(&of_head, "").expect("cut");
     for name in ["run", "verify", "rebuild", "status"] {
-        let (code, out, err) = told(&bench, name, &[]);
+        let (code, out, err) = outcome(&bench, name, &[]);
         let said = out + &err;
         assert!(code == Some(74) && said.contains("or move it away"), "{name}: {said}");
     }
     std::fs::rename(&of_head, bench.at("damaged.json")).expect("moved");
     bench.run_well(&[]);
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (2, 2));
-    assert_eq!(told(&bench, "verify", &["--deep"]).0, Some(0));
+    assert_eq!(outcome(&bench, "verify", &["--deep"]).0, Some(0));
 }
 
 /// `verify` named the damage but no remedy. The commands at the end of its output mend the store.
@@ -115,7 +115,7 @@ fn verify_says_what_helps() {
     };
     for helps in ["rollback", "rebuild"] {
         std::fs::remove_file(newest("pages")).expect("removed");
-        let (code, out, _) = told(&bench, "verify", &[]);
+        let (code, out, _) = outcome(&bench, "verify", &[]);
         assert!(code == Some(74) && out.contains("`pagefold rebuild job.toml`"), "{out}");
         let line = out.lines().find(|line| line.contains("`pagefold rollback job.toml "));
         let named = line.and_then(|line| line.split("job.toml ").last()?.split('`').next());
@@ -123,9 +123,9 @@ fn verify_says_what_helps() {
             "rollback" => named.unwrap_or_else(|| panic!("{out}")).split(' ').collect(),
             _ => Vec::new(),
         };
-        let (code, _, err) = told(&bench, helps, &arguments);
+        let (code, _, err) = outcome(&bench, helps, &arguments);
         assert_eq!(code, Some(0), "{helps}: {err}");
-        assert_eq!(told(&bench, "verify", &[]).0, Some(0), "{helps}");
+        assert_eq!(outcome(&bench, "verify", &[]).0, Some(0), "{helps}");
         deliver(&bench, 2, "");
         bench.run_well(&[]);
     }
@@ -140,7 +140,7 @@ fn a_rebuild_counts_what_it_lacks() {
     (1..=2).for_each(|night| {
         std::fs::remove_file(bench.at(&format!("in/{night}.jsonl"))).expect("removed");
     });
-    let (code, _, err) = told(&bench, "rebuild", &[]);
+    let (code, _, err) = outcome(&bench, "rebuild", &[]);
     let says = err.contains("2 of 3 inputs") && err.contains("move the store away");
     assert!(code == Some(66) && says, "{code:?} {err}");
 }
@@ -182,7 +182,7 @@ fn a_cut_list_of_inputs_is_no_empty_one() {
     let bench = bench();
     let file = bench.head().manifest.consumed[0].file.digest.clone();
     std::fs::write(bench.at(&format!("store/data/consumed/{file}.jsonl")), "").expect("written");
-    let (code, _, err) = told(&bench, "run", &[]);
+    let (code, _, err) = outcome(&bench, "run", &[]);
     assert_eq!(code, Some(74), "{err}");
     assert!(err.contains(&file) && err.contains("verify"), "{err}");
     assert_eq!(bench.head().manifest.epoch, 1);
@@ -194,7 +194,7 @@ fn a_cut_list_of_inputs_is_no_empty_one() {
 #[test]
 fn a_wrong_clock_does_not_last() {
     let bench = bench();
-    let (code, _, err) = told(&bench, "run", &["--now", "9000000000"]);
+    let (code, _, err) = outcome(&bench, "run", &["--now", "9000000000"]);
     assert!(code == Some(64) && err.contains("48 h"), "{err}");
     let head = bench.head();
     let real = head.manifest.logical_time;
@@ -207,7 +207,7 @@ fn a_wrong_clock_does_not_last() {
         ..head.manifest
     };
     manifest::commit(&bench.at("store"), &wrong).expect("committed");
-    let (code, _, err) = told(&bench, "status", &["--max-age", "1h"]);
+    let (code, _, err) = outcome(&bench, "status", &["--max-age", "1h"]);
     assert!(code == Some(65) && err.contains("ahead of the clock"), "{err}");
     bench.run_well(&[]);
     let head = bench.head().manifest;
@@ -216,6 +216,6 @@ fn a_wrong_clock_does_not_last() {
         "{}",
         head.logical_time
     );
-    assert_eq!(told(&bench, "status", &["--max-age", "1h"]).0, Some(0));
+    assert_eq!(outcome(&bench, "status", &["--max-age", "1h"]).0, Some(0));
     assert!(bench.run_well(&[]).contains("nothing due"));
 }

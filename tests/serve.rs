@@ -72,7 +72,7 @@ fn checks_are_those_of_query() {
     let rows = asked(320);
     std::fs::write(bench.at("asked.jsonl"), lines(&rows)).expect("written");
     let output = bench.pagefold("query", &["asked.jsonl", "--json"]);
-    let told: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+    let printed: Vec<Value> = String::from_utf8_lossy(&output.stdout)
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
@@ -80,9 +80,9 @@ fn checks_are_those_of_query() {
     let batch = server.send("POST", "/check", NDJSON, lines(&rows).as_bytes());
     assert_eq!((batch.status, batch.head.contains(NDJSON)), (200, true), "{batch:?}");
     let answers = batch.lines();
-    assert_eq!((answers.len(), told.len()), (rows.len(), rows.len()));
+    assert_eq!((answers.len(), printed.len()), (rows.len(), rows.len()));
     let mut verdicts = BTreeSet::new();
-    for (answer, told) in answers.iter().zip(&told) {
+    for (answer, printed) in answers.iter().zip(&printed) {
         for key in [
             "url",
             "verdict",
@@ -93,7 +93,7 @@ fn checks_are_those_of_query() {
             "provisional",
             "because",
         ] {
-            assert_eq!(answer[key], told[key], "{key}: {answer}");
+            assert_eq!(answer[key], printed[key], "{key}: {answer}");
         }
         assert_eq!(answer["inserted"], false);
         verdicts.insert(answer["verdict"].to_string());
@@ -134,12 +134,12 @@ fn explanations_are_those_of_explain() {
     let bench = bench(8, "");
     let server = Server::start(&bench, &[]);
     let [a, b] = ["http://h0.example/0", "http://h1.example/1"];
-    let told = |urls: &[&str]| -> Value {
+    let printed = |urls: &[&str]| -> Value {
         let output = bench.pagefold("explain", &[urls, &["--json"]].concat());
         serde_json::from_slice(&output.stdout).expect("JSON")
     };
-    assert_eq!(server.get(&format!("/pages?url={a}")).json(), told(&[a]));
-    assert_eq!(server.get(&format!("/explain?url={a}&url={b}")).json(), told(&[a, b]));
+    assert_eq!(server.get(&format!("/pages?url={a}")).json(), printed(&[a]));
+    assert_eq!(server.get(&format!("/explain?url={a}&url={b}")).json(), printed(&[a, b]));
     problem(&server.get("/pages?url=http://nowhere.example/"), 404);
     problem(&server.get(&format!("/explain?url={a}")), 400);
     problem(&server.get(&format!("/pages?uri={a}")), 400);
@@ -409,7 +409,7 @@ fn a_socket_is_handed_over() {
 
 /// Messages called a socket that was handed over `--bind`, an option that nobody had given.
 #[test]
-fn a_socket_that_was_handed_over_is_told_as_that() {
+fn a_socket_that_was_handed_over_is_reported_as_such() {
     let bench = bench(8, "");
     let listener = std::net::TcpListener::bind("0.0.0.0:0").expect("free");
     let start = "exec 3<&0; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve job.toml";

@@ -130,8 +130,12 @@ fn stopped_before_any_work() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(75), "{name}: {stderr}");
         assert_eq!(failure(&output.stderr), LINE, "{name}");
-        let told = serde_json::from_slice::<serde_json::Value>(&output.stdout);
-        assert_eq!(told.is_ok_and(|told| told["exit_code"] == 75), more == ["--json"], "{name}");
+        let answer = serde_json::from_slice::<serde_json::Value>(&output.stdout);
+        assert_eq!(
+            answer.is_ok_and(|answer| answer["exit_code"] == 75),
+            more == ["--json"],
+            "{name}"
+        );
     }
 }
 
@@ -170,8 +174,8 @@ fn stopped_while_waiting() {
     let output = child.wait_with_output().expect("ended");
     assert_eq!(output.status.code(), Some(75));
     assert_eq!(failure(&output.stderr), LINE);
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(told["exit_code"], 75);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(answer["exit_code"], 75);
     assert!(!bench.at("m.prom").exists());
 }
 

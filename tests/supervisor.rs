@@ -99,9 +99,9 @@ impl Scene {
         let run: serde_json::Value =
             serde_json::from_slice(&std::fs::read(self.bench.at("out/run.json")).expect("written"))
                 .expect("JSON");
-        let told = run["attempts"].as_array().expect("a list");
-        assert_eq!(told.len(), attempts, "{run}");
-        for attempt in &told[..attempts - 1] {
+        let attempted = run["attempts"].as_array().expect("a list");
+        assert_eq!(attempted.len(), attempts, "{run}");
+        for attempt in &attempted[..attempts - 1] {
             assert_eq!(attempt["blamed"], "127.0.0.2", "{attempt}");
             assert!(
                 attempt["failure"].as_str().expect("a line").contains(reason),

@@ -1,4 +1,4 @@
-use crate::crash::scene::{Mount, Scene, told};
+use crate::crash::scene::{Mount, Scene, stderr_of};
 use crate::texts::crawl;
 use crate::workbench::{Bench, failure, skip};
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ fn filled(scene: &Scene, folder: &str, code: i32, may_stand: bool) -> Option<usi
                 scene.check_done(&bench, "all fits");
                 break;
             }
-            let stderr = told(&output);
+            let stderr = stderr_of(&output);
             let what = format!("{folder} with {limit}={limited}{unit}: {stderr}");
             assert_eq!(output.status.code(), Some(code), "{what}");
             let line = failure(stderr);
@@ -112,7 +112,7 @@ fn a_disk_that_a_run_filled_is_freed() {
         if output.status.success() {
             break;
         }
-        let line = failure(told(&output));
+        let line = failure(stderr_of(&output));
         assert_eq!(output.status.code(), Some(74), "{room} KiB: {line}");
         if !store.join("attempt").exists() {
             continue;
@@ -129,7 +129,7 @@ fn a_disk_that_a_run_filled_is_freed() {
         assert_eq!(bench.run(&["--threads", "2", "--allow", "space"]).status.code(), Some(74));
         assert!(!stray.exists() && !begun.exists(), "{room} KiB");
         let gc = bench.pagefold("gc", &["--unfinished", "--delete", "--keep-epochs", "9"]);
-        assert!(gc.status.success(), "{}", told(&gc));
+        assert!(gc.status.success(), "{}", stderr_of(&gc));
         let attempts = store.join("attempt").read_dir().map_or(0, |entries| entries.count());
         assert_eq!(attempts, 0, "{room} KiB");
         assert!(used(&store)[0] <= before + 8, "{room} KiB: {} of {before}", used(&store)[0]);
@@ -190,7 +190,7 @@ fn a_disk_that_is_too_full_stops_a_run_before_it_begins() {
         if output.status.success() {
             break;
         }
-        let line = failure(told(&output));
+        let line = failure(stderr_of(&output));
         assert!(line.contains("make room there") && line.contains("--allow space"), "{line}");
         assert!(!bench.at("store/attempt").exists(), "{room} KiB: it had begun");
         stopped += 1;

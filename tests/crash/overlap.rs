@@ -1,4 +1,4 @@
-use crate::crash::scene::{Scene, told};
+use crate::crash::scene::{Scene, stderr_of};
 use crate::workbench::failure;
 use std::process::Stdio;
 
@@ -20,11 +20,11 @@ fn overlapping_runs() {
         });
         let outputs = children.map(|child| child.wait_with_output().expect("ended"));
         let committed =
-            outputs.iter().filter(|output| told(output).contains("\"committed\"")).count();
+            outputs.iter().filter(|output| stderr_of(output).contains("\"committed\"")).count();
         assert_eq!(committed, 1, "round {round}: {outputs:?}");
         for output in &outputs {
             match output.status.code() {
-                Some(0) if told(output).contains("\"committed\"") => {}
+                Some(0) if stderr_of(output).contains("\"committed\"") => {}
                 Some(0) => {
                     assert!(
                         String::from_utf8_lossy(&output.stdout).starts_with("nothing due"),

@@ -1,4 +1,4 @@
-use crate::crash::scene::{Mount, Scene, told};
+use crate::crash::scene::{Mount, Scene, stderr_of};
 use crate::random::Random;
 use crate::workbench::{Bench, number, skip};
 use std::path::Path;
@@ -65,7 +65,7 @@ fn power_cuts() {
         let what = if cut % 2 == 0 {
             let started = Instant::now();
             let output = bench.run(&["--threads", "2"]);
-            assert!(output.status.success(), "{}", told(&output));
+            assert!(output.status.success(), "{}", stderr_of(&output));
             run_us = started.elapsed().as_micros() as u64;
             copy(&bench.at("disk.img"), &after.at("disk.img"));
             format!("cut {cut}, after the exit")

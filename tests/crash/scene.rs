@@ -89,7 +89,7 @@ impl Scene {
     /// the second, complete.
     pub fn epoch(&self, bench: &Bench, what: &str) -> usize {
         let verify = bench.pagefold("verify", &["--full"]);
-        assert!(verify.status.success(), "{what}: {}", told(&verify));
+        assert!(verify.status.success(), "{what}: {}", stderr_of(&verify));
         let head = workers::store::manifest::head(&bench.at("store"))
             .expect("readable")
             .expect("the first epoch");
@@ -103,7 +103,7 @@ impl Scene {
     /// undisturbed run.
     pub fn run_again(&self, bench: &Bench, what: &str) {
         let again = bench.run(&["--threads", "1"]);
-        assert!(again.status.success(), "{what}, and the next run: {}", told(&again));
+        assert!(again.status.success(), "{what}, and the next run: {}", stderr_of(&again));
         self.check_done(bench, what);
     }
 
@@ -132,7 +132,7 @@ impl Mount {
         if !mounted {
             skip(&format!(
                 "cannot mount: {}",
-                output.map_or_else(|e| e.to_string(), |output| told(&output))
+                output.map_or_else(|e| e.to_string(), |output| stderr_of(&output))
             ));
         }
         mounted.then_some(Mount(folder))
@@ -159,7 +159,7 @@ impl Drop for Mount {
 }
 
 /// The stderr of a command.
-pub fn told(output: &Output) -> String {
+pub fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -72,9 +72,9 @@ fn strike(scene: &Scene, call: &Call, fault: Fault) -> usize {
         scene.check_done(&bench, &what);
     } else if fault != Fault::Killed && !call.path.ends_with(STDOUT) {
         let line = failure(&stderr);
-        let is_told = ["Input/output error", "No space left on device"];
-        let is_told = is_told.iter().any(|why| line.contains(why));
-        assert!(line.lines().count() == 1 && is_told, "{what}: {stderr}");
+        let is_reported = ["Input/output error", "No space left on device"];
+        let is_reported = is_reported.iter().any(|why| line.contains(why));
+        assert!(line.lines().count() == 1 && is_reported, "{what}: {stderr}");
     }
     scene.run_again(&bench, &what);
     epoch

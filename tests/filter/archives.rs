@@ -130,8 +130,8 @@ fn archives_of_which_nothing_stays() {
     assert_eq!((other.lines("members").len(), other.assert_accounted()), (1, 0));
 }
 
-/// The records of a WACZ are told with the bytes that they take in it, which are those of a WARC
-/// file. It is not written again: its indexes would be wrong.
+/// The records of a WACZ are reported with the bytes that they take in it, which are those of a
+/// WARC file. It is not written again: its indexes would be wrong.
 #[test]
 fn records_of_a_wacz() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

@@ -69,15 +69,15 @@ fn rejects_of_several_rows() {
         ("text", texts((0..40).map(|n| text(n, 0)))),
     ];
     put_table(&bench, "b.parquet", columns);
-    let told = bench.run_well(&[]);
-    assert!(told.contains("rejected   2 "), "{told}");
+    let message = bench.run_well(&[]);
+    assert!(message.contains("rejected   2 "), "{message}");
     assert_eq!(filter(&bench, &["--records", "records"])["records"]["rejected"], 2);
 }
 
 /// A signal ended a filter without a message, and without an exit code by which a script knows what
 /// to do. It is SIGTERM here: a shell lets its background jobs ignore SIGINT.
 #[test]
-fn a_signal_is_told() {
+fn a_signal_is_reported() {
     let bench = Bench::new(Path::new("in"), "");
     std::fs::create_dir(bench.at("in")).expect("made");
     let line = json!({ "url": "http://a.example/", "text": text(1, 0) });
@@ -100,8 +100,8 @@ fn a_signal_is_told() {
     }
     crate::workbench::signal("TERM", &child.id().to_string());
     let output = child.wait_with_output().expect("ended");
-    let told = failure(&output.stderr);
-    assert!(output.status.code() == Some(75) && told.contains("run again"), "{told}");
+    let message = failure(&output.stderr);
+    assert!(output.status.code() == Some(75) && message.contains("run again"), "{message}");
     drop(held);
     assert_eq!(filter(&bench, &["--to", "kept"])["records"]["kept"], 1);
 }

@@ -155,9 +155,9 @@ fn other_versions_of_a_page() {
     assert_eq!(texts(&bench), [text(2, 0), text(4, 0)]);
     assert_eq!(report["promoted"], 2);
     let found = rows(&bench.at("records"));
-    let told: Vec<_> =
+    let verdicts: Vec<_> =
         found.iter().map(|row| (word(row, "verdict"), word(row, "reason"))).collect();
     let (superseded, promoted) = (("superseded", ""), ("kept", "promoted"));
-    assert_eq!(told, [superseded, promoted, superseded, promoted]);
+    assert_eq!(verdicts, [superseded, promoted, superseded, promoted]);
     assert!(found[1]["cluster"].is_null() && found[3]["representative"] == "http://b.example/");
 }

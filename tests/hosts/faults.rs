@@ -132,22 +132,22 @@ fn trial(
     assert!(status.success(), "{what}: {status}: {}", run.log());
     scene.same_bytes(what);
     lan.no_worker_left(GENEROUS, what);
-    let told = scene.run_json();
-    let attempts = told["attempts"].as_array().expect("a list");
+    let ended = scene.run_json();
+    let attempts = ended["attempts"].as_array().expect("a list");
     if attempts.len() == 1 {
         return None;
     }
     let at = noticed.unwrap_or_else(|| panic!("{what}: noticed late: {}", run.log()));
     let failure = attempts[0]["failure"].as_str().unwrap_or_default();
-    assert!(fault.reasons().iter().any(|reason| failure.contains(reason)), "{what}: {told}");
+    assert!(fault.reasons().iter().any(|reason| failure.contains(reason)), "{what}: {ended}");
     assert!(
         attempts.len() == 2,
-        "{what}: one fault cost {} attempts: {told}\n{}",
+        "{what}: one fault cost {} attempts: {ended}\n{}",
         attempts.len(),
         run.log()
     );
     if fault.is_certain() {
-        assert_eq!(attempts[0]["blamed"], lan.address(host), "{what}: {told}\n{}", run.log());
+        assert_eq!(attempts[0]["blamed"], lan.address(host), "{what}: {ended}\n{}", run.log());
     }
     Some((at - struck, failure.to_owned()))
 }
@@ -193,11 +193,11 @@ fn a_host_that_never_comes_back() {
     lan.plug(1, false);
     let status = run.ended();
     assert!(status.success(), "{status}: {}", run.log());
-    let told = scene.run_json();
-    let attempts = told["attempts"].as_array().expect("a list");
+    let ended = scene.run_json();
+    let attempts = ended["attempts"].as_array().expect("a list");
     let last = attempts.last().expect("an attempt");
-    assert_eq!(last["hosts"], serde_json::json!([lan.address(0), lan.address(2)]), "{told}");
-    assert_eq!(attempts.len(), 3, "{told}");
+    assert_eq!(last["hosts"], serde_json::json!([lan.address(0), lan.address(2)]), "{ended}");
+    assert_eq!(attempts.len(), 3, "{ended}");
     scene.same_bytes("without the host");
     lan.no_worker_left(GENEROUS, "without the host");
 }
@@ -230,12 +230,12 @@ fn a_wedged_worker() {
     strace.kill().expect("killed");
     strace.wait().expect("waited");
     let noticed = noticed.unwrap_or_else(|| panic!("not noticed: {}", run.log()));
-    let told = run.succeeded(&scene, 2);
-    let attempt = &told["attempts"][0];
-    assert_eq!(attempt["blamed"], lan.address(1), "{told}");
+    let ended = run.succeeded(&scene, 2);
+    let attempt = &ended["attempts"][0];
+    assert_eq!(attempt["blamed"], lan.address(1), "{ended}");
     assert!(
         attempt["failure"].as_str().is_some_and(|line| line.contains("stuck: worker 1 ")),
-        "{told}"
+        "{ended}"
     );
     println!("noticed after {:.1} s: {}", (noticed - began).as_secs_f64(), attempt["failure"]);
 }

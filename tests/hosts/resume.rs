@@ -17,11 +17,11 @@ fn little_is_done_again() {
         let status = run.ended();
         assert!(!status.success(), "{name}: the run was over before it was stopped");
         lan.no_worker_left(GENEROUS, name);
-        let told = scene.start().succeeded(&scene, 1);
+        let ended = scene.start().succeeded(&scene, 1);
         let [done, resumed] =
-            ["splits_done", "splits_resumed"].map(|key| told[key].as_u64().expect("a number"));
+            ["splits_done", "splits_resumed"].map(|key| ended[key].as_u64().expect("a number"));
         println!("{name}: {resumed} splits were kept, {done} done again");
-        assert_eq!(done + resumed, FILES, "{name}: {told}");
+        assert_eq!(done + resumed, FILES, "{name}: {ended}");
         assert!(done <= HOSTS as u64, "{name}: {done} of {FILES} splits were done again");
     }
 }

@@ -192,16 +192,16 @@ impl Run {
     pub fn succeeded(mut self, scene: &Scene<'_>, attempts: usize) -> serde_json::Value {
         let status = self.ended();
         assert!(status.success(), "{status}: {}", self.log());
-        let told = scene.run_json();
+        let ended = scene.run_json();
         assert_eq!(
-            told["attempts"].as_array().map(Vec::len),
+            ended["attempts"].as_array().map(Vec::len),
             Some(attempts),
-            "{told}\n{}",
+            "{ended}\n{}",
             self.log()
         );
         scene.same_bytes("the run");
         scene.lan.no_worker_left(GENEROUS, "the run");
-        told
+        ended
     }
 }
 

@@ -180,6 +180,6 @@ fn unplugged_from_the_launcher() {
         assert!(began.elapsed() < GENEROUS, "the worker lives on");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let told = run.succeeded(&scene, 2);
-    assert_eq!(told["attempts"][0]["blamed"], lan.address(1), "{told}");
+    let ended = run.succeeded(&scene, 2);
+    assert_eq!(ended["attempts"][0]["blamed"], lan.address(1), "{ended}");
 }

@@ -47,10 +47,10 @@ fn connect(address: SocketAddr) -> Option<TcpStream> {
 fn pester(address: SocketAddr, accepting: u32, connections: usize) -> usize {
     let other = [0xee; 32];
     // The digest of the job is no secret: every caller gets it.
-    let told =
+    let reply =
         (0..100).find_map(|_| answer(&mut connect(address)?, &opening(&other, 2, accepting)));
     let job: [u8; 32] =
-        told.and_then(|reply| reply[20..HELLO_BYTES].try_into().ok()).expect("an answer");
+        reply.and_then(|reply| reply[20..HELLO_BYTES].try_into().ok()).expect("an answer");
     let (mut kept, mut made) = (VecDeque::new(), 0);
     for n in 0..connections {
         let Some(mut stream) = connect(address) else { continue };
@@ -154,19 +154,19 @@ fn strangers_during_the_start() {
     lan.plug(2, true);
     run.says("refused connections during the start", 4 * SILENCE).expect("a line");
     let log = run.log();
-    let told = run.succeeded(&scene, 1);
+    let ended = run.succeeded(&scene, 1);
     let _ = more.kill();
     more.wait().expect("waited");
     assert!(log.contains("refused a connection"), "{log}");
-    let shares = told["process"].as_array().expect("a list");
+    let shares = ended["process"].as_array().expect("a list");
     let counts: Vec<_> = shares.iter().map(|share| share["refused"].to_string()).collect();
     println!(
         "{made} connections; refused: {counts:?}; KiB undisturbed {calm:?}, pestered {pestered:?}"
     );
     assert!(made >= CONNECTIONS as u64 * 99 / 100, "{made}");
-    assert!(told["refused"].as_u64().is_some_and(|refused| refused >= made), "{told}");
+    assert!(ended["refused"].as_u64().is_some_and(|refused| refused >= made), "{ended}");
     assert!(
-        told["refused"].as_u64().is_some_and(|refused| refused < made + MORE as u64),
+        ended["refused"].as_u64().is_some_and(|refused| refused < made + MORE as u64),
         "the third host came last"
     );
     for word in ["stranger", "another_job", "wrong_key", "wrong_index"] {

@@ -1,7 +1,7 @@
 //! Dates of what is inserted, and windows in which pages expire.
 
 use super::client::Server;
-use super::inserts::{INBOX, members, told, unlike};
+use super::inserts::{INBOX, members, text_of, unlike};
 use super::{bench, problem, row};
 use crate::texts::text;
 use crate::workbench::Bench;
@@ -50,7 +50,7 @@ fn a_date_that_is_not_understood_is_noted() {
 fn what_expires_is_inserted() {
     let bench = bench(8, &format!("[pages]\nretain_epochs = 1\n{INBOX}"));
     let contents = |bench: &Bench| {
-        members(bench).into_values().map(|row| told(&row, "content")).collect::<BTreeSet<_>>()
+        members(bench).into_values().map(|row| text_of(&row, "content")).collect::<BTreeSet<_>>()
     };
     let stored = contents(&bench);
     let server = Server::start(&bench, &[]);
@@ -58,12 +58,12 @@ fn what_expires_is_inserted() {
         answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")))
     };
     let copy = server.post("/insert", &row("http://copy.example/", &text(0, 0))).json();
-    assert_eq!((told(&copy, "verdict"), expires(&copy)), ("identical".into(), true), "{copy}");
+    assert_eq!((text_of(&copy, "verdict"), expires(&copy)), ("identical".into(), true), "{copy}");
     assert_eq!((&copy["provisional"], &copy["inserted"]), (&json!(true), &json!(true)));
     // Now the text has a page that stays.
     let second = server.post("/insert", &row("http://second.example/", &text(0, 0))).json();
     assert_eq!(
-        (told(&second, "verdict"), &second["inserted"]),
+        (text_of(&second, "verdict"), &second["inserted"]),
         ("identical".into(), &json!(false)),
         "{second}"
     );
@@ -97,7 +97,7 @@ fn what_expires_before_a_run_can_see_it_is_inserted() {
         let answer = server.post("/insert", &row).json();
         let why = answer["because"].as_array().expect("words");
         let expires = why.contains(&json!("expires"));
-        (told(&answer, "verdict"), expires, answer["inserted"] == true)
+        (text_of(&answer, "verdict"), expires, answer["inserted"] == true)
     };
     // A run can see at once what this one takes.
     let server = Server::start(&bench, &["--seal-seconds", "1"]);
@@ -123,9 +123,9 @@ fn what_expires_before_a_run_can_see_it_is_inserted() {
 }
 
 fn expires(answer: &Value) -> bool {
-    let told = answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")));
-    assert!(!told || answer["provisional"] == true, "{answer}");
-    told
+    let expires = answer["because"].as_array().is_some_and(|why| why.contains(&json!("expires")));
+    assert!(!expires || answer["provisional"] == true, "{answer}");
+    expires
 }
 
 /// A bench where pages expire that were not seen by two epochs that read something, after two
@@ -134,7 +134,7 @@ fn window(more: &str, pages: &[Value], stay: impl Fn(&str) -> bool) -> Bench {
     let more = format!("[confirm]\nfacts = \"off\"\n[pages]\nretain_epochs = 2\n{more}{INBOX}");
     let bench = Bench::new(Path::new("in"), &more);
     std::fs::create_dir_all(bench.at("in")).expect("made");
-    let seen: Vec<Value> = pages.iter().filter(|row| stay(&told(row, "url"))).cloned().collect();
+    let seen: Vec<Value> = pages.iter().filter(|row| stay(&text_of(row, "url"))).cloned().collect();
     for (file, rows) in [("in/1.jsonl", pages), ("in/2.jsonl", &seen)] {
         std::fs::write(bench.at(file), super::lines(rows)).expect("written");
         bench.run_well(&[]);
@@ -153,7 +153,7 @@ fn a_text_stays_with_its_last_page() {
     let bench = window("", &pages, |url| !docs[..11].contains(&Id::of(url.as_bytes())));
     let server = Server::start(&bench, &[]);
     let copy = server.post("/insert", &row("http://copy.example/", &text(5, 0))).json();
-    assert_eq!((told(&copy, "verdict"), &copy["inserted"]), ("identical".into(), &json!(false)));
+    assert_eq!((text_of(&copy, "verdict"), &copy["inserted"]), ("identical".into(), &json!(false)));
 }
 
 /// A page that names its cluster expired, and the answer named that cluster for sure, as the
@@ -163,7 +163,8 @@ fn a_cluster_may_lose_its_name() {
     let url = |n: u64| format!("http://a{n}.example/");
     let mut pages: Vec<Value> = (0..8).map(|n| row(&url(n), &text(5, 0))).collect();
     pages.push(row("https://s.example/", &text(5, 0)));
-    let least = pages.iter().map(|row| told(row, "url")).min_by_key(|url| Id::of(url.as_bytes()));
+    let least =
+        pages.iter().map(|row| text_of(row, "url")).min_by_key(|url| Id::of(url.as_bytes()));
     let least = least.expect("pages");
     assert_ne!(least, "https://s.example/");
     let bench = window("", &pages, |url| url != least);
@@ -176,7 +177,7 @@ fn a_cluster_may_lose_its_name() {
     assert!(server.stop().success());
     bench.run_well(&[]);
     let after = members(&bench);
-    assert_ne!(told(&after["http://zz.example/"], "cluster"), told(&answer, "cluster"));
+    assert_ne!(text_of(&after["http://zz.example/"], "cluster"), text_of(&answer, "cluster"));
 }
 
 /// A text that joined two others expired, and the answer named their cluster for sure. An answer
@@ -200,7 +201,7 @@ fn a_component_may_fall_apart() {
         assert!(expires(&answer), "{answer}");
         for asked in [text(8, 0), text(8, 2)] {
             let answer = server.post("/check", &row("http://zzz.example/", &asked)).json();
-            assert!(told(&answer, "verdict") != "new" && !expires(&answer), "{answer}");
+            assert!(text_of(&answer, "verdict") != "new" && !expires(&answer), "{answer}");
         }
         assert_eq!(server.post("/insert?always=true", &copy).json()["inserted"], true);
         assert!(server.stop().success());
@@ -220,7 +221,7 @@ fn a_large_component_is_not_sure() {
         let bench = window("", &pages, |_| true);
         let server = Server::start(&bench, &[]);
         let answer = server.post("/check", &row("http://zz.example/", &text(5, 0))).json();
-        assert_eq!(told(&answer, "verdict"), "identical", "{answer}");
+        assert_eq!(text_of(&answer, "verdict"), "identical", "{answer}");
         assert_eq!(expires(&answer), !is_sure, "{count}: {answer}");
     }
 }
@@ -270,29 +271,29 @@ fn a_removal_may_be_forgotten() {
             bench.run_well(&["--now", &gone_at.to_string()]);
         }
         let server = Server::start(&bench, &[]);
-        let told_of = |target: &str, row: Value| {
+        let answer_to = |target: &str, row: Value| {
             let answer = server.post(target, &row).json();
             let why = answer["because"].as_array().expect("words");
             let [is_outdated, is_inbox] =
                 ["outdated", "inbox"].map(|word| why.contains(&json!(word)));
             assert_eq!(answer["provisional"] == true, !why.is_empty(), "{answer}");
             assert_eq!(is_outdated, row["date"].is_string() && !is_forgotten, "{answer}");
-            (told(&answer, "verdict"), is_inbox, answer["inserted"] == true)
+            (text_of(&answer, "verdict"), is_inbox, answer["inserted"] == true)
         };
         let old = |name: &str, text: String| {
             let mut row = page(name, &text);
             row["date"] = json!("2024-01-15");
-            assert!(told_of("/insert?always=true", row).2);
+            assert!(answer_to("/insert?always=true", row).2);
         };
         old("x", text(3, 3));
         old("z", text(5, 0));
-        let told = |verdict: &str, is_inbox| (verdict.to_owned(), is_inbox, false);
+        let expected = |verdict: &str, is_inbox| (verdict.to_owned(), is_inbox, false);
         let near = if is_forgotten { "near" } else { "new" };
-        assert_eq!(told_of("/check", page("n", &text(5, 1))), told(near, true));
-        assert_eq!(told_of("/check", page("s2", &text(3, 6))), told("identical", true));
-        assert_eq!(told_of("/check", page("t2", &text(3, 30))), told("identical", false));
+        assert_eq!(answer_to("/check", page("n", &text(5, 1))), expected(near, true));
+        assert_eq!(answer_to("/check", page("s2", &text(3, 6))), expected("identical", true));
+        assert_eq!(answer_to("/check", page("t2", &text(3, 30))), expected("identical", false));
         let same = if is_forgotten { "identical" } else { "new" };
-        let inserted = told_of("/insert", page("y", &text(5, 0)));
+        let inserted = answer_to("/insert", page("y", &text(5, 0)));
         assert_eq!(inserted, (same.into(), true, !is_forgotten));
         assert!(server.stop().success());
         bench.run_well(&["--now", &(now + 1200).to_string()]);

@@ -15,9 +15,9 @@ use workers::online::{Inserts, Online};
 const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 
 fn because(answer: &Value, why: &str) -> bool {
-    let told = answer["because"].as_array().is_some_and(|words| words.contains(&json!(why)));
-    assert!(!told || answer["provisional"] == true, "{answer}");
-    told
+    let says = answer["because"].as_array().is_some_and(|words| words.contains(&json!(why)));
+    assert!(!says || answer["provisional"] == true, "{answer}");
+    says
 }
 
 /// Who represents the page at `url` after a run.
@@ -278,8 +278,8 @@ fn an_answer_waits_for_removals() {
     let online = Online::open(job, Some(inserts)).expect("opened");
     let parsed = |row: &Value| online.rows().parse(row.to_string().as_bytes()).expect("a row");
     let check = |row: &Value| {
-        let told = online.check(&Asked::Record(parsed(row).record)).expect("an answer");
-        (told.answer.verdict.name(), told.after)
+        let answer = online.check(&Asked::Record(parsed(row).record)).expect("an answer");
+        (answer.answer.verdict.name(), answer.after)
     };
     let remove = |url: &str| {
         let row = json!({ "url": url, "deleted": true });
@@ -321,8 +321,8 @@ fn a_row_that_fails_hides_no_other() {
         row("http://c.example/", &text(801, 0)),
     ];
     let answers = server.batch("/insert", &rows);
-    let told: Vec<&Value> = answers.iter().map(|answer| &answer["inserted"]).collect();
-    assert_eq!(told, [&json!(true), &Value::Null, &json!(true)], "{answers:?}");
+    let inserted: Vec<&Value> = answers.iter().map(|answer| &answer["inserted"]).collect();
+    assert_eq!(inserted, [&json!(true), &Value::Null, &json!(true)], "{answers:?}");
     assert_eq!((&answers[1]["reason"], &answers[1]["line"]), (&json!("failed"), &json!(2)));
 }
 

@@ -1,7 +1,7 @@
 //! The inbox: the folder of what is inserted, until a run takes it.
 
 use super::client::Server;
-use super::inserts::{INBOX, members, told, unlike};
+use super::inserts::{INBOX, members, text_of, unlike};
 use super::{asked, bench, problem, row};
 use crate::crash::scene::Mount;
 use crate::texts::text;
@@ -40,7 +40,7 @@ fn files_that_vanish_are_missed() {
     server.post("/insert", &rows[1]);
     server.wait("another sealed file", || sealed().len() == 2);
     std::fs::remove_file(first).expect("removed");
-    let verdict = |row| told(&server.post("/check", row).json(), "verdict");
+    let verdict = |row| text_of(&server.post("/check", row).json(), "verdict");
     server.wait("that it is missed", || verdict(&rows[0]) == "new");
     assert_eq!(verdict(&rows[1]), "identical");
     assert_eq!(server.post("/insert", &rows[0]).json()["inserted"], json!(true));
@@ -104,10 +104,10 @@ fn memory_is_bounded() {
     let refused = server.post("/insert", rows.last().expect("a row"));
     let said = problem(&refused, 503);
     assert!(
-        told(&said, "detail").contains("pagefold run") && refused.head.contains("retry-after"),
+        text_of(&said, "detail").contains("pagefold run") && refused.head.contains("retry-after"),
         "{refused:?}"
     );
-    assert_eq!(told(&server.post("/check", &rows[0]).json(), "verdict"), "identical");
+    assert_eq!(text_of(&server.post("/check", &rows[0]).json(), "verdict"), "identical");
     server.wait("the sealed file", || has_sealed(&bench));
     bench.run_well(&[]);
     server.wait("room", || server.post("/insert", rows.last().expect("a row")).status == 200);
@@ -152,7 +152,7 @@ fn one_server_has_the_inbox() {
     assert!(failure(&output.stderr).contains("--read-only"), "{output:?}");
     let other = Server::start(&bench, &["--read-only"]);
     assert_eq!(problem(&other.post("/insert", &asked(1)[0]), 409)["reason"], "no_inbox");
-    assert_eq!(told(&other.post("/check", &asked(1)[0]).json(), "verdict"), "identical");
+    assert_eq!(text_of(&other.post("/check", &asked(1)[0]).json(), "verdict"), "identical");
     let output = bench.pagefold("serve", &["--bind", "127.0.0.1:0", "--set", "read.complete=true"]);
     assert_eq!(output.status.code(), Some(78), "{output:?}");
     assert!(failure(&output.stderr).contains("[serve] inbox: not with"), "{output:?}");
@@ -178,7 +178,7 @@ fn a_store_begins_with_a_server() {
     server.wait("the sealed file", || has_sealed(&bench));
     bench.run_well(&[]);
     server.wait("the first epoch", || server.get("/readyz").json()["epoch"] == 1);
-    assert_eq!(told(&server.post("/check", &rows[1]).json(), "verdict"), "identical");
+    assert_eq!(text_of(&server.post("/check", &rows[1]).json(), "verdict"), "identical");
     assert!(server.stop().success());
     assert_eq!(members(&bench).len(), 20);
 }
@@ -221,9 +221,9 @@ fn a_row_of_the_inbox_is_as_it_came() {
     assert_eq!(members(&bench).len(), 2);
 }
 
-/// A page that was just inserted was told as unknown, as if its insertion were lost.
+/// A page that was just inserted was reported as unknown, as if its insertion were lost.
 #[test]
-fn a_page_in_the_inbox_is_told_as_such() {
+fn a_page_in_the_inbox_is_reported_as_such() {
     let bench = bench(4, INBOX);
     let server = Server::start(&bench, &[]);
     let url = "http://inserted.example/";

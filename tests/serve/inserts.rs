@@ -14,7 +14,7 @@ use std::thread;
 
 pub(super) const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 
-pub(super) fn told(value: &Value, key: &str) -> String {
+pub(super) fn text_of(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
@@ -26,7 +26,7 @@ pub(super) fn unlike(number: u64) -> String {
 
 /// The exported pages by URL.
 pub(super) fn members(bench: &Bench) -> BTreeMap<String, Value> {
-    bench.lines("members").into_iter().map(|row| (told(&row, "url"), row)).collect()
+    bench.lines("members").into_iter().map(|row| (text_of(&row, "url"), row)).collect()
 }
 
 /// The texts that an epoch accepts with a text, and by what.
@@ -35,8 +35,8 @@ fn accepted(bench: &Bench) -> BTreeMap<String, Vec<(String, f64, String)>> {
     for pair in bench.lines("pairs").into_iter().filter(|pair| pair["accepted"] == true) {
         let similarity = pair["similarity"].as_f64().expect("a share");
         for (one, other) in [("a", "b"), ("b", "a")] {
-            let verdict = (told(&pair, other), similarity, told(&pair, "reason"));
-            accepted.entry(told(&pair, one)).or_default().push(verdict);
+            let verdict = (text_of(&pair, other), similarity, text_of(&pair, "reason"));
+            accepted.entry(text_of(&pair, one)).or_default().push(verdict);
         }
     }
     accepted
@@ -51,7 +51,7 @@ fn answers_are_those_of_the_next_epoch() {
     for radius in [0, 1] {
         let bench = bench(120, &format!("[clusters]\nradius = {radius}\n{INBOX}"));
         let mut before: BTreeSet<String> =
-            bench.lines("members").iter().map(|row| told(row, "content")).collect();
+            bench.lines("members").iter().map(|row| text_of(row, "content")).collect();
         let server = Server::start(&bench, &[]);
         // The first stored texts are left alone.
         let (alone, rows) = (asked(60), asked(60 + number("PAGEFOLD_ASKED", 260)).split_off(60));
@@ -69,9 +69,9 @@ fn answers_are_those_of_the_next_epoch() {
             (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
         for (answer, row) in answers.iter().zip(&rows) {
             let member = members
-                .get(&told(row, "url"))
+                .get(&text_of(row, "url"))
                 .unwrap_or_else(|| panic!("{row} is not in the store"));
-            let content = told(answer, "content");
+            let content = text_of(answer, "content");
             assert_eq!(
                 (&answer["inserted"], &member["content"]),
                 (&json!(true), &answer["content"]),
@@ -90,8 +90,11 @@ fn answers_are_those_of_the_next_epoch() {
                 }
                 None => ("new".to_owned(), Value::Null, Value::Null),
             };
-            let verdict =
-                (told(answer, "verdict"), answer["similarity"].clone(), answer["reason"].clone());
+            let verdict = (
+                text_of(answer, "verdict"),
+                answer["similarity"].clone(),
+                answer["reason"].clone(),
+            );
             assert_eq!(verdict, expected, "radius {radius}: {answer}");
             if answer["provisional"] == true {
                 answer["because"].as_array().expect("words").iter().for_each(|why| {
@@ -103,19 +106,19 @@ fn answers_are_those_of_the_next_epoch() {
         }
         let clusters: BTreeMap<String, String> = members
             .values()
-            .map(|row| (told(row, "cluster"), told(row, "representative")))
+            .map(|row| (text_of(row, "cluster"), text_of(row, "representative")))
             .collect();
         let held = last
             .iter()
             .filter(|answer| answer["provisional"] == false && answer["verdict"] != "new");
         for answer in held.clone() {
             if let Some(page) = members.values().find(|row| row["content"] == answer["content"]) {
-                let of = |row: &Value| [told(row, "cluster"), told(row, "representative")];
+                let of = |row: &Value| [text_of(row, "cluster"), text_of(row, "representative")];
                 assert_eq!(of(answer), of(page), "{answer}");
             }
             assert_eq!(
-                clusters.get(&told(answer, "cluster")),
-                Some(&told(answer, "representative")),
+                clusters.get(&text_of(answer, "cluster")),
+                Some(&text_of(answer, "representative")),
                 "{answer}"
             );
         }
@@ -142,7 +145,7 @@ fn what_is_not_new_is_not_inserted() {
     let same = row("http://same.example/", &text(700, 0));
     let first = server.post("/insert", &fresh).json();
     assert_eq!(
-        (told(&first, "verdict"), &first["inserted"]),
+        (text_of(&first, "verdict"), &first["inserted"]),
         ("new".into(), &json!(true)),
         "{first}"
     );
@@ -151,11 +154,11 @@ fn what_is_not_new_is_not_inserted() {
         for target in ["/check", "/insert"] {
             let answer = server.post(target, row).json();
             assert_eq!(
-                (told(&answer, "verdict").as_str(), &answer["inserted"]),
+                (text_of(&answer, "verdict").as_str(), &answer["inserted"]),
                 (verdict, &json!(false)),
                 "{answer}"
             );
-            assert_eq!(told(&answer, "representative"), "http://fresh.example/", "{answer}");
+            assert_eq!(text_of(&answer, "representative"), "http://fresh.example/", "{answer}");
             assert_eq!(
                 (&answer["cluster"], &answer["provisional"]),
                 (&first_page, &json!(true)),
@@ -167,14 +170,21 @@ fn what_is_not_new_is_not_inserted() {
     let page = server
         .send("POST", "/insert?url=http://page.example/", "text/html", html.as_bytes())
         .json();
-    assert_eq!((told(&page, "verdict"), &page["inserted"]), ("new".into(), &json!(true)), "{page}");
+    assert_eq!(
+        (text_of(&page, "verdict"), &page["inserted"]),
+        ("new".into(), &json!(true)),
+        "{page}"
+    );
     let nameless = server.send("POST", "/insert", "text/plain", b"some text");
     assert_eq!(problem(&nameless, 422)["reason"], "no_url");
     server.kill();
     let server = Server::start(&bench, &["--seal-seconds", "1"]);
-    assert_eq!(told(&server.post("/insert", &same).json(), "verdict"), "identical");
+    assert_eq!(text_of(&server.post("/insert", &same).json(), "verdict"), "identical");
     assert_eq!(
-        told(&server.post("/insert", &row("http://x.example/", &text(701, 0))).json(), "verdict"),
+        text_of(
+            &server.post("/insert", &row("http://x.example/", &text(701, 0))).json(),
+            "verdict"
+        ),
         "identical"
     );
     bench.run_well(&[]);
@@ -184,7 +194,7 @@ fn what_is_not_new_is_not_inserted() {
         answer["because"].as_array().is_some_and(|why| why.contains(&json!("inbox")))
     };
     assert_eq!(
-        (told(&answer, "verdict"), of_inbox(&answer)),
+        (text_of(&answer, "verdict"), of_inbox(&answer)),
         ("identical".into(), false),
         "{answer}"
     );
@@ -208,37 +218,40 @@ fn the_last_record_of_a_page_holds() {
     for article in 800..806 {
         let answer = server.post("/insert", &row(url, &text(article, 0))).json();
         assert_eq!(
-            (told(&answer, "verdict"), &answer["inserted"]),
+            (text_of(&answer, "verdict"), &answer["inserted"]),
             ("new".into(), &json!(true)),
             "{answer}"
         );
     }
     // The texts that the page had before are no page's.
     assert_eq!(
-        told(&server.post("/check", &row("http://x.example/", &text(800, 0))).json(), "verdict"),
+        text_of(&server.post("/check", &row("http://x.example/", &text(800, 0))).json(), "verdict"),
         "new"
     );
     assert_eq!(
-        told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
+        text_of(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
         "identical"
     );
     assert_eq!(server.post("/remove", &json!({ "url": url })).json()["removed"], true);
     assert_eq!(server.post("/remove", &json!({ "url": url })).json()["removed"], false);
     assert_eq!(
-        told(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
+        text_of(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
         "new"
     );
     assert_eq!(server.post("/insert", &row(url, &text(806, 0))).json()["inserted"], true);
     // The only page of a stored text goes, by its URL alone, and another page gets the text.
     let stored = "http://h1.example/1";
-    assert_eq!(told(&server.post("/check", &row(url, &text(0, 3))).json(), "verdict"), "identical");
+    assert_eq!(
+        text_of(&server.post("/check", &row(url, &text(0, 3))).json(), "verdict"),
+        "identical"
+    );
     // Some clients call a body that is not there a text.
     let gone = format!("/remove?url={stored}");
     assert_eq!(server.send("POST", &gone, "text/plain;charset=UTF-8", b"").json()["removed"], true);
     assert_eq!(server.send("POST", &gone, "", b"").json()["removed"], false);
     let moved =
         server.post("/insert?always=true", &row("http://moved.example/", &text(0, 3))).json();
-    assert_ne!(told(&moved, "verdict"), "identical", "{moved}");
+    assert_ne!(text_of(&moved, "verdict"), "identical", "{moved}");
     // An older record than what is known does not hold, and the answer says so.
     let old = json!({ "url": "http://moved.example/", "text": text(807, 0), "date": "2001-01-01" });
     let outdated = server.post("/insert", &old).json();
@@ -248,13 +261,13 @@ fn the_last_record_of_a_page_holds() {
     );
     assert!(server.stop().success());
     bench.run_well(&[]);
-    let (members, content) = (members(&bench), |value: &Value| told(value, "content"));
+    let (members, content) = (members(&bench), |value: &Value| text_of(value, "content"));
     assert!(!members.contains_key(stored));
     assert_eq!(content(&members["http://moved.example/"]), content(&moved));
     let server = Server::start(&bench, &[]);
     let last = server.post("/check", &row("http://x.example/", &text(806, 0))).json();
     assert_eq!(
-        (told(&last, "verdict"), content(&last)),
+        (text_of(&last, "verdict"), content(&last)),
         ("identical".into(), content(&members[url])),
         "{last}"
     );
@@ -275,7 +288,7 @@ fn a_page_that_changes_is_inserted() {
     let insert = |row: Value| {
         let answer = server.post("/insert", &row).json();
         assert_eq!(answer["url"], url, "{answer}");
-        (told(&answer, "verdict"), answer["inserted"] == true, told(&answer, "content"))
+        (text_of(&answer, "verdict"), answer["inserted"] == true, text_of(&answer, "content"))
     };
     let mut last = String::new();
     for (article, edition, verdict, changes) in [
@@ -295,7 +308,7 @@ fn a_page_that_changes_is_inserted() {
     assert!(!insert(old).1, "an older record");
     assert!(server.stop().success());
     bench.run_well(&[]);
-    assert_eq!(told(&members(&bench)[url], "content"), last);
+    assert_eq!(text_of(&members(&bench)[url], "content"), last);
 }
 
 /// Answers had the URL as it was sent, though the same page was their representative by another
@@ -329,7 +342,7 @@ fn answers_name_pages_that_are_there() {
             if answer["verdict"] == "new" {
                 break;
             }
-            let named = told(&answer, "representative");
+            let named = text_of(&answer, "representative");
             assert!(!named.is_empty() && gone.insert(named.clone()), "{gone:?} {answer}");
             // It goes, or has another text.
             match gone.len() % 2 {
@@ -354,7 +367,7 @@ fn a_gathered_text_is_compared_now() {
     bench.run_well(&[]);
     let server = Server::start(&bench, &[]);
     let answer = server.post("/check", &row("http://main.example/", &gathered)).json();
-    assert_eq!(told(&answer, "verdict"), "identical", "{answer}");
+    assert_eq!(text_of(&answer, "verdict"), "identical", "{answer}");
     assert!(
         answer["because"].as_array().is_some_and(|why| why.contains(&json!("gathered"))),
         "{answer}"
@@ -465,13 +478,13 @@ fn what_was_answered_survives() {
         inserted
     });
     bench.run_well(&[]);
-    let urls: Vec<String> = bench.lines("members").iter().map(|row| told(row, "url")).collect();
+    let urls: Vec<String> = bench.lines("members").iter().map(|row| text_of(row, "url")).collect();
     for url in inserted.iter().flatten() {
         assert_eq!(urls.iter().filter(|of| *of == url).count(), 1, "{url}");
     }
     println!("{} inserts were answered", inserted.iter().map(Vec::len).sum::<usize>());
     assert!(inserted.iter().map(Vec::len).sum::<usize>() >= kills as usize * ANSWERS);
     let contents: BTreeSet<String> =
-        bench.lines("members").iter().map(|row| told(row, "content")).collect();
+        bench.lines("members").iter().map(|row| text_of(row, "content")).collect();
     assert_eq!(contents.len(), urls.len(), "no text is there twice");
 }

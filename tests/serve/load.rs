@@ -199,7 +199,7 @@ impl Asked {
     }
 }
 
-/// Runs the job while `beside` is told whether the run has ended. Returns what that returned, the
+/// Runs the job while `beside` learns whether the run has ended. Returns what that returned, the
 /// seconds, and the most memory without mapped files and with them, in MiB.
 fn run_beside<T: Send>(
     bench: &Bench,
@@ -281,9 +281,9 @@ fn a_window_of_posts() {
             }
         });
         // One article an epoch tells which epochs are in the index.
-        let told =
+        let answer =
             server.post("/insert", &record(u64::MAX - epoch, &article(epoch, 0), now)).json();
-        assert_eq!(told["verdict"], "new", "{told}");
+        assert_eq!(answer["verdict"], "new", "{answer}");
         let inserted = inserted.elapsed().as_secs_f64();
         write_rows(&bench, epoch, epoch * posts + sent..(epoch + 1) * posts, now);
         server.wait("the sealed files", || {
@@ -316,9 +316,9 @@ fn a_window_of_posts() {
             "after epoch {epoch}"
         );
         for earlier in 0..=epoch {
-            let told = server.post("/check", &record(ASKED, &article(earlier, 0), now)).json();
+            let answer = server.post("/check", &record(ASKED, &article(earlier, 0), now)).json();
             let expected = if earlier + window > epoch { "identical" } else { "new" };
-            assert_eq!(told["verdict"], expected, "{earlier} after epoch {epoch}: {told}");
+            assert_eq!(answer["verdict"], expected, "{earlier} after epoch {epoch}: {answer}");
         }
         let collected =
             bench.pagefold("gc", &["--delete", "--keep-epochs", "1", "--keep-days", "0"]);

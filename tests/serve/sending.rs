@@ -1,7 +1,7 @@
 //! What `pagefold send` sends, waits for and reports.
 
 use super::client::Server;
-use super::inserts::{INBOX, members, told, unlike};
+use super::inserts::{INBOX, members, text_of, unlike};
 use super::{asked, bench, problem, row};
 use crate::texts::text;
 use crate::workbench::{Bench, failure};
@@ -27,7 +27,7 @@ fn sent(bench: &Bench, arguments: &[&str]) -> (Option<i32>, Vec<Value>, String) 
 }
 
 /// `pagefold send` sends a file in batches and prints an answer for each row; what was not taken is
-/// told by the exit code. To send all again inserts nothing twice.
+/// reported by the exit code. To send all again inserts nothing twice.
 #[test]
 fn rows_are_sent_from_a_file() {
     let bench = bench(8, INBOX);
@@ -50,14 +50,17 @@ fn rows_are_sent_from_a_file() {
         assert_eq!((code, lines.len()), (Some(0), rows.len()));
         for (line, row) in lines.iter().zip(&rows) {
             assert_eq!(
-                (&line["url"], told(line, "verdict").as_str()),
+                (&line["url"], text_of(line, "verdict").as_str()),
                 (&row["url"], expected),
                 "{line}"
             );
         }
     }
     let (code, lines) = send(&[&url("/check"), "bad.jsonl", "--token-file", "token"]);
-    assert_eq!((code, lines.len(), told(&lines[1], "verdict")), (Some(65), 2, "rejected".into()));
+    assert_eq!(
+        (code, lines.len(), text_of(&lines[1], "verdict")),
+        (Some(65), 2, "rejected".into())
+    );
     assert_eq!(send(&[&url("/check"), "rows.jsonl"]).0, Some(77));
     assert_eq!(send(&[&url("/else"), "rows.jsonl", "--token-file", "token"]).0, Some(64));
     assert!(server.stop().success());
@@ -69,7 +72,7 @@ fn rows_are_sent_from_a_file() {
 /// lost. It is told as rejected by its line, in its place, and all others are sent, also where the
 /// server takes less than a batch has.
 #[test]
-fn rows_that_are_too_large_are_told() {
+fn rows_that_are_too_large_are_reported() {
     let bench = bench(8, &format!("[read.limits]\nline_bytes_max = 100000\n{INBOX}"));
     let server = Server::start(&bench, &[]);
     let long = |number: u64, bytes: usize| {
@@ -108,7 +111,7 @@ fn rows_that_are_too_large_are_told() {
     let body = rows[11].to_string();
     for (form, in_parts) in [("application/json", false), ("application/x-ndjson", true)] {
         let said = problem(&server.send("POST", "/check", form, body.as_bytes()), 413);
-        assert_eq!(told(&said, "detail").contains("in parts"), in_parts, "{said}");
+        assert_eq!(text_of(&said, "detail").contains("in parts"), in_parts, "{said}");
     }
     assert!(server.stop().success());
 }
@@ -139,7 +142,7 @@ fn lines_are_those_of_the_file() {
 /// `pagefold send` was silent for a minute if no server answered. Now it says at once what it waits
 /// for.
 #[test]
-fn waiting_is_told() {
+fn waiting_is_reported() {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("free");
     let mut child = Command::new(crate::workbench::pagefold())
         .args(["send", &format!("http://{free}/check")])
@@ -202,7 +205,7 @@ fn a_full_inbox_is_waited_for() {
 /// A URL without its path ended with the JSON of the server and no remedy, and https to a server of
 /// http with a minute of tries and the advice to try again.
 #[test]
-fn a_wrong_url_is_told() {
+fn a_wrong_url_is_reported() {
     let bench = bench(8, "");
     let server = Server::start(&bench, &[]);
     std::fs::write(bench.at("rows.jsonl"), format!("{}\n", asked(1)[0])).expect("written");
@@ -237,7 +240,7 @@ fn a_dash_is_stdin() {
         let output = child.wait_with_output().expect("ended");
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(told(&answer, "verdict"), "identical", "{arguments:?}");
+        assert_eq!(text_of(&answer, "verdict"), "identical", "{arguments:?}");
     }
     assert!(server.stop().success());
 }
@@ -245,7 +248,7 @@ fn a_dash_is_stdin() {
 /// A compressed file was sent as it is, and hundreds of rows of it were rejected. Nothing is sent,
 /// and the message has the command that unpacks it, which works.
 #[test]
-fn a_compressed_file_is_told() {
+fn a_compressed_file_is_reported() {
     let bench = bench(8, "");
     let server = Server::start(&bench, &[]);
     let rows: String = asked(12).iter().map(|row| format!("{row}\n")).collect();

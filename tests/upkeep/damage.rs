@@ -51,31 +51,31 @@ fn a_damaged_old_manifest_stops_nothing_else() {
         bytes[middle] ^= 1;
         std::fs::write(path, bytes).expect("written");
     };
-    let told = |name: &str, more: &[&str]| {
+    let outcome = |name: &str, more: &[&str]| {
         let output = bench.pagefold(name, more);
         let out = String::from_utf8(output.stdout).expect("UTF-8");
         (output.status.code(), out, failure(&output.stderr))
     };
     flip(&manifest(1));
-    assert_eq!(told("rollback", &["3"]).0, Some(0));
-    let (code, _, err) = told("rollback", &["1"]);
+    assert_eq!(outcome("rollback", &["3"]).0, Some(0));
+    let (code, _, err) = outcome("rollback", &["1"]);
     assert!(code == Some(74) && err.contains("there are 2, 3, 4, 5"), "{err}");
-    assert_eq!(told("gc", &[]).0, Some(0));
+    assert_eq!(outcome("gc", &[]).0, Some(0));
     assert!(manifest(1).exists(), "without --delete nothing is deleted");
     // What `verify` finds: a missing manifest, and the damage before it.
     let third = std::fs::read(manifest(3)).expect("readable");
     std::fs::remove_file(manifest(3)).expect("removed");
-    let (code, out, _) = told("verify", &[]);
+    let (code, out, _) = outcome("verify", &[]);
     let name = |version| manifest(version).file_name().expect("a name").display().to_string();
     assert_eq!(code, Some(74), "{out}");
     assert!(out.contains(&name(3)) && out.contains(&name(1)) && !out.contains(&name(2)), "{out}");
     std::fs::write(manifest(3), third).expect("written");
-    assert_eq!(told("gc", &["--delete"]).0, Some(0));
+    assert_eq!(outcome("gc", &["--delete"]).0, Some(0));
     assert!(!manifest(1).exists() && manifest(2).exists());
-    assert_eq!(told("verify", &[]).0, Some(0));
+    assert_eq!(outcome("verify", &[]).0, Some(0));
     // One in the range that is kept stops it.
     flip(&manifest(3));
-    let (code, _, err) = told("gc", &["--delete"]);
+    let (code, _, err) = outcome("gc", &["--delete"]);
     assert!(code == Some(74) && err.contains("nothing is deleted"), "{err}");
 }
 

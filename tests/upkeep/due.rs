@@ -66,8 +66,8 @@ fn the_unfinished_comes_first() {
     assert_eq!(code, Some(0), "{err}");
     let epochs: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let told: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
-    assert_eq!(told, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
+    let committed: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
+    assert_eq!(committed, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
     // A plan that cannot be carried out any more is given up.
     let other =
         workers::plan::Plan { digest: "0000000000000000".into(), previous: "gone".into(), ..plan };

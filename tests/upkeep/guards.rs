@@ -21,8 +21,8 @@ fn a_snapshot_that_lacks_much_is_refused() {
             && err.contains("--allow missing"),
         "{err}"
     );
-    let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!((&told["guard"], &told["exit_code"]), (&"missing".into(), &65.into()));
+    let refused: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&refused["guard"], &refused["exit_code"]), (&"missing".into(), &65.into()));
     assert_eq!(bench.head().manifest.epoch, 1);
     // The rest of the snapshot arrives late.
     std::fs::write(bench.at("in/2.jsonl"), pages(1000, 900)).expect("written");

@@ -234,7 +234,7 @@ mod tests {
         of(a, b)
     }
 
-    /// Each kind of fact and of furniture is told from the others, in both orders.
+    /// Each kind of fact and of furniture is distinguished from the others, in both orders.
     #[test]
     fn each_detail() {
         use Detail::*;

@@ -79,7 +79,7 @@ mod tests {
         in_code(&tokens, tokens.range_of(number))
     }
 
-    /// Numbers of versions, paths and code are told from numbers of sentences.
+    /// Numbers of versions, paths and code are distinguished from numbers of sentences.
     #[test]
     fn code_and_sentences() {
         for (text, number) in [

@@ -220,7 +220,7 @@ impl<'t> Kinds<'t> {
         }
     }
 
-    /// Each span with its kind, with names and words told from edits.
+    /// Each span with its kind, with names and words distinguished from edits.
     pub fn with_words(mut self, options: &Options) -> Vec<(Span, PartKind)> {
         let slots = self.slots(options).into_iter().map(|span| (span, Difference::Word));
         let words = slots.chain(self.replaced_words(options));

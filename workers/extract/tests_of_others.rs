@@ -1,5 +1,5 @@
-//! Tests that replies and teasers in an article's container are told from the article, and that
-//! what looks a little like them stays.
+//! Tests that replies and teasers in an article's container are distinguished from the article, and
+//! that what looks a little like them stays.
 
 use proptest::prelude::*;
 
@@ -109,8 +109,8 @@ proptest! {
         prop_assert_eq!(text(&format!("<body><div>{first}{replies}</div></body>")), alone);
     }
 
-    /// Teasers without any name or heading are told by their form, from three on, up to eight times
-    /// as long as the article.
+    /// Teasers without any name or heading are recognised by their form, from three on, up to eight
+    /// times as long as the article.
     #[test]
     fn unnamed_teasers(article in 0..ARTICLES.len(), summaries in prop::collection::vec(written(), 3..6)) {
         let teaser = |summary: &String| {

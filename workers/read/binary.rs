@@ -5,7 +5,7 @@
 //! in its sections 6 and 7.1. It does not look for them where HTTP says `text/html`: a browser
 //! shows what it gets, and a person sees that it is no page. Here such bytes would be a page of
 //! random words, and all files of one program look alike. So they are looked for under each type,
-//! and are told from pages that only begin alike by a byte that no text has.
+//! and are distinguished from pages that only begin alike by a byte that no text has.
 
 /// What a text never has, in any charset of the web but UTF-16 and UTF-32: the standard's binary
 /// data bytes.

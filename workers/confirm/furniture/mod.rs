@@ -2,9 +2,9 @@
 //! list.
 //!
 //! The same words and figures stand in sentences, too: a mill has `5,000 shares`, a session opens
-//! on `2024-10-05`. Furniture is told from sentences by its frame. A label or a date is furniture
-//! where it is a line of its own. It is one if on each side there is the edge of the text, a mark,
-//! white space that no Latin sentence runs through, or another label.
+//! on `2024-10-05`. Furniture is distinguished from sentences by its frame. A label or a date is
+//! furniture where it is a line of its own. It is one if on each side there is the edge of the
+//! text, a mark, white space that no Latin sentence runs through, or another label.
 
 mod counters;
 mod credits;
