@@ -3,6 +3,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::store::durable;
 use crate::store::fsyncs::Fsyncs;
+use crate::store::write_back::WriteBack;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,7 @@ struct Hashed {
     file: File,
     hasher: blake3::Hasher,
     bytes: u64,
+    write_back: WriteBack,
 }
 
 impl HashingFile {
@@ -71,7 +73,8 @@ impl HashingFile {
     /// It is written through a buffer of `buffer_bytes`.
     pub fn create(stem: &Path, buffer_bytes: usize) -> Result<HashingFile> {
         let (file, path) = durable::create_aside(stem)?;
-        let hashed = Hashed { file, hasher: blake3::Hasher::new(), bytes: 0 };
+        let (hasher, write_back) = (blake3::Hasher::new(), WriteBack::default());
+        let hashed = Hashed { file, hasher, bytes: 0, write_back };
         Ok(HashingFile { path, file: BufWriter::with_capacity(buffer_bytes, hashed) })
     }
 
@@ -87,8 +90,9 @@ impl HashingFile {
         fsyncs: &Fsyncs,
         name: impl FnOnce(&str) -> PathBuf,
     ) -> Result<(String, u64)> {
-        let hashed =
+        let mut hashed =
             self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
+        hashed.write_back.finish().map_err(|e| Error::io("fsync", &self.path, e))?;
         let digest = hashed.hasher.finalize().to_hex().to_string();
         fsyncs.place(hashed.file, &self.path, &name(&digest))?;
         Ok((digest, hashed.bytes))
@@ -114,6 +118,7 @@ impl Write for Hashed {
         let written = self.file.write(bytes)?;
         self.hasher.update(&bytes[..written]);
         self.bytes += written as u64;
+        self.write_back.count(&self.file, written)?;
         Ok(written)
     }
 

@@ -36,6 +36,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod threads;
+pub(crate) mod write_back;
 
 use crate::error::{Error, Kind, Result};
 use crate::store::configuration::{differences, refusal, settled};
