@@ -51,6 +51,8 @@ pub enum Detail {
     Link,
     /// A bar of buttons that send the page to someone.
     ShareBar,
+    /// A picture that is written as its name in brackets.
+    Emoticon,
     /// The name of a character in HTML, such as `nbsp`.
     Entity,
     /// The same number in other characters.
@@ -63,7 +65,7 @@ pub enum Detail {
 
 impl Detail {
     /// All of them.
-    pub const ALL: [Detail; 19] = [
+    pub const ALL: [Detail; 20] = [
         Detail::Date,
         Detail::Ordinal,
         Detail::Model,
@@ -79,6 +81,7 @@ impl Detail {
         Detail::Credit,
         Detail::Link,
         Detail::ShareBar,
+        Detail::Emoticon,
         Detail::Entity,
         Detail::Variant,
         Detail::Edit,
@@ -103,6 +106,7 @@ impl Detail {
             | Detail::Credit
             | Detail::Link
             | Detail::ShareBar
+            | Detail::Emoticon
             | Detail::Entity => PartKind::Furniture,
             Detail::Variant => PartKind::Variant,
             Detail::Edit | Detail::Marks => PartKind::Edit,
@@ -127,6 +131,7 @@ impl Detail {
             Detail::Credit => "credit",
             Detail::Link => "link",
             Detail::ShareBar => "share_bar",
+            Detail::Emoticon => "emoticon",
             Detail::Entity => "entity",
             Detail::Variant => "variant",
             Detail::Edit => "edit",
@@ -217,6 +222,7 @@ fn of_furniture(tokens: &Tokens<'_>, range: Range<usize>) -> Detail {
         Some(Furniture::Credit) => Detail::Credit,
         Some(Furniture::Link) => Detail::Link,
         Some(Furniture::Share) => Detail::ShareBar,
+        Some(Furniture::Emoticon) => Detail::Emoticon,
         Some(Furniture::Entity) => Detail::Entity,
         Some(Furniture::Counter) | None => Detail::Counter,
     }

@@ -9,6 +9,7 @@ use crate::confirm::differences::{
     Around, Counted, Difference, may_be_slips, of_numbers, of_words,
 };
 use crate::confirm::edits::Span;
+use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
@@ -21,6 +22,7 @@ use crate::confirm::template;
 use crate::confirm::variants::are_variants;
 use serde::Serialize;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The kind of a part of one text that the other text lacks or has in another form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -126,17 +128,25 @@ impl<'t> Kinds<'t> {
     }
 
     /// Makes furniture a fact if one text is hardly more than what is left out of it. If a text is
-    /// only a headline or a date line, its date is a fact.
+    /// only a headline or a date line, its date is a fact. A picture is never one.
     pub fn settle_frame(&mut self, options: &Options) {
         let left = [0, 1].map(|side| {
             let left_out = self.spans.iter().filter(|(_, kind)| kind.is_left_out());
             self.lengths[side] - left_out.map(|(span, _)| self.chars(span)[side]).sum::<usize>()
         });
         if left[0].min(left[1]) < FRAMED_CHARS_MIN && options.facts >= Facts::Numbers {
-            let kinds = self.spans.iter_mut().map(|(_, kind)| kind);
-            kinds
-                .filter(|kind| **kind == PartKind::Furniture)
-                .for_each(|kind| *kind = PartKind::Number);
+            let [a, b] = self.texts;
+            let is_picture = |tokens: &Tokens<'_>, range: &Range<usize>| {
+                range.is_empty()
+                    || furniture::of(tokens, range.clone()) == Some(Furniture::Emoticon)
+            };
+            for (span, kind) in &mut self.spans {
+                if *kind == PartKind::Furniture
+                    && !(is_picture(a, &span.a) && is_picture(b, &span.b))
+                {
+                    *kind = PartKind::Number;
+                }
+            }
         }
     }
 

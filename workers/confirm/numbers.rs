@@ -33,9 +33,15 @@ const OF_MONEY: [(&str, &str); 7] = [
     ("trn", "万亿"),
 ];
 
-/// Korean magnitudes that are a word of their own behind a number: `12만 대`.
-const KOREAN: [(char, char); 5] =
-    [('십', '十'), ('백', '百'), ('천', '千'), ('만', '万'), ('억', '亿')];
+/// Korean magnitudes, which are a word of their own behind a number (`12만 대`) or stand between it and
+/// its unit (`12만원`).
+const KOREAN: [(char, &str); 6] =
+    [('십', "十"), ('백', "百"), ('천', "千"), ('만', "万"), ('억', "亿"), ('조', "万亿")];
+
+/// Whether `c` is a Korean magnitude.
+pub fn is_korean_magnitude(c: char) -> bool {
+    KOREAN.iter().any(|(korean, _)| *korean == c)
+}
 
 /// The numeral of the token at `at`, if it is a magnitude directly behind a number: a short form
 /// behind a sum of money, or a Korean word.

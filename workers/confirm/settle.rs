@@ -35,7 +35,7 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
             _ => settled.push(span),
         }
     }
-    settled
+    settled.iter().flat_map(|span| parted(a, b, span)).collect()
 }
 
 /// The settled spans in which two texts differ, for tests.
@@ -75,6 +75,25 @@ fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usiz
     found.map_or_else(|| span.clone(), |(_, span)| span)
 }
 
+/// A span, or its parts before and behind a bracket that both sides have: `5日(周六)` and `5(星期六)`
+/// differ in a day's 日 and in another word for the day of the week.
+fn parted(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Vec<Span> {
+    let bracket = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        let of = |at: usize| tokens.gap(at).chars().find(|c| matches!(c, '(' | ')'));
+        (range.start..=range.end).find_map(|at| of(at).map(|bracket| (at, bracket)))
+    };
+    let is_inside = |at: usize, range: &Range<usize>| range.start < at && at < range.end;
+    match (bracket(a, &span.a), bracket(b, &span.b)) {
+        (Some((i, left)), Some((j, right)))
+            if left == right && (is_inside(i, &span.a) || is_inside(j, &span.b)) =>
+        {
+            let parts = [(span.a.start..i, span.b.start..j), (i..span.a.end, j..span.b.end)];
+            parts.into_iter().map(|(a, b)| Span { a, b }).collect()
+        }
+        _ => vec![span.clone()],
+    }
+}
+
 /// Whether two neighbouring spans are one replacement.
 fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let between = next.a.start - last.a.end;
@@ -93,4 +112,23 @@ fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     // One span deletes and the other inserts, with few tokens between them.
     let opposite = last.a.is_empty() && next.b.is_empty() || last.b.is_empty() && next.a.is_empty();
     inside && longest <= 3 || opposite && between <= 4 && longest <= 6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `5日(周六)` and `5(星期六)` were one replacement, in which no list of words found the two forms
+    /// of a day of the week. What stands before a bracket is one replacement, and what stands behind it another.
+    #[test]
+    fn brackets_part() {
+        let parts = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let of = |span: &Span| format!("{}|{}", x.passage(&span.a), y.passage(&span.b));
+            settled(&x, &y).iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(parts("定于5日(周六)开始", "定于5(星期六)开始"), ["日|", "周|星期"]);
+        assert_eq!(parts("定于5(星期六)开始", "定于5日(周六)开始"), ["|日", "星期|周"]);
+        assert_eq!(parts("请张三(工程师)来", "请李四(工程师)来"), ["张三|李四"]);
+    }
 }

@@ -18,6 +18,9 @@ const SYNONYMS: &str = include_str!("synonyms.txt");
 const TOKENS_MAX: usize = 6;
 const SHARED_MAX: usize = 3;
 
+/// Particles behind a word, which an editor leaves out with it: 公布的, 发布.
+const PARTICLES: [char; 3] = ['的', '了', '着'];
+
 /// The class of each word.
 fn all() -> &'static HashMap<&'static str, Vec<usize>> {
     static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
@@ -28,8 +31,10 @@ fn all() -> &'static HashMap<&'static str, Vec<usize>> {
 /// because the characters of most edits are in no word of the list.
 fn is_in_list(token: &str) -> bool {
     static CHARACTERS: OnceLock<HashSet<char>> = OnceLock::new();
-    let characters = CHARACTERS
-        .get_or_init(|| lines(SYNONYMS).flat_map(str::chars).filter(|c| is_han(*c)).collect());
+    let characters = CHARACTERS.get_or_init(|| {
+        let listed = lines(SYNONYMS).flat_map(str::chars).filter(|c| is_han(*c));
+        listed.chain(PARTICLES).collect()
+    });
     token.chars().next().is_some_and(|c| !is_han(c) || characters.contains(&c))
 }
 
@@ -45,7 +50,11 @@ pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     x.len().max(y.len()) <= most
         && are_in_list(a, x)
         && are_in_list(b, y)
-        && around(a, b, span).any(|(x, y)| are_of_one_class(all(), a.passage(&x), b.passage(&y)))
+        && around(a, b, span).any(|(x, y)| {
+            let [left, right] =
+                [a.passage(&x), b.passage(&y)].map(|word| word.trim_end_matches(PARTICLES));
+            are_of_one_class(all(), left, right)
+        })
 }
 
 /// The span with up to [`SHARED_MAX`] more tokens on either side, which are the same in both texts.
@@ -97,6 +106,7 @@ mod tests {
             ("开冷气睡觉", "开冷气机睡觉", true),
             ("用u盘拷贝", "用随身碟拷贝", true),
             ("the colour of it", "the color of it", true),
+            ("今天公布的数据", "今天发布数据", true),
             ("他买了软件。", "他买了硬体。", false),
             ("他买了软件。", "他买了软糖。", false),
             ("切好土豆丝", "切好萝卜丝", false),

@@ -7,7 +7,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::is_part;
+use crate::confirm::numbers::{is_korean_magnitude, is_part};
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
 use std::collections::HashMap;
@@ -22,10 +22,7 @@ const NO_UNITS: [&str; 6] = ["日圆满", "日元旦", "日元宵", "日元首",
 /// The longest unit, in characters.
 const UNIT_CHARS_MAX: usize = 8;
 
-/// Korean magnitudes, which stand between a number and its unit, and the most of them in a row. The
-/// list in `confirm/numbers.rs` has 십 and no 조. The two lists stay apart, because to join them
-/// would change verdicts.
-const MAGNITUDES: [char; 5] = ['백', '천', '만', '억', '조'];
+/// The most Korean magnitudes between a number and its unit.
 const MAGNITUDES_MAX: usize = 2;
 
 /// The most equal tokens in front of a span that may be part of the unit.
@@ -78,7 +75,9 @@ fn unit_of(text: &str) -> &'static [usize] {
 /// `50만원` and `50만달러`.
 fn are_other_units(mut left: &str, mut right: &str) -> bool {
     for _ in 0..MAGNITUDES_MAX {
-        let Some(magnitude) = left.chars().next().filter(|c| MAGNITUDES.contains(c)) else { break };
+        let Some(magnitude) = left.chars().next().filter(|c| is_korean_magnitude(*c)) else {
+            break;
+        };
         let rests = left.strip_prefix(magnitude).zip(right.strip_prefix(magnitude));
         let Some((x, y)) = rests else { break };
         (left, right) = (x.trim_start(), y.trim_start());

@@ -9,6 +9,7 @@
 mod counters;
 mod credits;
 mod date_lines;
+mod emoticons;
 mod entities;
 mod frames;
 mod group;
@@ -57,6 +58,9 @@ fn piece_at(tokens: &Tokens<'_>, at: usize) -> Option<(Furniture, usize)> {
     if let Some(end) = shares::end(tokens, at) {
         return Some((Furniture::Share, behind(end)));
     }
+    if let Some(end) = emoticons::end(tokens, at) {
+        return Some((Furniture::Emoticon, behind(end)));
+    }
     if entities::is_entity(tokens, at) {
         return Some((Furniture::Entity, at + 1));
     }
@@ -96,6 +100,8 @@ mod tests {
             ("查看: 1234|回复: 56 正文", "56", Counter),
             ("您是第 12345 位访客 正文", "12345", Counter),
             ("浏览次数:123次 正文", "123", Counter),
+            ("明天见[微笑][doge]", "微笑][doge", Emoticon),
+            ("好久不见[泪]我很想你", "泪", Emoticon),
             ("正文。 播放 12.3万", "12.3万", Counter),
             ("转载于 2025,已有 8796 次浏览,39 人点赞 正文", "8796", Counter),
             ("the text. 41012 views, 7 comments", "7 comments", Counter),

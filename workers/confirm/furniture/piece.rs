@@ -17,6 +17,8 @@ pub enum Furniture {
     Link,
     /// A bar of buttons that send the page to someone.
     Share,
+    /// A picture that is written as its name in brackets: `[微笑]`.
+    Emoticon,
     /// What a conversion of HTML left of a character: `&nbsp;`.
     Entity,
 }
