@@ -95,7 +95,8 @@ impl Job {
             .map(|of| format!(" --set {}", word(&of.set)))
             .collect();
         let job = shell::word(&self.path);
-        for command in ["run", "export", "rebuild", "verify", "gc"] {
+        for command in ["run", "export", "rebuild", "verify", "gc", "rollback", "explain", "query"]
+        {
             let general = format!("`pagefold {command} JOB");
             text = text.replace(&general, &format!("`pagefold {command} {job}{sets}"));
         }
@@ -154,6 +155,11 @@ mod tests {
         assert_eq!(
             worded("`pagefold verify JOB --full` says", vec![Given::set("store=s")]),
             "`pagefold verify 'a b.toml' --set store=s --full` says"
+        );
+        // `query` of a page that is gone said `pagefold explain JOB URL`, word for word.
+        assert_eq!(
+            worded("`pagefold explain JOB http://a.example/` says why", vec![]),
+            "`pagefold explain 'a b.toml' http://a.example/` says why"
         );
     }
 }

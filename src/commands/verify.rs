@@ -1,5 +1,6 @@
 //! `pagefold verify`: checks the store for damage.
 
+use crate::advice;
 use crate::cli;
 use crate::jobs;
 use crate::terminal::paint::plain;
@@ -7,9 +8,7 @@ use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
-use workers::read::shell;
 use workers::store::Store;
-use workers::store::manifest::Head;
 use workers::upkeep::rollback;
 use workers::verify;
 
@@ -27,8 +26,14 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         }
         _ => None,
     };
+    // The head, if it is damaged, and the newest epoch that it could be rolled back to.
+    let damaged = report.head.as_ref().filter(|_| !report.head_is_whole);
+    let whole = match damaged {
+        Some(head) => rollback::newest_whole(&store, head)?,
+        None => None,
+    };
     if arguments.of.json {
-        print_json(&as_json(&report, deep.as_ref()))?;
+        print_json(&as_json(&report, deep.as_ref(), whole))?;
     } else {
         let mut text = String::new();
         for finding in &report.findings {
@@ -42,19 +47,18 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             counted(report.files as u64, "file"),
             report.findings.len()
         );
-        if let Some(head) = report.head.as_ref().filter(|_| !report.findings.is_empty()) {
-            text.push_str(&remedies(&store, head, &shell::word(&arguments.of.job))?);
+        if report.head.is_some() && !report.findings.is_empty() {
+            text.push_str(&remedies(damaged.is_some(), whole));
         }
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
             None if report.findings.is_empty() && report.head.is_none() => {
-                let shown = shell::word(&arguments.of.job);
-                let _ = writeln!(text, "no epoch yet: `pagefold run {shown}` commits the first");
+                text.push_str("no epoch yet: `pagefold run JOB` commits the first\n");
             }
             None if !arguments.deep => {}
             None => text.push_str("deep: not begun, as files are damaged\n"),
         }
-        show(&text)?;
+        show(&advice::Job::new(&arguments.of.job, &arguments.of.sets).with_commands(&text))?;
     }
     if !report.findings.is_empty() {
         // A file that this user may not read is not known to be damaged.
@@ -84,21 +88,29 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
     }
 }
 
-/// The lines about how to mend a store with damaged or missing files. Files that only earlier
-/// epochs have do not matter for runs.
-fn remedies(store: &Store, head: &Head, job: &str) -> Result<String> {
-    let back = match rollback::newest_whole(store, head)? {
+/// The line about what to do with damaged or missing files. Runs need only those of the head.
+fn remedies(head_is_damaged: bool, whole: Option<u64>) -> String {
+    if !head_is_damaged {
+        return "the head does not need these files, and runs go on; earlier epochs that need them \
+                cannot be restored\n"
+            .into();
+    }
+    let back = match whole {
         Some(epoch) => format!(
-            "; or `pagefold rollback {job} {epoch} --forget-inputs`: epoch {epoch} is whole, and the next run reads what came after it again"
+            "; or `pagefold rollback JOB {epoch} --forget-inputs`: epoch {epoch} is whole, and the next run reads what came after it again"
         ),
         None => String::new(),
     };
-    Ok(format!(
-        "put the files back from a copy; or `pagefold rebuild {job}` makes the store again from its inputs{back}\n"
-    ))
+    format!(
+        "put the files back from a copy; or `pagefold rebuild JOB` makes the store again from its inputs{back}\n"
+    )
 }
 
-fn as_json(report: &verify::Report, deep: Option<&verify::Deep>) -> serde_json::Value {
+fn as_json(
+    report: &verify::Report,
+    deep: Option<&verify::Deep>,
+    whole: Option<u64>,
+) -> serde_json::Value {
     let findings: Vec<serde_json::Value> = report
         .findings
         .iter()
@@ -122,6 +134,7 @@ fn as_json(report: &verify::Report, deep: Option<&verify::Deep>) -> serde_json::
         "files": report.files,
         "bytes": report.bytes,
         "findings": findings,
+        "whole_epoch": whole,
         "checks": deep.map(|deep| deep.checks.iter().map(check).collect::<Vec<_>>()),
         "recall": deep.and_then(|deep| deep.recall).map(recall),
     })

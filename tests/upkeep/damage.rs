@@ -2,7 +2,9 @@
 
 use super::{bench, pages};
 use crate::workbench::failure;
+use serde_json::{Value, json};
 use std::path::Path;
+use workers::store::manifest;
 
 /// `rollback` refuses to return to damaged bytes and names `verify --full`, which said that nothing
 /// was wrong, as it read the files of the head alone.
@@ -34,6 +36,45 @@ fn verify_reads_what_a_rollback_needs() {
     assert!(String::from_utf8_lossy(&output.stdout).contains(&name), "{output:?}");
 }
 
+/// `verify` advised a rollback, which undoes epochs, although only a manifest of the past was
+/// missing; and its commands were about another store than the one that `--set` named.
+#[test]
+fn a_whole_head_needs_no_rollback() {
+    let bench = bench("");
+    let other = ["--set", "store=other"];
+    for epoch in 0..3 {
+        let lines = pages(epoch * 5, 5);
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), lines).expect("written");
+        bench.run_well(&other);
+    }
+    let told = |more: &[&str]| {
+        let output = bench.pagefold("verify", &[&other[..], more].concat());
+        assert_eq!(output.status.code(), Some(74), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let whole_epoch = || {
+        let out = told(&["--json"]);
+        let found: Value = serde_json::from_str(out.lines().next().expect("a line")).expect("JSON");
+        found["whole_epoch"].clone()
+    };
+    let second = manifest::path(&bench.at("other"), 2);
+    let sound = std::fs::read(&second).expect("readable");
+    std::fs::remove_file(&second).expect("removed");
+    let out = told(&[]);
+    assert!(out.contains("runs go on") && !out.contains("pagefold "), "{out}");
+    assert_eq!(whole_epoch(), Value::Null);
+    std::fs::write(&second, sound).expect("written");
+    let head = manifest::head(&bench.at("other")).expect("readable").expect("a head");
+    let newest = &head.manifest.tables["pages"].runs.last().expect("a run").segments[0];
+    std::fs::remove_file(newest.path(&bench.at("other/data/pages"))).expect("removed");
+    let out = told(&[]);
+    for command in ["rebuild job.toml --set store=other`", "rollback job.toml --set store=other 2 "]
+    {
+        assert!(out.contains(&format!("`pagefold {command}")), "{out}");
+    }
+    assert_eq!(whole_epoch(), json!(2));
+}
+
 /// One flipped byte in a manifest of the past stopped every rollback and every `gc`, and `verify`
 /// called all manifests before a missing one sound. A damaged manifest stops only what needs it.
 #[test]
@@ -44,7 +85,7 @@ fn a_damaged_old_manifest_stops_nothing_else() {
             .expect("written");
         bench.run_well(&[]);
     }
-    let manifest = |version: u64| workers::store::manifest::path(&bench.at("store"), version);
+    let manifest = |version: u64| manifest::path(&bench.at("store"), version);
     let flip = |path: &Path| {
         let mut bytes = std::fs::read(path).expect("readable");
         let middle = bytes.len() / 2;

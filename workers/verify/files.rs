@@ -49,6 +49,7 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     let mut report = Report::default();
     let Some((head, earlier)) = chain(store, &mut report)? else { return Ok(report) };
     report.head = Some(head.clone());
+    let before = report.findings.len();
     for (name, table) in &head.manifest.tables {
         let folder = store.data().join(name);
         for segment in table.segments() {
@@ -68,6 +69,7 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     for ((kind, _), file) in lists {
         check_lines(&store.data().join(kind), file, full, &mut report)?;
     }
+    report.head_is_whole = report.findings.len() == before;
     if full {
         check_earlier(store, &head.manifest, &earlier, &mut report)?;
     }

@@ -28,6 +28,8 @@ pub struct Report {
     pub bytes: u64,
     /// What is wrong. A sound store has no findings.
     pub findings: Vec<Finding>,
+    /// Whether nothing is wrong with the files of the head: all others are only of earlier epochs.
+    pub head_is_whole: bool,
 }
 
 impl Report {
