@@ -7,6 +7,7 @@
 
 mod sample;
 
+use crate::job_keys::KEYS;
 use crate::terminal::print::{counted, grouped};
 use sample::File;
 use std::collections::{BTreeMap, HashSet};
@@ -168,7 +169,7 @@ fn spelled(path: &Path) -> Result<String> {
 /// A key that `--set` gives.
 struct Given {
     key: String,
-    /// Its value in TOML. A value that is not TOML is a text.
+    /// Its value in TOML. A value that is not TOML, or is that of a key of texts, is a text.
     written: String,
     /// The texts of its value: those of a list, or one text.
     texts: Vec<String>,
@@ -180,7 +181,13 @@ impl Given {
         let (key, value) = line.split_once('=')?;
         let table = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
         let toml = table.filter(|table| table.len() == 1).and_then(|mut of| of.remove("value"));
-        let written = if toml.is_some() { value.trim().to_owned() } else { quoted(value) };
+        let takes_text = KEYS.iter().any(|known| known.name == key.trim() && known.takes.is_text());
+        let written = match &toml {
+            None => quoted(value),
+            Some(toml::Value::String(_) | toml::Value::Array(_)) => value.trim().to_owned(),
+            Some(_) if takes_text => quoted(value.trim()),
+            Some(_) => value.trim().to_owned(),
+        };
         let texts = match toml {
             Some(toml::Value::Array(list)) => {
                 list.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()

@@ -16,8 +16,12 @@ use workers::store::{Lock, Store};
 
 /// Reads the job file at `path` and applies `sets`. The error lists every mistake.
 pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
-    let text = job_text(path)?;
-    let mut table = config::parse(path, &text)?;
+    of_text(path, &job_text(path)?, sets)
+}
+
+/// The job that a file at `path` with this `text` is, with `sets`.
+pub fn of_text(path: &Path, text: &str, sets: &[String]) -> Result<Job> {
+    let mut table = config::parse(path, text)?;
     sets.iter().enumerate().try_for_each(|(index, set)| tree::set(&mut table, set, index))?;
     let mut mistakes = settle_signatures(&mut table);
     let (values, found) = config::checked(&table, KEYS);

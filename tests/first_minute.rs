@@ -61,6 +61,30 @@ fn files_without_a_job() {
     says(at, &["run", demo, demo], 64);
 }
 
+/// A job was written before anything was checked: a dry run left it, and with a slip in `--set` or
+/// a place among the inputs it stayed, so that the right command found another job there.
+#[test]
+fn a_job_is_written_only_if_it_is_right() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::create_dir(at.join("in")).expect("made");
+    std::fs::write(at.join("in/a.jsonl"), lines((0..3).map(|n| json!({ "text": text(n) }))))
+        .expect("written");
+    let run = ["run", "in", "--to", "dir", "--set", "read.source=2026"];
+    let with = |more: &[&'static str]| [&run[..], more].concat();
+    assert!(says(at, &with(&["--dry-run"]), 0).contains("would make epoch 1"));
+    let said = says(at, &with(&["--set", "confirm.factz=off"]), 78);
+    assert!(said.contains("--set confirm.factz=off: [confirm] factz: no such key"), "{said}");
+    for within in [["run", "in", "--to", "in/dir"], ["init", "in", "--to", "in/job.toml"]] {
+        assert!(says(at, &within, 78).contains("lies in [read] inputs"), "{within:?}");
+    }
+    assert!(!at.join("dir").exists() && !at.join("in/dir").exists());
+    assert!(!at.join("in/job.toml").exists());
+    says(at, &run, 0);
+    let job = std::fs::read_to_string(at.join("dir/job.toml")).expect("written");
+    assert!(job.contains("read.source = \"2026\""), "{job}");
+}
+
 /// The job that is made names fields and key by what the rows have: an id that each row has for
 /// itself, else a URL, else the row; so nothing of a corpus is lost.
 #[test]

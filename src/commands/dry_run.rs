@@ -28,9 +28,12 @@ const INPUTS_SHOWN: usize = 10;
 
 /// `pagefold run --dry-run`.
 pub fn command(start: &cli::Start) -> Result<()> {
-    let unattended = &with_job(start)?;
+    let (unattended, made) = with_job(start)?;
     let arguments = &unattended.run;
-    let job = jobs::read(&arguments.job, &arguments.sets)?;
+    let job = match made {
+        Some(made) => made.job,
+        None => jobs::read(&arguments.job, &arguments.sets)?,
+    };
     let inputs_max = unattended.inputs_max(&job)?;
     let (clock, topology) = (clock(arguments)?, topology(arguments, None)?);
     let identity = job.identity()?;

@@ -1,9 +1,10 @@
 //! `pagefold init FILES`: looks at files and writes a job that reads them.
 
 use crate::terminal::print::show;
-use crate::{cli, first_job};
+use crate::{cli, first_job, jobs};
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
+use workers::job::Job;
 use workers::read::shell;
 use workers::store::durable;
 
@@ -15,34 +16,52 @@ pub fn command(arguments: &cli::Init) -> Result<()> {
         let why = "is there already; --force replaces it";
         return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
     }
+    jobs::of_text(path, &text, &[])?;
     write(path, &text)?;
     show(&format!("wrote {}; next: pagefold run {}\n", path.display(), shell::word(path)))
 }
 
-/// Writes the job that `run FILES --to DIR` uses, and returns its path. A job file that exists with
-/// another text is not replaced.
-pub fn job_in(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<PathBuf> {
-    if let Some(job) =
-        files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml"))
-    {
-        let job = shell::word(job);
-        let why = format!("a job has its own places; without --to: pagefold run {job}");
-        return Err(Error::new(Kind::Usage, format!("--to {}: {why}", folder.display())));
-    }
-    let path = folder.join(cli::JOB_IN_FOLDER);
-    let text = first_job::text(files, sets)?;
-    match std::fs::read_to_string(&path) {
-        Ok(there) if there == text => {}
-        Ok(_) => {
+/// The job that `run FILES --to DIR` uses, which is not written yet.
+pub struct MadeJob {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it says.
+    pub job: Job,
+    text: String,
+    is_there: bool,
+}
+
+impl MadeJob {
+    /// The job that reads `files`, in `folder`. A job file that exists with another text is not
+    /// replaced.
+    pub fn new(folder: &Path, files: &[PathBuf], sets: &[String]) -> Result<MadeJob> {
+        if let Some(job) =
+            files.iter().find(|file| file.extension().is_some_and(|ending| ending == "toml"))
+        {
+            let job = shell::word(job);
+            let why = format!("a job has its own places; without --to: pagefold run {job}");
+            return Err(Error::new(Kind::Usage, format!("--to {}: {why}", folder.display())));
+        }
+        let path = folder.join(cli::JOB_IN_FOLDER);
+        let text = first_job::text(files, sets)?;
+        // With `sets` once more, a mistake in one names the option, not a line of this text.
+        jobs::of_text(&path, &text, sets)?;
+        let job = jobs::of_text(&path, &text, &[])?;
+        let there = std::fs::read_to_string(&path);
+        if there.as_ref().is_ok_and(|there| *there != text) {
             let job = shell::word(&path);
             let why = format!(
                 "another job is there already: run it (pagefold run {job}), or name another folder"
             );
             return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
         }
-        Err(_) => write(&path, &text)?,
+        Ok(MadeJob { path, job, text, is_there: there.is_ok() })
     }
-    Ok(path)
+
+    /// Writes it if it is not there.
+    pub fn write(&self) -> Result<()> {
+        if self.is_there { Ok(()) } else { write(&self.path, &self.text) }
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::cluster::attempts::{self, Work};
 use crate::cluster::cluster_file;
 use crate::cluster::ranks::Ranks;
 use crate::commands::export::{but, of_committed};
-use crate::commands::init;
+use crate::commands::init::MadeJob;
 use crate::commands::unfinished;
 use crate::forecast::{self, Forecast};
 use crate::jobs;
@@ -54,21 +54,25 @@ use workers::upkeep::{gc, merge};
 /// `pagefold run`.
 pub fn command(start: &cli::Start) -> Result<()> {
     signals::launch(start.unattended.run.json, || {
-        with_job(start).and_then(|arguments| run(&arguments, None))
+        let (arguments, made) = with_job(start)?;
+        if let Some(made) = made {
+            made.write()?;
+        }
+        run(&arguments, None)
     })
 }
 
-/// The run of `start` with its job. If there are only files, the job is written first.
-pub fn with_job(start: &cli::Start) -> Result<cli::Unattended> {
+/// The run of `start`, and the job that is to be written before it if there are only files.
+pub fn with_job(start: &cli::Start) -> Result<(cli::Unattended, Option<MadeJob>)> {
     let mut arguments = start.unattended.clone();
     let run = &mut arguments.run;
     run.sets.extend(start.limit.map(|most| format!("read.records_max={most}")));
-    if let Some(folder) = &start.to {
-        let files: Vec<PathBuf> = std::iter::once(&run.job).chain(&start.more).cloned().collect();
-        run.job = init::job_in(folder, &files, &run.sets)?;
-        run.sets.clear();
-    }
-    Ok(arguments)
+    let Some(folder) = &start.to else { return Ok((arguments, None)) };
+    let files: Vec<PathBuf> = std::iter::once(&run.job).chain(&start.more).cloned().collect();
+    let made = MadeJob::new(folder, &files, &run.sets)?;
+    run.job.clone_from(&made.path);
+    run.sets.clear();
+    Ok((arguments, Some(made)))
 }
 
 /// Runs and reports to [`Watch`]; `ranks` do the work if there are any.

@@ -46,6 +46,26 @@ pub enum Takes {
 }
 
 impl Takes {
+    /// Whether it is a text, which needs no quotes on the command line.
+    pub fn is_text(self) -> bool {
+        match self {
+            Takes::Text
+            | Takes::Texts
+            | Takes::Address
+            | Takes::Path
+            | Takes::Place
+            | Takes::Paths
+            | Takes::Word(_)
+            | Takes::Words(..) => true,
+            Takes::List
+            | Takes::Switch
+            | Takes::Whole(..)
+            | Takes::Number(..)
+            | Takes::Share(..)
+            | Takes::Tables(_) => false,
+        }
+    }
+
     /// The allowed values, as the end of a sentence.
     pub fn wanted(self) -> String {
         match self {
