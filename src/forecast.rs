@@ -269,8 +269,9 @@ const DISK_PER_INPUT: u64 = 3;
 /// Small files of an epoch, for any inputs: 0.3 MiB were measured with two workers.
 const DISK_FIXED: u64 = 1 << 20;
 
-/// The bytes that an epoch of `input_bytes` may need on the disk of the store.
-pub fn disk_bytes(forecast: Option<&Forecast>, input_bytes: u64) -> u64 {
+/// The bytes that an epoch that reads `inputs` may need on the disk of the store.
+pub fn disk_bytes(forecast: Option<&Forecast>, inputs: &[Input]) -> u64 {
+    let input_bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
     let rows = match forecast {
         Some(Forecast { store_bytes, attempt_bytes, .. }) => store_bytes + attempt_bytes,
         None => input_bytes.saturating_mul(DISK_PER_INPUT),
@@ -291,6 +292,17 @@ mod tests {
         let text =
             format!("store = \"s\"\n{more}\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n");
         toml::from_str::<Job>(&text).expect("a job").settled().expect("sound")
+    }
+
+    /// The guard `space` asked for no room for inputs that cannot be sampled: it added up the
+    /// splits of a plan that had none yet.
+    #[test]
+    fn inputs_that_cannot_be_sampled_need_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.warc");
+        std::fs::write(&path, [0; 5000]).expect("written");
+        let inputs = inputs(&[path]).expect("found");
+        assert_eq!(disk_bytes(None, &inputs), DISK_FIXED + 5000 * DISK_PER_INPUT);
     }
 
     /// Twice as many pages cost twice as much, except for the buffers of workers. More hosts take

@@ -367,6 +367,16 @@ mod tests {
         assert_eq!(wait(&["--wait", "--skip-if-running", "job.toml"]), None);
     }
 
+    /// `rebuild` took `--now` and did not obey it: its times are those of the epochs that it makes
+    /// again.
+    #[test]
+    fn rebuild_has_no_time() {
+        let is_taken = |command| {
+            Cli::try_parse_from(["pagefold", command, "job.toml", "--now", "1000"]).is_ok()
+        };
+        assert_eq!(["run", "rebuild"].map(is_taken), [true, false]);
+    }
+
     /// A word that is no command has one line, which names the intended command if it is clear.
     #[test]
     fn words_that_are_no_command() {

@@ -47,6 +47,9 @@ pub struct Unattended {
     /// Read at most N new inputs, the first by path. The others are left for later runs.
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub max_inputs: Option<u32>,
+    /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
+    #[arg(long, value_name = "SECONDS", value_parser = values::whole::<i64>(0, u64::MAX))]
+    pub now: Option<i64>,
     /// Say what would be read and do nothing: no file is written, no lock is taken, nothing is
     /// pinged.
     #[arg(long, conflicts_with_all = ["wait", "skip_if_running", "metrics", "ping", "profile", "quiet"])]
@@ -100,9 +103,6 @@ pub struct Run {
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// Plan as of this time, seconds since 1970 [default: the clock]. Retention counts by it.
-    #[arg(long, value_name = "SECONDS", value_parser = values::whole::<i64>(0, u64::MAX))]
-    pub now: Option<i64>,
     /// Turn off a guard that stopped the run before its commit: rejects, overwritten, missing,
     /// expired, folds, source_folded or space. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]

@@ -35,7 +35,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
         None => jobs::read(&arguments.job, &arguments.sets)?,
     };
     let inputs_max = unattended.inputs_max(&job)?;
-    let (clock, topology) = (clock(arguments)?, topology(arguments, None)?);
+    let (clock, topology) = (clock(&unattended)?, topology(arguments, None)?);
     let identity = job.identity()?;
     let is_there = job.store.join("FORMAT").exists();
     let store = if is_there {
@@ -70,9 +70,10 @@ pub fn command(start: &cli::Start) -> Result<()> {
     // A store that does not exist yet will be on the disk of the folder above it.
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
-    let needed = forecast::disk_bytes(forecast.as_ref(), bytes);
-    let space =
-        check_space(existing, needed, &arguments.allow).err().map(|error| error.to_string());
+    let needed = forecast::disk_bytes(forecast.as_ref(), &plan.inputs);
+    let space = check_space(existing, "this epoch", needed, &arguments.allow)
+        .err()
+        .map(|error| error.to_string());
     let absent = check_absent(&plan, &arguments.allow).err().map(|error| error.to_string());
     if arguments.json {
         let inputs: Vec<_> = plan

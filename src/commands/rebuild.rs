@@ -11,7 +11,7 @@ use crate::terminal::print::{counted, print_json, show};
 use crate::terminal::trace;
 use serde_json::json;
 use std::time::Instant;
-use workers::commit::guards::Guard;
+use workers::commit::guards::{self, Guard};
 use workers::error::{Error, Kind, Result};
 use workers::export;
 use workers::job::{Job, When};
@@ -19,7 +19,7 @@ use workers::plan;
 use workers::plan::replay::Replay;
 use workers::store::manifest::Head;
 use workers::store::past::{self, Step};
-use workers::store::{Lock, Store, durable};
+use workers::store::{Lock, Store, bytes_below, durable};
 use workers::upkeep::carry;
 use workers::upkeep::rebuild_folders::{Folders, RebuildState};
 
@@ -42,7 +42,9 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
         RebuildState::Exchanged => tracing::info!("finishing a rebuild that was stopped"),
         _ => {
             folders.check_free()?;
+            export::check_place_of_run(&job)?;
             export::check_writable(&job)?;
+            check_space(&folders, &arguments.allow)?;
             rebuilt = Some(build(arguments, &job, &folders)?);
             // A rebuild that was killed may have committed its last epoch without making its name
             // durable.
@@ -68,6 +70,14 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
         "rebuilt {epochs}; the store as it was is {}, delete it at leisure\n",
         folders.kept.display()
     ))
+}
+
+/// Refuses a disk without room for a second store. The part that an unfinished rebuild has made is
+/// there already.
+fn check_space(folders: &Folders, allowed: &[Guard]) -> Result<()> {
+    let [old, new] = [&folders.store, &folders.new].map(|store| bytes_below(&store.join("data")));
+    let beside = durable::folder_of(&folders.new);
+    guards::check_space(beside, "the new store", old.saturating_sub(new), allowed)
 }
 
 /// Builds the new store beside the old one. Returns its lock and the number of epochs replayed.

@@ -90,7 +90,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let job = jobs::read(&arguments.job, &arguments.sets)?;
     watch.read_job(&job)?;
     let inputs_max = unattended.inputs_max(&job)?;
-    clock(arguments)?;
+    clock(unattended)?;
     trace::check_place(arguments, &job)?;
     let topology = topology(arguments, ranks)?;
     let on = (ranks, &topology);
@@ -110,19 +110,20 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     export::check_writable(&job)?;
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
-    let outcome = epochs(arguments, inputs_max, on, &job, &store, started);
+    let outcome = epochs(unattended, inputs_max, on, &job, &store, started);
     outcome.map_err(|error| unfinished::left(&job, &lock, error))
 }
 
 /// Takes up an unfinished plan of an earlier run; then does what is due now.
 fn epochs(
-    arguments: &cli::Run,
+    unattended: &cli::Unattended,
     inputs_max: usize,
     on @ (_, topology): (Option<&Ranks>, &Topology),
     job: &Job,
     store: &Store,
     started: Instant,
 ) -> Result<()> {
+    let arguments = &unattended.run;
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;
@@ -135,12 +136,12 @@ fn epochs(
         again = true;
     }
     loop {
-        match plan::plan_at_most(job, store, head.as_ref(), clock(arguments)?, inputs_max)? {
+        match plan::plan_at_most(job, store, head.as_ref(), clock(unattended)?, inputs_max)? {
             Some(plan) => {
                 check_absent(&plan, &arguments.allow)?;
                 let forecast = forecast::of_inputs(job, &plan.inputs, topology);
-                let needed = forecast::disk_bytes(forecast.as_ref(), plan.bytes());
-                guards::check_space(&job.store, needed, &arguments.allow)?;
+                let needed = forecast::disk_bytes(forecast.as_ref(), &plan.inputs);
+                guards::check_space(&job.store, "this epoch", needed, &arguments.allow)?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
                 let upon = (store, head.as_ref());
@@ -280,7 +281,7 @@ pub fn check_absent(plan: &Plan, allowed: &[Guard]) -> Result<()> {
 }
 
 /// The time of the run.
-pub fn clock(arguments: &cli::Run) -> Result<Clock> {
+pub fn clock(arguments: &cli::Unattended) -> Result<Clock> {
     let system = now();
     let clock =
         Clock { now: arguments.now.unwrap_or(system), is_given: arguments.now.is_some(), system };

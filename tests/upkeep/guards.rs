@@ -2,6 +2,7 @@
 
 use super::{DAY, NOW, bench, pages, run};
 use crate::crash::scene::Mount;
+use crate::workbench::failure;
 use std::fmt::Write as _;
 
 /// A complete snapshot that lacks many known pages stops before the commit, reports that to people
@@ -198,4 +199,36 @@ fn a_small_disk_is_refused() {
     let (code, _, err) = run(&bench, NOW, &["--allow", "space"]);
     assert_eq!(code, Some(74), "{err}");
     assert!(err.contains("No space left on device"), "{err}");
+}
+
+/// `rebuild` began on a disk without room for a second store, and failed after all that it had
+/// read. It is refused before it begins, unless `--allow space` is given. Needs the right to mount.
+#[test]
+fn a_rebuild_needs_room_for_two_stores() {
+    let bench = bench("");
+    let Some(_mount) =
+        Mount::new(bench.at("disk"), &["-t", "tmpfs", "-o", "size=32m", "pagefold-test"])
+    else {
+        return;
+    };
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 200)).expect("written");
+    let store = ["--set", "store=disk/store"];
+    assert_eq!(run(&bench, NOW, &store).0, Some(0));
+    let free = || {
+        let disk = rustix::fs::statvfs(bench.at("disk")).expect("a disk");
+        disk.f_bavail * disk.f_frsize
+    };
+    let full = bench.at("disk/full");
+    std::fs::write(&full, vec![0; free() as usize - 8192]).expect("written");
+    let rebuilt = |more: &[&str]| {
+        let output = bench.pagefold("rebuild", &[&store[..], more].concat());
+        (output.status.code(), failure(&output.stderr))
+    };
+    let (code, err) = rebuilt(&[]);
+    assert!(code == Some(74) && err.contains("the new store may need "), "{err}");
+    assert!(err.contains("--allow space") && !bench.at("disk/store.rebuild").exists(), "{err}");
+    let (code, err) = rebuilt(&["--allow", "space"]);
+    assert!(code == Some(74) && err.contains("No space left on device"), "{err}");
+    std::fs::remove_file(&full).expect("removed");
+    assert_eq!(rebuilt(&[]).0, Some(0));
 }

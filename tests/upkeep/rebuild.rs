@@ -30,6 +30,23 @@ fn rebuild_obeys_another_identity() {
     assert!(run(&changed, NOW, &identity).1.contains("nothing due"));
 }
 
+/// `rebuild` read all inputs again before it found a `run.json` of somebody else where its results
+/// go.
+#[test]
+fn rebuild_looks_at_the_place_of_results_first() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 3)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    std::fs::create_dir(bench.at("theirs")).expect("made");
+    std::fs::write(bench.at("theirs/run.json"), "{\"runs\":[1]}").expect("written");
+    for export in ["always", "on-demand"] {
+        let export = format!("output.export={export}");
+        let (code, err) = rebuild(&bench, &["--set", "output.dir=theirs", "--set", &export]);
+        assert!(code == Some(73) && err.contains("run.json"), "{err}");
+        assert!(!bench.at("store.rebuild").exists() && !bench.at("store.before-rebuild").exists());
+    }
+}
+
 /// The content of each live page.
 fn contents(bench: &Bench) -> BTreeMap<String, String> {
     let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();

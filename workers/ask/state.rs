@@ -12,14 +12,13 @@ use crate::plan::inputs::{self, Input};
 use crate::read;
 use crate::store::manifest::{Head, Op};
 use crate::store::table::Row;
-use crate::store::{Store, entries};
+use crate::store::{Store, bytes_below};
 use crate::tables::pages::seen;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ContentRow, PageRow};
 use crate::upkeep::gc;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The state of a store.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -201,15 +200,4 @@ fn expiry(job: &Job, store: &Store, head: &Head) -> Result<Option<Expiry>> {
     expiry.next_reading_pages =
         seen.iter().filter(|((epoch, _), _)| *epoch < bound).map(|(_, pages)| pages).sum();
     Ok(Some(expiry))
-}
-
-/// The bytes of all files below `folder`. Files that cannot be read, or vanish meanwhile, are not
-/// counted.
-fn bytes_below(folder: &Path) -> u64 {
-    let bytes = |path: &Path| match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => bytes_below(path),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    };
-    entries(folder).into_iter().flatten().map(|path| bytes(&path)).sum()
 }

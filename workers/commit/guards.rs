@@ -303,9 +303,9 @@ fn source_folded(folds: &Folds) -> String {
     )
 }
 
-/// Refuses to begin an epoch that may need `needed` bytes, if the disk of the store at `root` has
+/// Refuses to begin `what`, which may need `needed` bytes, if the disk of the folder `root` has
 /// less free space.
-pub fn check_space(root: &Path, needed: u64, allowed: &[Guard]) -> Result<()> {
+pub fn check_space(root: &Path, what: &str, needed: u64, allowed: &[Guard]) -> Result<()> {
     let disk = rustix::fs::statvfs(root)
         .map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -313,7 +313,7 @@ pub fn check_space(root: &Path, needed: u64, allowed: &[Guard]) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "{}: {} are free, this epoch may need {}: make room there",
+        "{}: {} are free, {what} may need {}: make room there",
         root.display(),
         megabytes(free),
         megabytes(needed)

@@ -44,7 +44,7 @@ pub use crate::store::digest::digest_of;
 use crate::store::lists::{FileRef, ListWriter, Lists};
 pub use crate::store::lock::Lock;
 use crate::store::manifest::{AnyFormat, Head};
-pub use crate::store::names::{entries, random_hex};
+pub use crate::store::names::{bytes_below, bytes_of, entries, random_hex};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};

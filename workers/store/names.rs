@@ -17,6 +17,20 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The bytes of all files below `folder`. Files that cannot be read, or vanish meanwhile, are not
+/// counted.
+pub fn bytes_below(folder: &Path) -> u64 {
+    entries(folder).into_iter().flatten().map(|path| bytes_of(&path)).sum()
+}
+
+/// The bytes of the file at `path`, or of all files below it if it is a folder.
+pub fn bytes_of(path: &Path) -> u64 {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(path),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    }
+}
+
 /// 16 random bytes, in hex.
 pub fn random_hex() -> Result<String> {
     let mut bytes = [0; 16];

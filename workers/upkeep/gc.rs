@@ -6,7 +6,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::plan::attempts;
 use crate::store::manifest::{self, Head, Manifest, Op};
-use crate::store::{Store, digest, durable, entries};
+use crate::store::{Store, bytes_of, digest, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -81,17 +81,8 @@ pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) 
     garbage.attempts = attempts::all(store.root())?;
     garbage.attempts.retain(|attempt| all_attempts || !attempts::is_resumable(attempt, head));
     let all = garbage.manifests.iter().chain(&garbage.files).chain(&garbage.attempts);
-    garbage.bytes = all.map(|path| bytes(path)).sum();
+    garbage.bytes = all.map(|path| bytes_of(path)).sum();
     Ok(garbage)
-}
-
-/// The bytes of a file, or of all that is in a folder.
-fn bytes(path: &Path) -> u64 {
-    let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
-    match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => inside.map(|entry| bytes(&entry.path())).sum(),
-        metadata => metadata.map_or(0, |metadata| metadata.len()),
-    }
 }
 
 /// The files in the folders of tables and lists that are ours and not `needed`.
