@@ -97,8 +97,8 @@ impl Job {
         let job = shell::word(&self.path);
         for command in ["run", "export", "rebuild", "verify", "gc", "rollback", "explain", "query"]
         {
-            let general = format!("`pagefold {command} JOB");
-            text = text.replace(&general, &format!("`pagefold {command} {job}{sets}"));
+            let general = format!("pagefold {command} JOB");
+            text = text.replace(&general, &format!("pagefold {command} {job}{sets}"));
         }
         text
     }

@@ -418,6 +418,35 @@ fn forms_of_a_question() {
     );
 }
 
+/// A file of rows was taken for one text, with exit code 0: one that begins with a byte order mark
+/// or with a broken line, an array, and nothing at all for `--json`. Advice lacked the `--set`.
+#[test]
+fn rows_are_no_text() {
+    let bench = bench("");
+    let known = text(1, 0);
+    let row = lines(&[("http://a.example/x".into(), known.clone())]);
+    deliver(&bench, "1.jsonl", &[("http://a.example/x".into(), known)]);
+    bench.run_well(&[]);
+    let asked = |name: &str, bytes: &str| {
+        std::fs::write(bench.at(name), bytes).expect("written");
+        let output = query(&bench, &["--set", "store=store", name], "");
+        let said = String::from_utf8(output.stdout).expect("UTF-8") + &failure(&output.stderr);
+        (output.status.code(), said)
+    };
+    let (code, said) = asked("marked.jsonl", &format!("\u{feff}{row}"));
+    assert!(code == Some(0) && said.starts_with("identical "), "{said}");
+    let (code, said) = asked("broken.jsonl", &format!("no row\n{row}"));
+    assert!(code == Some(65) && said.starts_with("rejected   line 1: bad_json"), "{said}");
+    assert!(said.contains("\nidentical "), "{said}");
+    for array in [format!("[{row}]"), format!("[\n{row}]")] {
+        let (code, said) = asked("rows.json", &array);
+        let command = "jq -c '.[]' < rows.json | pagefold query job.toml --set store=store --json";
+        assert!(code == Some(65) && said.contains(&format!("`{command}`")), "{said}");
+    }
+    let output = query(&bench, &["--json"], "");
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+}
+
 /// A page with a stored text may change which text leads its cluster, even if another page
 /// represents the cluster: the leader is the text whose best page the keep rule prefers. Such an
 /// answer is provisional, and an answer about a page that changes nothing is not.

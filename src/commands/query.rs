@@ -16,6 +16,7 @@ use workers::job::Job;
 use workers::read::codec::{Codec, without_ending};
 use workers::read::fields::Wanted;
 use workers::read::json;
+use workers::read::jsonl::unmarked;
 use workers::read::record::{Body, Item, Mirror};
 use workers::read::shell;
 
@@ -31,7 +32,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
         return print_answer(arguments, &answer);
     }
     let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
-    if input.has_rows(arguments.of.json)? {
+    if input.has_rows(arguments)? {
         return rows(arguments, &job, &index, input);
     }
     let body = input.body(&job, arguments)?;
@@ -62,28 +63,46 @@ impl Input {
         Error::input("read", Path::new(&self.name), error)
     }
 
-    /// Whether it has JSON lines: by its name, or if `json` is set and the first byte begins an
-    /// object.
-    fn has_rows(&mut self, json: bool) -> Result<bool> {
+    /// Whether it has JSON lines: by its name, or if `--json` is set and it begins with an object
+    /// or is empty. A byte order mark before them is consumed.
+    ///
+    /// # Errors
+    ///
+    /// `Data` for an array, which is no line.
+    fn has_rows(&mut self, arguments: &cli::Query) -> Result<bool> {
         let named = is_of_rows(&self.name);
         let head = match self.bytes.fill_buf() {
             Ok(head) => head,
             Err(error) => return Err(self.failed(error)),
         };
-        Ok((named || json) && head.trim_ascii_start().starts_with(b"{"))
+        let kind = jobs::crawl(unmarked(head));
+        let text = unmarked(head).trim_ascii_start();
+        let has_rows = match kind {
+            None => named || (arguments.of.json && text.is_empty()),
+            Some("JSON") => named || arguments.of.json,
+            // A crawl, or compressed.
+            Some(_) => false,
+        };
+        if has_rows && text.starts_with(b"[") {
+            let command = piped("jq -c '.[]'", arguments, true);
+            let line = format!("{}: a JSON array; {command} asks about its rows", self.name);
+            return Err(Error::new(Kind::Data, line));
+        }
+        if has_rows {
+            let mark = head.len() - unmarked(head).len();
+            self.bytes.consume(mark);
+        }
+        Ok(has_rows)
     }
 
     /// The command that decompresses `bytes` and asks about the content; `None` if they are not
     /// compressed.
     fn decoded(&self, bytes: &[u8], arguments: &cli::Query) -> Option<String> {
         let decoder = shell::decoder(Codec::of(bytes))?;
-        let file = cli::named_file(arguments.file.as_ref());
         // For stdin there is no name that could say that there are rows.
         let has_rows = arguments.of.json || is_of_rows(without_ending(&self.name));
-        let json = if has_rows { " --json" } else { "" };
-        let (file, job) =
-            (file.map_or("FILE".to_owned(), shell::word), shell::word(&arguments.of.job));
-        Some(format!("`{decoder} < {file} | pagefold query {job}{json}` asks about what is in it"))
+        let command = piped(decoder, arguments, has_rows);
+        Some(format!("{command} asks about what is in it"))
     }
 
     /// One text or HTML page.
@@ -114,6 +133,13 @@ impl Input {
             Err(error) => Body::Plain { bytes: error.into_bytes(), charset: None },
         })
     }
+}
+
+/// The command that asks about what `filter` makes of the file.
+fn piped(filter: &str, arguments: &cli::Query, has_rows: bool) -> String {
+    let file = cli::named_file(arguments.file.as_ref()).map_or("FILE".to_owned(), shell::word);
+    let json = if has_rows { " --json" } else { "" };
+    format!("`{filter} < {file} | pagefold query JOB{json}`")
 }
 
 /// Whether a file of this name has JSON lines.

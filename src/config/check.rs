@@ -46,6 +46,11 @@ impl Walk<'_> {
             let is_table = self.keys.iter().any(|key| is_below(key.name, &dotted));
             let label = format!("{}{name}", place.heading);
             let value = match (key, &node.value) {
+                (Some(Key { takes: Takes::Tables(kinds), .. }), Value::Table(inner)) => {
+                    let why = format!("{label} = {}", no_list(&label, kinds, inner, node.at));
+                    self.wrong(node.at, why);
+                    None
+                }
                 // A key may be a switch and a table, such as `simhash`.
                 (Some(key), value) if !is_table || !matches!(value, Value::Table(_)) => {
                     self.value(key, node, &label)
@@ -281,6 +286,27 @@ impl Walk<'_> {
     }
 }
 
+/// What is wrong with a table in place of a list of tables, and how to write the list. The kind of
+/// an entry may be the name of a table in it.
+fn no_list(label: &str, kinds: Option<&[&str]>, table: &Table, at: At) -> String {
+    let kind = kinds.and_then(|kinds| {
+        let (name, node) = table.iter().find(|(name, _)| kinds.contains(&name.as_str()))?;
+        Some((name, &node.value))
+    });
+    let wanted = Takes::Tables(None).wanted();
+    match (kind, at) {
+        (Some((kind, Value::Table(keys))), At::Set(_)) => {
+            let keys = keys.iter().map(|(key, node)| format!(",{key}={}", node.value.shown()));
+            let keys: String = keys.collect();
+            format!("a table: {wanted} is wanted; write '{label}=[{{kind=\"{kind}\"{keys}}}]'")
+        }
+        (Some((kind, _)), _) => {
+            format!("a table: {wanted} is wanted; write [[{label}]], and kind = \"{kind}\" in it")
+        }
+        (None, _) => format!("a table: {wanted} is wanted; write [[{label}]]"),
+    }
+}
+
 fn is_below(name: &str, table: &str) -> bool {
     name.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
 }
@@ -371,6 +397,24 @@ mod tests {
                 "store is missing: a path in quotes is wanted"
             ]
         );
+    }
+
+    /// A table in place of a list of tables passed this check, and the program could not read it:
+    /// the mistake was called a fault in pagefold.
+    #[test]
+    fn one_table_is_no_list() {
+        let text = "store = \"s\"\n[read]\ninputs = \"in\"\n";
+        let wanted = "4: signatures = a table: a list of tables is wanted; write [[signatures]]";
+        for (tail, more) in [
+            ("[signatures.minhash]\nbins = 20\n", ", and kind = \"minhash\" in it"),
+            ("[signatures]\nkind = \"minhash\"\n", ""),
+        ] {
+            assert_eq!(mistakes(&format!("{text}{tail}")), [format!("{wanted}{more}")]);
+        }
+        let mut table = tree::parse(text).expect("TOML");
+        tree::set(&mut table, "signatures.minhash.bins=20", 0).expect("set");
+        let (_, found) = checked(&table, &KEYS);
+        assert!(found[0].why.ends_with("; write 'signatures=[{kind=\"minhash\",bins=20}]'"));
     }
 
     /// Shares are read as fractions and, with four digits, in 1/10,000; one text is a list of one;

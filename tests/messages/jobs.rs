@@ -60,6 +60,10 @@ fn of_a_job_file() {
     );
     says("[reed]\nx = 1\n", &["job.toml:6: [reed]: no such table; did you mean [read]?"]);
     says(
+        "[signatures.minhash]\nbins = 20\n",
+        &["job.toml:6: signatures = a table: ", "write [[signatures]], and kind = \"minhash\""],
+    );
+    says(
         "[[signatures]]\nkind = \"simmhash\"\n",
         &["job.toml:7: [[signatures]] kind = \"simmhash\": \"simhash\", \"minhash\""],
     );
