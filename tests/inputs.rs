@@ -125,6 +125,12 @@ fn a_snapshot_with_an_absent_input() {
         let line = failure(&err);
         assert!(line.contains(said) && line.contains("--allow missing"), "{line}");
         assert!(err.contains("\"WARN\""), "quiet runs warn: {err}");
+        // `check` said ok where the first run is refused.
+        let first = [&with[1..], &["--set", "store=new"]].concat();
+        for command in ["run", "check"] {
+            let output = bench.pagefold(command, &first);
+            assert_eq!(output.status.code(), Some(66), "{command}: {output:?}");
+        }
         let dry = bench.run(&[&with[1..], &["--dry-run"]].concat());
         let dry = String::from_utf8(dry.stdout).expect("UTF-8");
         assert!(dry.contains("the run would stop") && dry.contains(said), "{dry}");

@@ -119,8 +119,9 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     let listing = inputs::list(&job.read.inputs)?;
     let warnings = inputs::absent(job, &listing);
     warnings.iter().for_each(|line| tracing::warn!("{line}"));
-    // A run of a complete snapshot would remove the pages of what is absent, and is refused.
-    if let (true, true, Some(first)) = (job.read.complete, job.store.exists(), warnings.first()) {
+    // A run of a complete snapshot would remove the pages of what is absent, and is refused; so is
+    // the first run.
+    if let (true, Some(first)) = (job.read.complete, warnings.first()) {
         return Err(Error::new(Kind::NoInput, format!("{first}; the snapshot is not complete")));
     }
     let warned: String = warnings.iter().map(|line| format!("; WARNING: {line}")).collect();

@@ -6,15 +6,24 @@ use crate::jobs::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
+use workers::export;
 use workers::job::When;
 use workers::upkeep::rollback;
 
 /// `pagefold rollback`.
 pub fn command(arguments: &cli::Rollback) -> Result<()> {
     let (job, store, head, _lock) = open_locked(&arguments.of)?;
+    let exports = job.output.export == When::Always;
+    if exports {
+        export::check_place(&job, Some(&head))?;
+        export::check_writable(&job)?;
+    }
     let new = rollback::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
-    if job.output.export == When::Always {
-        of_committed(&job, &store, &new)?;
+    // If some answers were by other rules, the export would be that of no epoch.
+    match job.check_decided(store.root(), &new.manifest, true) {
+        Err(why) if exports => tracing::warn!("nothing is exported: {why}"),
+        Ok(()) if exports => _ = of_committed(&job, &store, &new)?,
+        _ => {}
     }
     let (epoch, target) = (new.manifest.epoch, arguments.epoch);
     if arguments.of.json {

@@ -51,8 +51,9 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
     let file = cli::named_file(arguments.file.as_ref());
     let name = file.unwrap_or(Path::new("stdin")).to_owned();
     let token = arguments.token_file.as_deref().map(token_of).transpose()?;
-    let input = opened(file, &arguments.url)?;
-    let agent = ureq::Agent::config_builder().http_status_as_error(false).build();
+    let input = opened(file, arguments)?;
+    // A redirected POST becomes a GET without its rows.
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).build();
     let agent = ureq::Agent::new_with_config(agent);
     let mut sender = Sender {
         agent,
@@ -92,7 +93,7 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
 }
 
 /// The bytes of a file, or of stdin, that is not compressed.
-fn opened(file: Option<&Path>, url: &str) -> Result<Box<dyn BufRead>> {
+fn opened(file: Option<&Path>, arguments: &cli::Send) -> Result<Box<dyn BufRead>> {
     let name = file.unwrap_or(Path::new("stdin"));
     let failed = |error| Error::input("read", name, error);
     let mut input: Box<dyn BufRead> = match file {
@@ -102,8 +103,11 @@ fn opened(file: Option<&Path>, url: &str) -> Result<Box<dyn BufRead>> {
     let Some(decoder) = shell::decoder(Codec::of(input.fill_buf().map_err(failed)?)) else {
         return Ok(input);
     };
-    let (file, url) = (file.map_or("FILE".to_owned(), shell::word), shell::word(Path::new(url)));
-    let advised = format!("`{decoder} < {file} | pagefold send {url}`");
+    let file = file.map_or("FILE".to_owned(), shell::word);
+    let url = shell::word(Path::new(&arguments.url));
+    let token = arguments.token_file.as_deref().map(shell::word);
+    let token = token.map_or(String::new(), |token| format!(" --token-file {token}"));
+    let advised = format!("`{decoder} < {file} | pagefold send {url}{token}`");
     let line = format!("{}: a compressed file; {advised} sends its rows", name.display());
     Err(Error::new(Kind::Data, line))
 }
@@ -154,7 +158,7 @@ impl Sender<'_> {
         let [(line, first), ..] = rows else { return Ok(()) };
         let last = rows.last().map_or(first, |(_, last)| last);
         let body = &bytes[first.start..last.end];
-        match self.post(body)? {
+        match self.post(body, rows.len())? {
             Some(answers) => {
                 let mut printed: Vec<Printed> =
                     answers.lines().map(|answer| Printed::of(answer, rows)).collect();
@@ -216,7 +220,7 @@ impl Sender<'_> {
             pause = PAUSE_MAX.min(2 * pause);
             let mut again = Batch::default();
             full.iter().for_each(|((line, row), _)| again.push(*line, &bytes[row.clone()]));
-            let Some(answers) = self.post(&again.bytes)? else { break };
+            let Some(answers) = self.post(&again.bytes, again.rows.len())? else { break };
             for ((_, printed), answer) in full.into_iter().zip(answers.lines()) {
                 *printed = Printed::of(answer, &again.rows);
             }
@@ -231,8 +235,8 @@ impl Sender<'_> {
         print_json(&Rejected { line, verdict, reason, detail })
     }
 
-    /// The answers to a batch; `None` if it is too large for the server.
-    fn post(&self, batch: &[u8]) -> Result<Option<String>> {
+    /// The answers to a batch of so many rows; `None` if it is too large for the server.
+    fn post(&self, batch: &[u8], rows: usize) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {}", self.url, plain(why)));
         let mut refused = failed(Kind::TryAgain, "not sent");
         let mut silent_until: Option<Instant> = None;
@@ -241,7 +245,7 @@ impl Sender<'_> {
             if left.is_some_and(|left| left.is_zero()) {
                 break;
             }
-            let Answered { status, retry_after, body } =
+            let Answered { status, retry_after, location, body } =
                 match self.ask(batch, left.unwrap_or(TIMEOUT)) {
                     Ok(answered) => answered,
                     // The server may be starting again. Rows that it took are found when they are
@@ -265,7 +269,15 @@ impl Sender<'_> {
                 };
             silent_until = None;
             match status {
-                StatusCode::OK => return Ok(Some(body)),
+                StatusCode::OK => {
+                    let are_answers = body.lines().all(|answer| answer.starts_with('{'));
+                    if are_answers && body.lines().count() == rows {
+                        return Ok(Some(body));
+                    }
+                    let why = "it does not answer rows as `pagefold serve` does; write the \
+                               address of such a server";
+                    return Err(failed(Kind::Usage, why));
+                }
                 StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                     let pause = Duration::from_secs(retry_after.unwrap_or(1));
@@ -279,6 +291,11 @@ impl Sender<'_> {
                     let why =
                         "no rows are taken there; end the URL with /check, /insert or /remove";
                     return Err(failed(Kind::Usage, why));
+                }
+                status if status.is_redirection() => {
+                    let to = location.as_deref().unwrap_or("another address");
+                    let why = format!("it redirects to {to}; write that address");
+                    return Err(failed(Kind::Usage, &why));
                 }
                 status if status.is_server_error() => return Err(failed(Kind::TryAgain, &body)),
                 _ => return Err(failed(Kind::Usage, &body)),
@@ -305,9 +322,11 @@ impl Sender<'_> {
         let mut response = request.send(batch)?;
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|after| after.to_str().ok()?.parse().ok());
+        let location = response.headers().get("location");
+        let location = location.and_then(|to| Some(to.to_str().ok()?.to_owned()));
         let status = response.status();
         let body = response.body_mut().with_config().limit(BYTES_MAX).read_to_string()?;
-        Ok(Answered { status, retry_after, body })
+        Ok(Answered { status, retry_after, location, body })
     }
 }
 
@@ -330,5 +349,7 @@ struct Answered {
     status: StatusCode,
     /// Seconds.
     retry_after: Option<u64>,
+    /// Where a redirect leads.
+    location: Option<String>,
     body: String,
 }

@@ -6,7 +6,7 @@ use super::{asked, bench, problem, row};
 use crate::texts::text;
 use crate::workbench::{Bench, failure};
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
@@ -221,6 +221,43 @@ fn a_wrong_url_is_reported() {
     assert!(server.stop().success());
 }
 
+/// A proxy that redirected lost the rows, with exit code 0: a redirected POST becomes a GET without
+/// a body, and the page that answered it was printed.
+#[test]
+fn rows_are_not_lost_behind_a_proxy() {
+    let bench = bench(8, "");
+    std::fs::write(bench.at("rows.jsonl"), format!("{}\n", asked(1)[0])).expect("written");
+    let proxy = TcpListener::bind("127.0.0.1:0").expect("free");
+    let url = format!("http://{}/check", proxy.local_addr().expect("an address"));
+    let replies = [
+        "301 Moved Permanently\r\nLocation: https://a.example/check\r\nContent-Length: 0",
+        "302 Found\r\nLocation: https://a.example/check\r\nContent-Length: 0",
+        "200 OK\r\nContent-Length: 13",
+        "200 OK\r\nContent-Length: 0",
+    ];
+    let answering = thread::spawn(move || {
+        for reply in replies {
+            let (mut client, _) = proxy.accept().expect("a client");
+            let head = BufReader::new(client.try_clone().expect("a socket")).lines();
+            let is_last =
+                |line: &std::io::Result<String>| matches!(line.as_deref(), Ok("") | Err(_));
+            head.take_while(|line| !is_last(line)).for_each(drop);
+            let page = if reply.ends_with("13") { "<html></html>" } else { "" };
+            let reply = format!("HTTP/1.1 {reply}\r\nConnection: close\r\n\r\n{page}");
+            client.write_all(reply.as_bytes()).expect("written");
+            // What else the client sends is read, because otherwise the reply might be lost.
+            let _ = client.read_to_end(&mut Vec::new());
+        }
+    });
+    let elsewhere = "it redirects to https://a.example/check; write that address";
+    let other = "it does not answer rows as `pagefold serve` does";
+    for wanted in [elsewhere, elsewhere, other, other] {
+        let (code, lines, said) = sent(&bench, &[&url, "rows.jsonl"]);
+        assert!((code, lines.len()) == (Some(64), 0) && said.contains(wanted), "{said}");
+    }
+    answering.join().expect("no panic");
+}
+
 /// `-` was taken for a file of that name. It is stdin, for `send` and for `query`.
 #[test]
 fn a_dash_is_stdin() {
@@ -246,7 +283,7 @@ fn a_dash_is_stdin() {
 }
 
 /// A compressed file was sent as it is, and hundreds of rows of it were rejected. Nothing is sent,
-/// and the message has the command that unpacks it, which works.
+/// and the message has the command that unpacks it, which works. It lacked the token file.
 #[test]
 fn a_compressed_file_is_reported() {
     let bench = bench(8, "");
@@ -276,5 +313,10 @@ fn a_compressed_file_is_reported() {
             assert_eq!(output.stdout.split(|byte| *byte == b'\n').count(), 13, "{output:?}");
         }
     }
+    std::fs::write(bench.at("token"), "0123456789abcdef0123456789abcdef\n").expect("written");
+    std::fs::set_permissions(bench.at("token"), std::fs::Permissions::from_mode(0o600))
+        .expect("set");
+    let (_, _, said) = sent(&bench, &[&url, "rows.zst", "--token-file", "token"]);
+    assert!(said.contains(&format!("pagefold send {url} --token-file token`")), "{said}");
     assert!(server.stop().success());
 }

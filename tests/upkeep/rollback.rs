@@ -101,3 +101,30 @@ fn a_rollback_forward_redoes() {
         bench.lines("members").iter().map(|row| row["url"].to_string()).collect();
     assert_eq!(urls.len(), 2, "two epochs have read since the first page was seen: {urls:?}");
 }
+
+/// A rollback exported an epoch by a job that decides otherwise, which `export` refuses, and found
+/// only after its commit that its results cannot be written where they go.
+#[test]
+fn a_rollback_exports_only_what_export_would() {
+    let bench = bench("");
+    let rule = ["--set", "keep.by=newest"];
+    for (night, more) in [&[][..], &rule[..]].into_iter().enumerate() {
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), pages(night as u64 * 5, 5))
+            .expect("written");
+        assert_eq!(run(&bench, NOW, more).0, Some(0));
+    }
+    std::fs::create_dir(bench.at("theirs")).expect("made");
+    std::fs::write(bench.at("theirs/run.json"), "{\"runs\":[1]}").expect("written");
+    let back = |more: &[&str]| {
+        let output = bench.pagefold("rollback", &[&["1"][..], &rule, more].concat());
+        (output.status.code(), String::from_utf8(output.stderr).expect("UTF-8"))
+    };
+    let (code, said) = back(&["--set", "output.dir=theirs"]);
+    assert!(code == Some(73) && said.contains("run.json"), "{said}");
+    assert_eq!(bench.head().manifest.epoch, 2);
+    let (code, said) = back(&[]);
+    assert!(code == Some(0) && said.contains("nothing is exported: "), "{said}");
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (3, 10));
+    assert!(bench.pagefold("export", &[]).status.success());
+    assert_eq!(bench.lines("members").len(), 5);
+}
