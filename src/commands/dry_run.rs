@@ -14,6 +14,7 @@ use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size
 use crate::terminal::report::inputs::undivided;
 use serde_json::json;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use workers::commit::guards::check_space;
 use workers::error::Result;
 use workers::job::Job;
@@ -44,10 +45,12 @@ pub fn command(start: &cli::Start) -> Result<()> {
         Store::to_be_made(&job.store)
     };
     let head = if is_there { store.head()? } else { None };
-    let attempts = attempts::all(store.root())?;
-    let unfinished = attempts.iter().find(|attempt| attempts::is_resumable(attempt, head.as_ref()));
+    let resumed =
+        |attempt: &PathBuf| attempts::resumed(attempt, &job, &store, head.as_ref()).transpose();
+    let unfinished = attempts::all(store.root())?.iter().find_map(resumed).transpose()?;
+    let resumes = unfinished.is_some();
     let plan = match unfinished {
-        Some(attempt) => Some(Plan::read(attempt)?),
+        Some(plan) => Some(plan),
         None => plan::preview(&job, &store, head.as_ref(), clock, inputs_max)?,
     };
     let Some(plan) = plan else {
@@ -71,10 +74,10 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
     let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
     let needed = forecast::disk_bytes(forecast.as_ref(), &plan.inputs);
-    let space = check_space(existing, "this epoch", needed, &arguments.allow)
-        .err()
-        .map(|error| error.to_string());
-    let absent = check_absent(&plan, &arguments.allow).err().map(|error| error.to_string());
+    // A run does not check again what it resumes.
+    let stop = |checked: Result<()>| checked.err().filter(|_| !resumes).map(|e| e.to_string());
+    let space = stop(check_space(existing, "this epoch", needed, &arguments.allow));
+    let absent = stop(check_absent(&plan, &arguments.allow));
     if arguments.json {
         let inputs: Vec<_> = plan
             .inputs
@@ -84,7 +87,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
         return print_json(&json!({
             "due": true,
             "epoch": plan.epoch,
-            "resumes": unfinished.is_some(),
+            "resumes": resumes,
             "inputs": plan.inputs.len(),
             "input_bytes": bytes,
             "splits": splits.len(),
@@ -105,8 +108,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
         }));
     }
     let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
-    let mut out =
-        text(&plan, bytes, splits.len(), topology.peers(), unfinished.is_some(), &[absent, space]);
+    let mut out = text(&plan, bytes, splits.len(), topology.peers(), resumes, &[absent, space]);
     out += &refused_lines(&refused);
     out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
     out.extend(forecast.map(|forecast| costs(&forecast)));

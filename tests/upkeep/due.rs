@@ -1,6 +1,11 @@
 //! What makes an epoch due: pages that expire, and a plan that was not finished.
 
 use super::{DAY, NOW, bench, pages, run};
+use serde_json::{Value, json};
+use workers::job::Job;
+use workers::plan::plan;
+use workers::store::Store;
+use workers::store::manifest::Head;
 
 /// Without input an epoch is due on the day on which pages expire and not before; a clock that is
 /// set back expires nothing.
@@ -51,20 +56,18 @@ fn an_epoch_that_read_nothing_expires_nothing() {
 fn the_unfinished_comes_first() {
     let bench = bench("");
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 10)).expect("written");
-    let job: workers::job::Job = serde_json::from_value(serde_json::json!({
+    let job: Job = serde_json::from_value(json!({
         "store": bench.at("store"), "read": { "inputs": [bench.at("in")] }, "output": { "dir": bench.at("out") },
     }))
     .expect("a job");
     let store =
-        workers::store::Store::open_or_create(&job.store, &job.identity().expect("an identity"))
-            .expect("made");
-    let plan =
-        workers::plan::plan(&job, &store, None, NOW).expect("planned").expect("something new");
+        Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
+    let plan = plan(&job, &store, None, NOW).expect("planned").expect("something new");
     let plan = plan.freeze(&job.store, 1).expect("frozen");
     std::fs::write(bench.at("in/2.jsonl"), pages(5, 10)).expect("written");
     let (code, out, err) = run(&bench, NOW + DAY, &["--json"]);
     assert_eq!(code, Some(0), "{err}");
-    let epochs: Vec<serde_json::Value> =
+    let epochs: Vec<Value> =
         out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let committed: Vec<_> = epochs.iter().map(|epoch| (&epoch["epoch"], &epoch["pages"])).collect();
     assert_eq!(committed, [(&1.into(), &10.into()), (&2.into(), &15.into())]);
@@ -77,4 +80,43 @@ fn the_unfinished_comes_first() {
         std::fs::read_dir(bench.at("store/attempt"))
             .is_ok_and(|mut attempts| attempts.next().is_none())
     );
+}
+
+/// A dry run and `status` promised to resume an epoch that the run gives up, because the job has
+/// changed since. For one that is resumed a dry run named a stop that the run does not check again.
+#[test]
+fn what_is_resumed_is_told() {
+    let bench = bench("");
+    std::fs::create_dir(bench.at("empty")).expect("made");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 10)).expect("written");
+    let job: Job = serde_json::from_value(json!({
+        "store": bench.at("store"),
+        "read": { "inputs": [bench.at("in"), bench.at("empty")], "complete": true },
+        "output": { "dir": bench.at("out") },
+    }))
+    .expect("a job");
+    let store =
+        Store::open_or_create(&job.store, &job.identity().expect("an identity")).expect("made");
+    let freeze = |head: Option<&Head>| {
+        let plan = plan(&job, &store, head, NOW).expect("planned").expect("something new");
+        plan.freeze(&job.store, 1).expect("frozen")
+    };
+    assert_eq!(freeze(None).absent.len(), 1);
+    let same = ["--set", "read.complete=true", "--set", "read.inputs=[\"in\", \"empty\"]"];
+    let changed = [&same[..], &["--set", "confirm.facts=off"]].concat();
+    let dry = |sets: &[&str]| {
+        let output = bench.run(&[sets, &["--dry-run", "--json"]].concat());
+        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (told["resumes"].clone(), told["absent_error"].is_null())
+    };
+    assert_eq!((dry(&same), dry(&changed)), ((true.into(), true), (false.into(), false)));
+    assert_eq!(run(&bench, NOW, &same).0, Some(0));
+    std::fs::write(bench.at("in/2.jsonl"), pages(10, 10)).expect("written");
+    freeze(store.head().expect("readable").as_ref());
+    let unfinished = |sets: &[&str]| {
+        let output = bench.pagefold("status", &[sets, &["--json"]].concat());
+        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        told["attempts_unfinished"].clone()
+    };
+    assert_eq!((unfinished(&same), unfinished(&changed)), (1.into(), 0.into()));
 }

@@ -115,7 +115,9 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
     };
     let mut attempts = Attempts::default();
     for attempt in attempts::all(store.root())? {
-        attempts.unfinished += u64::from(attempts::is_resumable(&attempt, Some(head)));
+        // One that cannot be read now may be resumed later.
+        let resumed = attempts::resumed(&attempt, job, store, Some(head));
+        attempts.unfinished += u64::from(!matches!(resumed, Ok(None)));
         attempts.refused += u64::from(attempts::is_refused(&attempt));
     }
     let keep = gc::Keep { epochs: gc::KEEP_EPOCHS, since: now - 86_400 * i64::from(gc::KEEP_DAYS) };

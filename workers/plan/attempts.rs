@@ -128,8 +128,8 @@ pub fn all(store: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(&folder(store))?.into_iter().filter(is_attempt).collect())
 }
 
-/// Whether the next run resumes the attempt, unless an input or the job changes before. An attempt
-/// that a guard refused is planned again.
+/// Whether some run may resume the attempt: one of the job that planned it, if no input changes. An
+/// attempt that a guard refused is planned again.
 pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
     let digest = head.map_or("", |head| &head.digest);
     !is_refused(attempt) && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
@@ -157,33 +157,68 @@ pub fn clear(store: &Path) {
     let _ = std::fs::remove_dir(folder(store));
 }
 
-/// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
-pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
-    let mut found = None;
-    for attempt in all(store.root())? {
-        if is_refused(&attempt) {
-            continue;
+/// What a run does with an attempt.
+enum Found {
+    /// A guard refused it. The run plans again.
+    Refused,
+    /// The run takes it up.
+    Resumes(Box<Plan>),
+    /// It can no longer be resumed, for this reason.
+    GivenUp(Error),
+}
+
+impl Found {
+    /// # Errors
+    ///
+    /// The attempt cannot be read now. A network file system may fail for a while, and finished
+    /// work is not given up for that.
+    fn of(attempt: &Path, job: &Job, store: &Store, head: Option<&Head>) -> Result<Found> {
+        if is_refused(attempt) {
+            return Ok(Found::Refused);
         }
-        match Plan::read(&attempt).and_then(|plan| plan.check(job, store, head).map(|()| plan)) {
-            Ok(plan) if found.is_none() => {
-                tracing::info!(epoch = plan.epoch, "taking up an unfinished epoch");
-                found = Some(plan);
-            }
-            Ok(_) => {}
-            // A network file system may fail for a while. Finished work is not given up for that.
+        match Plan::read(attempt).and_then(|plan| plan.check(job, store, head).map(|()| plan)) {
+            Ok(plan) => Ok(Found::Resumes(Box::new(plan))),
             Err(error)
                 if !matches!(error.kind(), Kind::TryAgain | Kind::Config)
                     && attempt.join(PLAN).exists() =>
             {
-                return Err(error);
+                Err(error)
             }
-            Err(why) => {
+            Err(why) => Ok(Found::GivenUp(why)),
+        }
+    }
+}
+
+/// The plan that an earlier run did not finish. Attempts that can no longer be resumed are deleted.
+pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Option<Plan>> {
+    let mut found = None;
+    for attempt in all(store.root())? {
+        match Found::of(&attempt, job, store, head)? {
+            Found::Resumes(plan) if found.is_none() => {
+                tracing::info!(epoch = plan.epoch, "taking up an unfinished epoch");
+                found = Some(*plan);
+            }
+            Found::Resumes(_) | Found::Refused => {}
+            Found::GivenUp(why) => {
                 tracing::info!(attempt = %attempt.display(), %why, "an unfinished epoch is given up");
                 give_up(&attempt);
             }
         }
     }
     Ok(found)
+}
+
+/// The plan of `attempt` if a run of `job` resumes it now. Nothing is deleted.
+pub fn resumed(
+    attempt: &Path,
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+) -> Result<Option<Plan>> {
+    Ok(match Found::of(attempt, job, store, head)? {
+        Found::Resumes(plan) => Some(*plan),
+        Found::Refused | Found::GivenUp(_) => None,
+    })
 }
 
 #[cfg(test)]
