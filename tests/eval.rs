@@ -663,3 +663,20 @@ fn a_crawl_without_hints() {
     assert!(stderr.contains("0 by canonical (0 of ") && stderr.contains("nothing was written"));
     assert!(!bench.at("labels.jsonl").exists());
 }
+
+/// Labels were written among the inputs, and the next run read them as crawl: by `--canonical`, and
+/// by `--ask` with its first answer.
+#[test]
+fn labels_are_not_written_among_the_inputs() {
+    let bench = bench("");
+    std::fs::write(bench.at("in.jsonl"), crawl()).expect("written");
+    bench.run_well(&[]);
+    for more in [&["--canonical"][..], &["--ask", "3"]] {
+        let labels = ["--labels", "new.jsonl", "--set", "read.inputs=[\"*.jsonl\"]"];
+        let output = bench.pagefold("eval", &[&labels[..], more].concat());
+        let err = failure(&output.stderr);
+        assert_eq!(output.status.code(), Some(64), "{more:?}: {err}");
+        assert!(err.contains("--labels new.jsonl: lies in [read] inputs"), "{err}");
+        assert!(!bench.at("new.jsonl").exists());
+    }
+}

@@ -18,6 +18,7 @@ use workers::error::{Error, Kind, Result};
 use workers::eval::labels;
 use workers::eval::survey::estimate::Interval;
 use workers::eval::survey::{Findings, Known, Question, Survey};
+use workers::export::ours;
 
 /// A person's answer about a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +71,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
                         format!("--labels {}: {why}", path.display()),
                     ));
                 }
+                ours::check_apart("--labels", path, &job)?;
                 asking.insert((Index::open(&job, &store, &head)?, to_add(path)?))
             }
         };

@@ -5,6 +5,7 @@ use crate::{cli, jobs};
 use serde_json::json;
 use workers::error::{Error, Kind, Result};
 use workers::eval::canonical::{By, Counts, GROUP_PAGES_MAX, Hints, Pair, hints};
+use workers::export::ours;
 use workers::store::durable;
 
 /// `pagefold eval --canonical`.
@@ -19,6 +20,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         return Err(Error::new(Kind::Usage, line));
     }
     let (job, store, head) = jobs::open(&arguments.of)?;
+    ours::check_apart("--labels", path, &job)?;
     let found = hints(&job, &store, &jobs::committed(&store, head)?)?;
     if found.pairs.is_empty() {
         let line = format!("{}; nothing was written", summary(&found));

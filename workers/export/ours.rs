@@ -49,13 +49,18 @@ pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
     }
 }
 
-/// [`check`] for a file that `option` of the command line names, which may lie neither in the store
-/// nor among the inputs of `job`.
-pub fn check_named(option: &str, path: &Path, mark: &str, job: &Job) -> Result<()> {
-    if let Some(why) = job.spoils_file(path) {
-        let line = format!("{option} {}: {why}", path.display());
-        return Err(Error::new(Kind::Usage, line));
+/// Fails if a file that `option` of the command line names lies in the store or among the inputs of
+/// `job`.
+pub fn check_apart(option: &str, path: &Path, job: &Job) -> Result<()> {
+    match job.spoils_file(path) {
+        None => Ok(()),
+        Some(why) => Err(Error::new(Kind::Usage, format!("{option} {}: {why}", path.display()))),
     }
+}
+
+/// [`check_apart`] and [`check`] for a file that `option` of the command line names.
+pub fn check_named(option: &str, path: &Path, mark: &str, job: &Job) -> Result<()> {
+    check_apart(option, path, job)?;
     check(path, mark, &format!("or name another file as {option}"))
 }
 
