@@ -272,3 +272,18 @@ fn stale_results_are_exported_again() {
     assert!(run(&bench, &[]).1.contains("nothing due"));
     assert_eq!(urls(&bench).len(), 4, "the results of a deleted store");
 }
+
+/// With `export = "on-demand"` the JSON of a run had only its epoch, where its text has the counts
+/// of records.
+#[test]
+fn a_run_without_results_tells_its_counts() {
+    let bench = bench("");
+    let lines = pages(0..3, 0, "url", "text", "") + "no row\n";
+    std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
+    let (code, out, err) = run(&bench, &["--set", "output.export=on-demand", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&told["epoch"], &told["exported"]), (&1.into(), &false.into()));
+    let count = |name: &str| told["counters"][name].as_u64();
+    assert_eq!(["read", "accepted", "rejected.bad_json"].map(count), [Some(4), Some(3), Some(1)]);
+}

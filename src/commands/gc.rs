@@ -2,6 +2,7 @@
 
 use crate::cli;
 use crate::jobs::{open, open_locked};
+use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
@@ -29,6 +30,8 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
     if arguments.delete {
         gc::delete(&store, &found)?;
     }
+    let paths: Vec<_> =
+        [&found.manifests, &found.files, &found.attempts].into_iter().flatten().collect();
     let (commits, files, attempts) =
         (found.manifests.len(), found.files.len(), found.attempts.len());
     if arguments.of.json {
@@ -38,6 +41,7 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
             "files": files,
             "attempts": attempts,
             "bytes": found.bytes,
+            "paths": paths,
         }));
     }
     let (done, hint) = match arguments.delete {
@@ -47,5 +51,8 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
     let megabytes = found.bytes as f64 / 1e6;
     let counts = [(commits, "old commit"), (files, "file"), (attempts, "attempt")];
     let counts = counts.map(|(n, one)| counted(n as u64, one)).join(", ");
-    show(&format!("{done} {counts}: {megabytes:.1} MB{hint}\n"))
+    let named = if arguments.delete { &[][..] } else { &paths[..] };
+    let named: String =
+        named.iter().map(|path| format!("{}\n", plain(&path.display().to_string()))).collect();
+    show(&format!("{named}{done} {counts}: {megabytes:.1} MB{hint}\n"))
 }

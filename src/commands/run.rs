@@ -218,6 +218,7 @@ pub fn epoch(
         workers: topology.workers,
         plan,
         counts: &counts,
+        counters: &head.manifest.counters,
         superseded,
         lost: Lost::of(&head.manifest.counters, changed_here),
         gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),

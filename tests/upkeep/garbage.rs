@@ -22,10 +22,19 @@ fn garbage_is_named_then_deleted() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON")
     };
+    // It listed no file, only their number.
+    let listed = bench.pagefold("gc", &["--keep-days", "0", "--keep-epochs", "2"]);
+    let listed = String::from_utf8(listed.stdout).expect("UTF-8");
+    let listed: Vec<&str> = listed.lines().collect();
+    let (sum, listed) = listed.split_last().expect("a sum");
+    assert!(sum.starts_with("could delete ") && listed.iter().all(|path| bench.at(path).exists()));
     let versions = || workers::store::manifest::versions(&bench.at("store")).expect("listed").len();
     let before = versions();
     let named = gc(&[]);
     assert_eq!(versions(), before);
+    assert_eq!(named["paths"], serde_json::json!(listed));
+    let counts = ["commits", "files"].map(|of| named[of].as_u64().expect("a number"));
+    assert_eq!(listed.len() as u64, counts.iter().sum::<u64>());
     let deleted = gc(&["--delete"]);
     assert_eq!((&named["commits"], &named["files"]), (&deleted["commits"], &deleted["files"]));
     assert!(versions() < before && deleted["files"].as_u64() > Some(0));

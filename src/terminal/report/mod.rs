@@ -50,6 +50,8 @@ pub struct Outcome<'a> {
     pub plan: &'a Plan,
     /// How many records were accepted, skipped and rejected.
     pub counts: &'a Counts,
+    /// The counts of the epoch, as its summary has them.
+    pub counters: &'a BTreeMap<String, u64>,
     /// The inputs that gave no record and are not consumed.
     pub barren: Vec<Input>,
     /// An input that the job reads with other options than those with which it was consumed.
@@ -139,7 +141,11 @@ impl Outcome<'_> {
             }
             return match &self.exported {
                 Some(exported) => print_json(&exported.summary),
-                None => print_json(&json!({ "epoch": self.plan.epoch, "exported": false })),
+                None => print_json(&json!({
+                    "epoch": self.plan.epoch,
+                    "exported": false,
+                    "counters": self.counters,
+                })),
             };
         }
         show(&advice::Job::new(&arguments.job, &arguments.sets).with_commands(&self.text()))?;
