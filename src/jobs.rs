@@ -97,15 +97,16 @@ fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
     mistakes
 }
 
-/// The text of the job file at `path`; if it is a file of a crawl, the error says what a job file
-/// is.
+/// The text of the job file at `path`; if it is a file of a crawl, or a folder, the error says how
+/// to make a job for it.
 fn job_text(path: &Path) -> Result<String> {
     let text = text_of(path);
-    let bytes = match &text {
-        Ok(text) => text.as_bytes().to_vec(),
-        Err(_) => first_bytes(path),
+    let what = match &text {
+        _ if path.is_dir() => Some("a folder"),
+        Ok(text) => crawl(text.as_bytes()),
+        Err(_) => crawl(&first_bytes(path)),
     };
-    let Some(what) = crawl(&bytes) else { return text };
+    let Some(what) = what else { return text };
     let name = shell::word(path);
     let why = format!(
         "{what}, no job file; `pagefold run {name} --to DIR` makes one and runs it, `pagefold init {name}` prints it"
@@ -127,8 +128,12 @@ pub fn crawl(bytes: &[u8]) -> Option<&'static str> {
     let is_json = text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n");
     match bytes {
         [b'P', b'A', b'R', b'1', ..] => Some("a Parquet file"),
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("a compressed file"),
+        [b'P', b'K', 3, 4, ..] => Some("a WACZ or another ZIP file"),
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x04, 0x22, 0x4d, 0x18, ..] => {
+            Some("a compressed file")
+        }
         _ if bytes.starts_with(b"WARC/") => Some("a WARC file"),
+        _ if bytes.starts_with(b"filedesc:") => Some("an ARC file"),
         _ if is_json => Some("JSON"),
         _ => None,
     }
@@ -156,16 +161,14 @@ fn job_and_store(of: &OfJob) -> Result<(Job, Store)> {
     Ok((job, store))
 }
 
-/// The head, or an error if nothing was committed yet.
-pub fn committed(store: &Store, head: Option<Head>) -> Result<Head> {
+/// The head, or what there is only after a commit; an error if nothing was committed yet.
+pub fn committed<T>(store: &Store, head: Option<T>) -> Result<T> {
     let nothing = || {
-        Error::new(
-            Kind::NoInput,
-            format!(
-                "{}: no epoch yet; `pagefold run JOB` commits the first",
-                store.root().display()
-            ),
-        )
+        let line = format!(
+            "{}: no epoch yet; `pagefold run JOB` commits the first",
+            store.root().display()
+        );
+        Error::new(Kind::NoInput, line)
     };
     head.ok_or_else(nothing)
 }
@@ -311,6 +314,31 @@ mod tests {
         let expected = "--set simhash.kk=1: [simhash] kk: no such key; did you mean `k`?\n\
             --set simhash.k=two: [simhash] k = \"two\": a whole number from 0 to 8 is wanted";
         assert_eq!(error, expected);
+    }
+
+    /// WACZ, ARC and lz4 files and folders in the place of a job had an error of TOML without a
+    /// remedy.
+    #[test]
+    fn crawls_are_no_jobs() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (bytes, what) in [
+            (&b"PK\x03\x04"[..], "a WACZ or another ZIP file"),
+            (b"filedesc://a.arc", "an ARC file"),
+            (b"\x04\x22\x4d\x18", "a compressed file"),
+            (b"", "a folder"),
+        ] {
+            let path = folder.path().join(what.replace(' ', "-"));
+            if bytes.is_empty() {
+                std::fs::create_dir(&path).expect("made");
+            } else {
+                std::fs::write(&path, bytes).expect("written");
+            }
+            let error = read(&path, &[]).expect_err("no job");
+            let remedy = format!("`pagefold run {} --to DIR` makes one", path.display());
+            assert_eq!(error.kind(), Kind::Config);
+            let wanted = format!("{what}, no job file; {remedy}");
+            assert!(error.to_string().contains(&wanted), "{error}");
+        }
     }
 
     /// Adding a signature keeps SimHash, MinHash and sentences; only `minhash = false` and

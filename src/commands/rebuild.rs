@@ -12,7 +12,7 @@ use crate::terminal::trace;
 use serde_json::json;
 use std::time::Instant;
 use workers::commit::guards::{self, Guard};
-use workers::error::{Error, Kind, Result};
+use workers::error::{Error, Result};
 use workers::export;
 use workers::job::{Job, When};
 use workers::plan;
@@ -83,12 +83,7 @@ fn check_space(folders: &Folders, allowed: &[Guard]) -> Result<()> {
 /// Builds the new store beside the old one. Returns its lock and the number of epochs replayed.
 fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, usize)> {
     let old = Store::open_any(&job.store)?;
-    let Some(past) = past::read(old.root())? else {
-        return Err(Error::new(
-            Kind::NoInput,
-            format!("{}: no epoch yet; `pagefold run JOB` commits the first", job.store.display()),
-        ));
-    };
+    let past = committed(&old, past::read(old.root())?)?;
     let replay = Replay::new(past, &old, job)?;
     // This fails before hours of work, not after them.
     replay.check_inputs(&old)?;

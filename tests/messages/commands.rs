@@ -71,7 +71,7 @@ fn of_commands() {
     says(at, &["run", "a b/x;y.jsonl"], 78, &["`pagefold run 'a b/x;y.jsonl' --to DIR`"]);
     says(at, &["run", "x.parquet"], 78, &["x.parquet: a Parquet file, no job file"]);
     says(at, &["run", "x.gz"], 78, &["x.gz: a compressed file, no job file"]);
-    says(at, &["run", "."], 78, &[".: a folder, where a TOML file is wanted"]);
+    says(at, &["run", "."], 78, &[".: a folder, no job file; `pagefold run . --to DIR`"]);
     says(at, &["run", "gone.toml"], 78, &["gone.toml: no such file"]);
     says(at, &["job.toml"], 64, &["did you mean `pagefold run job.toml`?"]);
     says(
