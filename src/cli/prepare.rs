@@ -131,15 +131,3 @@ pub enum LexiconKind {
     /// `[extract] furniture = FILE`: lines that stand on at least half of the pages of their host.
     Furniture,
 }
-
-impl LexiconKind {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            LexiconKind::IMatch => "i-match",
-            LexiconKind::Idf => "idf",
-            LexiconKind::StopWords => "stop-words",
-            LexiconKind::Furniture => "furniture",
-        }
-    }
-}

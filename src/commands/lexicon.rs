@@ -8,6 +8,7 @@ use crate::terminal::bar::Bar;
 use crate::terminal::print::{grouped, print_json, show};
 use crate::topology;
 use crate::{cli, jobs};
+use clap::ValueEnum as _;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -193,7 +194,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     if arguments.of.json {
         return print_json(&json!({
             "out": arguments.out,
-            "kind": arguments.kind.name(),
+            "kind": arguments.kind.to_possible_value().map(|kind| kind.get_name().to_owned()),
             "version": VERSION,
             "digest": digest::of_bytes(&bytes),
             "bytes": bytes.len(),
