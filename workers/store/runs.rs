@@ -246,8 +246,8 @@ impl<R: Row> Table<R> {
         consolidate(rows)
     }
 
-    /// All live rows, in portions of about `rows` rows of each segment, so that memory does not
-    /// grow with the table.
+    /// All live rows, in portions of about `rows` rows of each segment that may have rows of one
+    /// key. So memory grows with the number of runs, not with the table or its segments.
     pub fn portions(&self, rows: usize) -> impl Iterator<Item = Vec<R>> {
         let segments = self.signed().filter(|(segment, _)| !segment.is_empty());
         let first = segments.map(|(segment, _)| segment.key(0)).min();
@@ -261,20 +261,36 @@ impl<R: Row> Table<R> {
         to: Option<R::Key>,
         rows: usize,
     ) -> impl Iterator<Item = Vec<R>> {
-        let mut cuts: Vec<R::Key> = Vec::new();
+        let (mut cuts, mut ranges): (Vec<R::Key>, Vec<(u64, u64)>) = (Vec::new(), Vec::new());
         for (segment, _) in self.signed() {
             let start = segment.seek(from, 0);
             let end = to.map_or(segment.len(), |to| segment.seek(to, start));
             cuts.extend(segment.cuts(start..end, rows));
+            ranges.extend((start < end).then(|| segment.leading()));
         }
         cuts.sort_unstable();
+        // Each segment contributes cuts. If at most n segments may have rows of one key, every n-th
+        // cut keeps the portions at their size. The segments of one run are disjoint.
+        let mut cuts: Vec<R::Key> = cuts.into_iter().step_by(overlapping_max(&ranges)).collect();
         cuts.dedup();
-        // Each segment contributes cuts. With n segments, every n-th cut keeps the portions at
-        // their size.
-        let step = self.signed().count().max(1);
-        let cuts: Vec<R::Key> = cuts.into_iter().step_by(step).collect();
         (0..cuts.len()).map(move |i| self.range(cuts[i], cuts.get(i + 1).copied().or(to)))
     }
+}
+
+/// The greatest number of `ranges`, each from its first to its last number, that have a number in
+/// common; 1 if there are none.
+fn overlapping_max(ranges: &[(u64, u64)]) -> usize {
+    // A range that begins where another ends has that number in common with it.
+    let (begins, ends) = (false, true);
+    let mut turns: Vec<(u64, bool)> =
+        ranges.iter().flat_map(|&(first, last)| [(first, begins), (last, ends)]).collect();
+    turns.sort_unstable();
+    let (mut open, mut open_max) = (0usize, 1);
+    for (_, ends) in turns {
+        open = if ends { open - 1 } else { open + 1 };
+        open_max = open_max.max(open);
+    }
+    open_max
 }
 
 /// `row` with its diff multiplied by `sign`.
@@ -373,5 +389,48 @@ mod tests {
         assert!(none.is_empty());
         let all = Table::<IdsRow>::difference(folder, None, Some(&old)).expect("opened");
         assert_eq!(all.range(Id::NONE, None), merged);
+    }
+
+    /// The portions grew with the number of segments, though the segments of a run are disjoint: a
+    /// merge of a few runs of many workers had the whole table in memory. They grow with the number
+    /// of runs.
+    #[test]
+    fn portions_do_not_grow_with_the_segments() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let (runs, segments, segment_rows) = (4, 32, 100);
+        let mut table = Table::<IdsRow>::default();
+        for run in 0..runs {
+            for segment in 0..segments {
+                let rows: Vec<IdsRow> = (segment * segment_rows..(segment + 1) * segment_rows)
+                    .map(|n| IdsRow {
+                        id: Id { high: n, low: 0 },
+                        other: Id { high: run, low: 0 },
+                        diff: 1,
+                    })
+                    .collect();
+                let written = segment::write(folder, "test", rows).expect("written").expect("rows");
+                table.push(Segment::<IdsRow>::open(folder, &written).expect("opened"));
+            }
+        }
+        let portions: Vec<Vec<IdsRow>> = table.portions(10).collect();
+        let largest = portions.iter().map(Vec::len).max();
+        assert!(largest <= Some(2 * 10 * runs as usize), "{largest:?} rows");
+        assert_eq!(portions.concat(), table.range(Id::NONE, None));
+    }
+
+    /// Ranges that touch overlap, and ranges that are apart do not.
+    #[test]
+    fn ranges_that_overlap_are_counted() {
+        let cases: [(&[(u64, u64)], usize); 5] = [
+            (&[], 1),
+            (&[(0, 4), (5, 9), (10, u64::MAX)], 1),
+            (&[(0, 5), (5, 9)], 2),
+            (&[(3, 3), (3, 3), (4, 4)], 2),
+            (&[(0, 9), (1, 2), (3, 4), (4, 8), (9, 9)], 3),
+        ];
+        for (ranges, expected) in cases {
+            assert_eq!(overlapping_max(ranges), expected, "{ranges:?}");
+        }
     }
 }
