@@ -286,24 +286,45 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
 
 /// Like [`read`], for the formats from `oldest` on. The tables of an older format cannot be read.
 pub(in crate::store) fn read_since(oldest: u32, root: &Path, version: u64) -> Result<Head> {
+    let text = bytes(root, version)?;
+    let Head { digest, mut manifest } = parse_since(oldest, root, version, &text)?;
+    folded::unfold(root, &mut manifest.consumed, &manifest.consumed_before)?;
+    Ok(Head { digest, manifest })
+}
+
+/// The bytes of the manifest of `version`, which may be damaged.
+pub fn bytes(root: &Path, version: u64) -> Result<Vec<u8>> {
     let path = path(root, version);
-    let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))?;
+    std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
+}
+
+/// The manifest of `version`, whose file has the bytes `text`, and its digest. Its `consumed` has
+/// only the entries that the manifest has itself: see [`folded::unfold`].
+///
+/// # Errors
+///
+/// Of kind `Io` if the manifest is damaged.
+pub fn parse(root: &Path, version: u64, text: &[u8]) -> Result<Head> {
+    parse_since(FORMAT, root, version, text)
+}
+
+fn parse_since(oldest: u32, root: &Path, version: u64, text: &[u8]) -> Result<Head> {
+    let path = path(root, version);
     let damaged = |why: String| {
         let remedy = remedy(root, version);
         Error::new(Kind::Io, format!("{}: damaged manifest ({why}); {remedy}", path.display()))
     };
-    let (digest, body) = envelope(&text).map_err(damaged)?;
+    let (digest, body) = envelope(text).map_err(damaged)?;
     let AnyFormat { format, .. } =
         serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     if !(oldest..=FORMAT).contains(&format) {
         check_format(&path, format)?;
     }
-    let mut manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
-    if manifest.version != version {
-        return Err(damaged(format!("it says version {}", manifest.version)));
+    let manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
+    match manifest.version == version {
+        true => Ok(Head { digest, manifest }),
+        false => Err(damaged(format!("it says version {}", manifest.version))),
     }
-    folded::unfold(root, &mut manifest.consumed, &manifest.consumed_before)?;
-    Ok(Head { digest, manifest })
 }
 
 /// Commits `manifest` by creating its file. It is a success if the same commit exists already.

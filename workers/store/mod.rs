@@ -19,7 +19,7 @@ pub mod damage;
 pub mod digest;
 pub mod durable;
 pub(crate) mod entry;
-mod folded;
+pub(crate) mod folded;
 pub(crate) mod fsyncs;
 pub(crate) mod lists;
 mod lock;

@@ -6,7 +6,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::plan::attempts;
 use crate::store::manifest::{self, Head, Manifest, Op};
-use crate::store::{Store, bytes_of, digest, durable, entries};
+use crate::store::{Store, bytes_of, digest, durable, entries, folded};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -43,18 +43,16 @@ pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) 
     let mut garbage = Garbage::default();
     let mut kept = Vec::new();
     for version in manifest::versions(store.root())? {
-        let manifest = match manifest::read(store.root(), version) {
+        let is_head = head.is_some_and(|head| head.manifest.version == version);
+        let text = manifest::bytes(store.root(), version).map_err(unreadable)?;
+        let mut manifest = match manifest::parse(store.root(), version, &text) {
             Ok(Head { manifest, .. }) => manifest,
-            // It cannot be restored, and only the first kept manifest follows it.
-            Err(error) if kept.is_empty() && is_damaged(store, version, &error) => {
+            // It is damaged: it cannot be restored, and only the first kept manifest follows it.
+            Err(error) if kept.is_empty() && !is_head && error.kind() == Kind::Io => {
                 garbage.manifests.push(manifest::path(store.root(), version));
                 continue;
             }
-            Err(error) => {
-                let line = "a manifest that would be kept cannot be read, so what it names is not known and nothing \
-                            is deleted";
-                return Err(Error::new(error.kind(), line).caused_by(error));
-            }
+            Err(error) => return Err(unreadable(error)),
         };
         // All manifests after the first kept one are kept, so that the chain has no gap. The
         // changes that a rollback made are those since the manifest before it.
@@ -62,13 +60,20 @@ pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) 
             manifest.epoch + keep.epochs > head.epoch
                 || manifest.logical_time >= keep.since
                 || (head.op == Op::Rollback && version + 1 == head.version)
-                || version == head.version
+                || is_head
         };
         if kept.is_empty() && !head.is_some_and(|head| is_kept_for(&head.manifest)) {
             garbage.manifests.push(manifest::path(store.root(), version));
         } else {
+            folded::unfold(store.root(), &mut manifest.consumed, &manifest.consumed_before)
+                .map_err(unreadable)?;
             kept.push(manifest);
         }
+    }
+    let last = kept.last().map(|manifest| manifest.version);
+    if head.is_some_and(|head| last != Some(head.manifest.version)) {
+        let line = "the last manifest is not among those that are listed, so nothing is deleted";
+        return Err(Error::new(Kind::Io, line));
     }
     let needed: BTreeSet<PathBuf> =
         kept.iter().flat_map(|manifest| files(store, manifest)).collect();
@@ -118,9 +123,11 @@ fn remove(path: &PathBuf) -> Result<()> {
     std::fs::remove_file(path).map_err(|e| Error::io("remove", path, e))
 }
 
-/// Whether the manifest of `version`, which was not understood, could be read.
-fn is_damaged(store: &Store, version: u64, error: &Error) -> bool {
-    error.kind() == Kind::Io && std::fs::read(manifest::path(store.root(), version)).is_ok()
+/// A manifest that would be kept could not be read because of `error`.
+fn unreadable(error: Error) -> Error {
+    let line = "a manifest that would be kept cannot be read, so what it names is not known and \
+                nothing is deleted";
+    Error::new(error.kind(), line).caused_by(error)
 }
 
 /// Deletes `garbage`: the manifests first, from the oldest on, so that no manifest is ever left
@@ -166,4 +173,78 @@ fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(folder)?.into_iter().filter(|path| path.is_dir()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::entry::{Consumed, Retention};
+    use serde_json::json;
+
+    /// A store with commits of 3 epochs, of which each has entries in files, and its head.
+    fn store_with_folded_entries(folder: &Path) -> (Store, Head) {
+        let store = Store::open_or_create(folder, &json!({})).expect("made");
+        let mut last = Head::before_the_first(store.uuid());
+        for version in 1..=3 {
+            let mut next = last.manifest.clone();
+            (next.version, next.previous) = (version, last.digest.clone());
+            for _ in 0..2 * folded::ENTRIES {
+                next.epoch += 1;
+                let line = format!("{{\"input\":{}}}\n", next.epoch);
+                next.consumed.push(Consumed {
+                    epoch: next.epoch,
+                    logical_time: 0,
+                    source: 0,
+                    complete: false,
+                    file: store.write_lines("consumed", &line).expect("written"),
+                    read: 1,
+                    barren: 0,
+                    retention: Retention::default(),
+                    gone_min: 0,
+                    undone: false,
+                });
+            }
+            last = manifest::commit(store.root(), &next).expect("committed");
+        }
+        (store, last)
+    }
+
+    /// A file of entries that could not be read for a moment made every manifest a damaged one, the
+    /// head's too, and all were deleted with all that they name. Only bytes of a manifest that are
+    /// no manifest are damage.
+    #[test]
+    fn an_unreadable_list_is_no_damage() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (store, head) = store_with_folded_entries(folder.path());
+        let keep = Keep { epochs: 1, since: i64::MAX };
+        let find = || find(&store, Some(&head), keep, false);
+        let files = |version| {
+            let manifest = manifest::read(store.root(), version).expect("readable").manifest;
+            manifest.consumed_before.into_iter().map(|folded| folded.file)
+        };
+        let path = |file| store.lines_path("consumed", &file);
+        let of_head: Vec<PathBuf> = files(3).map(path).collect();
+        let of_second: Vec<PathBuf> = files(2).map(path).collect();
+        let only_old = of_second.iter().find(|path| !of_head.contains(path)).expect("one");
+        let found = find().expect("found");
+        assert_eq!(found.manifests.len(), 2);
+        // What only old manifests need may be damaged.
+        std::fs::write(only_old, "damaged").expect("written");
+        assert_eq!(find().expect("found").manifests, found.manifests);
+        for path in &of_head {
+            let text = std::fs::read(path).expect("readable");
+            std::fs::remove_file(path).expect("removed");
+            let error = find().expect_err("refused").to_string();
+            assert!(error.contains("nothing is deleted"), "{error}");
+            std::fs::write(path, text).expect("written");
+        }
+        // A damaged manifest that is not the head's is garbage; the head's never is.
+        std::fs::write(manifest::path(store.root(), 1), "damaged").expect("written");
+        assert_eq!(find().expect("found").manifests, found.manifests);
+        let path = manifest::path(store.root(), 3);
+        std::fs::write(&path, "damaged").expect("written");
+        assert!(find().is_err());
+        std::fs::remove_file(&path).expect("removed");
+        assert!(find().is_err());
+    }
 }
