@@ -371,6 +371,31 @@ fn mistakes_are_named() {
     fails(&["--labels", "good.jsonl", "--sweep", "--plot", "no/folder/plot.svg"], 73, "plot");
 }
 
+/// Labels were counted by a `[clusters]` that the store was not made with, so the measures were
+/// wrong and nothing said so. It is refused; another `[keep]`, on which no measure depends, is not.
+#[test]
+fn other_clusters_are_refused() {
+    let bench = bench("");
+    bench.run_well(&[]);
+    let labels = "{\"url\":\"http://one.example/a1\",\"label\":\"a\"}\n";
+    std::fs::write(bench.at("labels.jsonl"), labels).expect("written");
+    let eval = |set: &str, more: &[&str]| {
+        bench.pagefold("eval", &[&["--labels", "labels.jsonl", "--set", set], more].concat())
+    };
+    for (set, why) in [
+        ("clusters.letters_min=0", "clusters.letters_min = 10, the job says 0"),
+        ("clusters.radius=2", "clusters.radius = 1, the job says 2"),
+    ] {
+        for more in [[].as_slice(), &["--ask", "1"]] {
+            let output = eval(set, more);
+            let stderr = failure(&output.stderr);
+            assert_eq!(output.status.code(), Some(78), "{stderr}");
+            assert!(stderr.contains(why) && stderr.contains("run the job first"), "{stderr}");
+        }
+    }
+    assert!(eval("keep.by=[\"newest\"]", &[]).status.success());
+}
+
 /// A number that depends on all three, by SplitMix64's finalizer.
 fn mixed(article: u64, at: u64, copy: u64) -> u64 {
     let mut z = article.wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -103,8 +103,8 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// `Data` if the store has no page, or no labelled page, `Config` if the job's decision
-/// configuration is not the head's, `Io` if a table is damaged.
+/// `Data` if the store has no page, or no labelled page, `Config` if the job's `[confirm]` or
+/// `[clusters]` is not that of the head, `Io` if a table is damaged.
 pub fn evaluate(
     store: &Store,
     head: &Head,

@@ -97,16 +97,21 @@ impl Job {
         Value::Object(parts.flatten().collect())
     }
 
-    /// Fails if the epoch of `manifest`, in the store at `root`, had another decision, or another
-    /// view if `view` is true: its answers cannot be computed again with this job.
+    /// Fails if the epoch of `manifest`, in the store at `root`, had another decision or another
+    /// view: its answers cannot be computed again with this job. If `view` is false, the view may
+    /// differ except in `[clusters]`, which says what texts fold.
     pub fn check_decided(&self, root: &Path, manifest: &Manifest, view: bool) -> Result<()> {
-        let is_same = manifest.decision == digest_of(&self.decision());
-        if is_same && (!view || manifest.view == digest_of(&self.view())) {
+        let own = self.view();
+        let has_clusters = |then: &Value| !view && then["clusters"] == own["clusters"];
+        if manifest.decision == digest_of(&self.decision())
+            && (manifest.view == digest_of(&own)
+                || manifest.decided_by.as_ref().is_some_and(has_clusters))
+        {
             return Ok(());
         }
         let part = |of: &Value| match view {
             true => of.clone(),
-            false => json!({ "confirm": of["confirm"] }),
+            false => json!({ "confirm": of["confirm"], "clusters": of["clusters"] }),
         };
         let remedy = "put them back, or run the job first";
         let why = match &manifest.decided_by {
