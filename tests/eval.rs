@@ -1,6 +1,6 @@
 use crate::workbench::{Bench, demo_inputs, failure};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -587,6 +587,68 @@ fn answers_are_kept() {
     let err = failure(&output.stderr);
     assert_eq!(output.status.code(), Some(64), "{err}");
     assert!(err.contains("some.jsonl") && err.contains("or a new file"), "{err}");
+}
+
+/// The pairs that `eval --ask` asks about while `answers` are read, and its findings.
+fn asked(bench: &Bench, answers: &str, more: &[&str]) -> (Vec<[String; 2]>, Value) {
+    std::fs::write(bench.at("lines"), answers).expect("written");
+    let arguments = [&["--labels", "answers.jsonl", "--json", "--ask", "9"], more].concat();
+    let mut command = bench.other("eval", &arguments);
+    let lines = std::fs::File::open(bench.at("lines")).expect("written");
+    let output = command.stdin(lines).output().expect("started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let rows: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (findings, questions) = rows.split_last().expect("findings");
+    let page = |row: &Value, side: &str| row[side].as_str().expect("a URL").to_owned();
+    (questions.iter().map(|row| [page(row, "a"), page(row, "b")]).collect(), findings.clone())
+}
+
+/// An answer about two texts was taken for an answer about the texts that the pages had later. A
+/// pair is asked again when a text changed, and the new answer may be the opposite.
+#[test]
+fn answers_are_about_texts() {
+    let bench = bench("");
+    bench.run_well(&[]);
+    let (questions, findings) = asked(&bench, "y\ny\n", &[]);
+    assert_eq!((questions.len(), findings["answers"].as_u64()), (2, Some(2)));
+    assert_eq!(asked(&bench, "", &[]), (vec![], findings));
+    let kept = std::fs::read_to_string(bench.at("answers.jsonl")).expect("kept");
+    let changed = crawl().replace(&text(3, |at| at == 40), &text(3, |at| at == 50));
+    assert!(changed != crawl());
+    std::fs::write(bench.at("in.jsonl"), changed).expect("written");
+    bench.run_well(&[]);
+    // An answer of an earlier build names no contents, and holds for any texts.
+    let of_any_texts = kept.lines().fold(String::new(), |mut rows, line| {
+        let row: Value = serde_json::from_str(line).expect("JSON");
+        let _ = writeln!(rows, "{}", json!({ "a": row["a"], "b": row["b"], "same": row["same"] }));
+        rows
+    });
+    std::fs::write(bench.at("answers.jsonl"), of_any_texts).expect("written");
+    assert_eq!(asked(&bench, "", &[]).0.len(), 0);
+    std::fs::write(bench.at("answers.jsonl"), kept).expect("written");
+    let (questions, findings) = asked(&bench, "n\n", &[]);
+    let pages: BTreeSet<&str> = questions.iter().flatten().map(String::as_str).collect();
+    assert_eq!(pages, BTreeSet::from(["http://one.example/c1", "http://one.example/d1"]));
+    assert_eq!(findings["answers"].as_u64(), Some(2));
+    assert_eq!(asked(&bench, "", &[]), (vec![], findings));
+    let output = bench.pagefold("eval", &["--labels", "answers.jsonl"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Pairs of texts that say too little were asked about and counted, though they fold with nothing.
+#[test]
+fn texts_that_say_too_little_are_not_asked_about() {
+    let bench = bench("");
+    bench.run_well(&[]);
+    assert_eq!(asked(&bench, "q\n", &[]).0.len(), 1);
+    let all_little = ["--set", "clusters.letters_min=100000"];
+    bench.run_well(&all_little);
+    let arguments = [&["--labels", "answers.jsonl", "--ask", "9"], all_little.as_slice()].concat();
+    let output = bench.pagefold("eval", &arguments);
+    assert_eq!(output.status.code(), Some(65), "{output:?}");
+    assert!(failure(&output.stderr).contains("no decided pair to ask about"), "{output:?}");
 }
 
 /// Pages that name one canonical address, in the page or in HTTP, are labels: with the page at the

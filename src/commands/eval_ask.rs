@@ -53,7 +53,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
         true => Some(Known::new(labels::read(path, job.read.key.is_own())?)),
         false => None,
     };
-    let mut survey = Survey::new(&store, &head, arguments.seed, answers)?;
+    let mut survey = Survey::new(&store, &head, &job.clusters, arguments.seed, answers)?;
     // Opened for the first question that the labels do not answer.
     let mut asking: Option<(Index, File)> = None;
     while let Some(question) = survey.next_question() {
@@ -80,7 +80,10 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
             Answer::Quit => break,
             answer => {
                 let same = answer == Answer::Same;
-                let row = json!({ "a": question.a.0, "b": question.b.0, "same": same });
+                let contents = question.contents.map(|content| content.to_string());
+                let row = json!({
+                    "a": question.a.0, "b": question.b.0, "same": same, "contents": contents,
+                });
                 writeln!(file, "{row}")
                     .map_err(|e| Error::io("write", path, e).with_kind(Kind::Output))?;
                 survey.answer(&question, Some(same));

@@ -7,9 +7,10 @@
 //! {"a": "...", "b": "..."}                pairs are the same, all others of the store differ
 //! ```
 //!
-//! Rows of pairs may also name their `kind`, such as the perturbation that made them. Other fields
-//! are ignored. A line of another form, or one that contradicts an earlier line, is an
-//! error that names file and line, because incomplete labels would give wrong measures.
+//! Rows of pairs may also name their `kind`, such as the perturbation that made them, and rows of
+//! judged pairs the `contents` of the two texts that were judged. Other fields are ignored. A line
+//! of another form, or one that contradicts an earlier line about the same texts, is an error that
+//! names file and line, because incomplete labels would give wrong measures.
 
 use crate::document::{Id, page_url};
 use crate::error::{Error, Kind, Result};
@@ -44,6 +45,8 @@ pub struct Labels {
     pub kinds: Vec<String>,
     /// The pairs that have a kind, the lesser page first, ascending, and the index of their kind.
     pub of_kind: Vec<(u32, u32, u32)>,
+    /// The contents of judged pairs that name them, by the pair, the lesser page first.
+    pub contents: BTreeMap<(u32, u32), [Id; 2]>,
 }
 
 /// The fields of a line.
@@ -55,6 +58,7 @@ struct LabelLine {
     b: Option<Value>,
     same: Option<bool>,
     kind: Option<String>,
+    contents: Option<Value>,
 }
 
 /// The form of a file.
@@ -88,6 +92,7 @@ struct Reading {
     kinds: Vec<String>,
     kind_numbers: BTreeMap<String, u32>,
     of_kind: BTreeMap<(u32, u32), u32>,
+    contents: BTreeMap<(u32, u32), [Id; 2]>,
     rows: u64,
     /// Whether URLs are keys, which are taken as they are.
     are_keys: bool,
@@ -100,6 +105,16 @@ fn named(what: &str, value: Value) -> std::result::Result<String, String> {
         Value::Number(number) => Ok(number.to_string()),
         _ => Err(format!("a {what} that is neither a text nor a number")),
     }
+}
+
+/// The two contents that a row names, if it does.
+fn contents(value: &Value) -> Option<[Id; 2]> {
+    let id = |value: &Value| {
+        let digits = value.as_str().filter(|digits| digits.len() == 32)?;
+        Some(Id::from_bytes(u128::from_str_radix(digits, 16).ok()?.to_be_bytes()))
+    };
+    let [a, b] = value.as_array()?.as_slice() else { return None };
+    Some([id(a)?, id(b)?])
 }
 
 impl Reading {
@@ -175,8 +190,19 @@ impl Reading {
                 return Err(format!("a page and itself: {a}"));
             }
             let (pair, same) = ((x.min(y), x.max(y)), row.same.unwrap_or(true));
-            if self.pairs.insert(pair, same).is_some_and(|before| before != same) {
+            let mut contents = row.contents.as_ref().and_then(contents);
+            if x > y {
+                contents.iter_mut().for_each(|contents| contents.reverse());
+            }
+            // A later answer about other texts takes the place of an earlier one.
+            let replaces =
+                contents.is_some_and(|own| self.contents.get(&pair).is_some_and(|of| *of != own));
+            if self.pairs.insert(pair, same).is_some_and(|before| before != same && !replaces) {
                 return Err(format!("the opposite of an earlier line, for {a} and {b}"));
+            }
+            match contents.filter(|_| row.same.is_some()) {
+                Some(contents) => _ = self.contents.insert(pair, contents),
+                None => _ = self.contents.remove(&pair),
             }
             if let Some(kind) = row.kind {
                 let kind = self.kind(kind)?;
@@ -198,7 +224,8 @@ impl Reading {
             Some((LabelForm::Listed, _)) => Truth::Listed(self.pairs.into_keys().collect()),
         };
         let of_kind = self.of_kind.into_iter().map(|((x, y), kind)| (x, y, kind)).collect();
-        Ok(Labels { urls: self.urls, truth, rows: self.rows, kinds: self.kinds, of_kind })
+        let contents = self.contents;
+        Ok(Labels { urls: self.urls, truth, rows: self.rows, kinds: self.kinds, of_kind, contents })
     }
 }
 
@@ -314,6 +341,28 @@ mod tests {
         )
         .expect("sound");
         assert_eq!(judged.truth, Truth::Judged(vec![(0, 1, true), (1, 2, false)]));
+    }
+
+    /// An answer about the texts that two pages have now contradicted the one about the texts that
+    /// they had before. A row about other contents takes the place of the earlier one, in either
+    /// order of the pages.
+    #[test]
+    fn rows_about_other_texts_replace() {
+        let row = |a: &str, b: &str, same: bool, contents: [u64; 2]| {
+            let contents = contents.map(|n| Id { high: n, low: n }.to_string());
+            serde_json::json!({ "a": a, "b": b, "same": same, "contents": contents }).to_string()
+        };
+        let first = row("p", "q", true, [1, 2]);
+        let labels = of([&*first, &row("q", "p", false, [3, 1])].join("\n").as_bytes());
+        let labels = labels.expect("sound");
+        assert_eq!(labels.truth, Truth::Judged(vec![(0, 1, false)]));
+        let [one, three] = [1, 3].map(|n| Id { high: n, low: n });
+        assert_eq!(labels.contents, BTreeMap::from([((0, 1), [one, three])]));
+        let error = of([&*first, &row("q", "p", false, [2, 1])].join("\n").as_bytes());
+        assert!(error.expect_err("the same texts").to_string().contains("line 2: the opposite"));
+        let other =
+            of(b"{\"a\":\"p\",\"b\":\"q\",\"same\":true,\"contents\":\"two\"}").expect("sound");
+        assert!(other.contents.is_empty());
     }
 
     /// The kind of a pair is that of any of its rows, and kinds are in the order of the file.

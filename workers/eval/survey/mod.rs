@@ -1,13 +1,14 @@
 //! Estimates precision and recall from answers about a sample of the store's decided pairs.
 //!
-//! The population is every decided pair of distinct texts, accepted or refused. A pair that no
-//! signature proposes is in no table, so recall is *of the pairs that were compared*. The pairs are
-//! divided into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the
-//! pair, and its first pairs are asked about. So within a stratum each pair has the same
-//! probability to be in the sample. The estimates of true pairs ([`mod@estimate`]) are unbiased;
-//! recall, a ratio of two of them, is nearly so. A later epoch asks about few other pairs. The
-//! stratum of the next question depends on the numbers of answers, never on the answers themselves:
-//! a survey that stops early has a smaller sample of the same kind.
+//! The population is every decided pair of distinct texts, accepted or refused, except those with
+//! a text that says too little, because its pages fold with no page. A pair that no signature
+//! proposes is in no table, so recall is *of the pairs that were compared*. The pairs are divided
+//! into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the pair,
+//! and its first pairs are asked about. So within a stratum each pair has the same probability to be
+//! in the sample. The estimates of true pairs ([`mod@estimate`]) are unbiased; recall, a ratio of
+//! two of them, is nearly so. A later epoch asks about few other pairs. The stratum of the next
+//! question depends on the numbers of answers, never on the answers themselves: a survey that stops
+//! early has a smaller sample of the same kind.
 //!
 //! A pair that is skipped is replaced by the next pair of its stratum. This is right if skipped
 //! pairs are like the others. A stratum of which all pairs were skipped counts for its neighbour.
@@ -19,12 +20,16 @@ use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::eval::labels::Labels;
 use crate::eval::scene::Truth;
+use crate::eval::world;
+use crate::job::clusters;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PairRow, UrlRow};
+use crate::tables::{
+    ClusterRow, ComponentRow, ContentPageRow, ContentRow, LeaderRow, PairRow, UrlRow,
+};
 use crate::text::signatures::SignatureKind;
 use estimate::{Estimate, Tally, estimate};
 use serde::Serialize;
@@ -42,6 +47,8 @@ pub struct Question {
     pub a: (String, Id),
     /// The URL and the DocId of a page of the other content.
     pub b: (String, Id),
+    /// The two contents.
+    pub contents: [Id; 2],
     stratum: usize,
 }
 
@@ -95,14 +102,21 @@ pub struct Findings {
 }
 
 impl Survey {
-    /// A survey of the decided pairs of `head` with at most `answers_max` answers.
+    /// A survey of the decided pairs of `head`, whose clusters were made with `options`, with at
+    /// most `answers_max` answers.
     ///
     /// # Errors
     ///
     /// `Data` if no pair was decided, `Io` if a table is damaged.
-    pub fn new(store: &Store, head: &Head, seed: u64, answers_max: u32) -> Result<Survey> {
+    pub fn new(
+        store: &Store,
+        head: &Head,
+        options: &clusters::Options,
+        seed: u64,
+        answers_max: u32,
+    ) -> Result<Survey> {
         let tables = Snapshot::of(store, head);
-        let cells = draw(&tables, seed, answers_max as usize)?;
+        let cells = draw(&tables, options, seed, answers_max as usize)?;
         if cells.is_empty() {
             let line =
                 format!("{}: the store has no decided pair to ask about", store.root().display());
@@ -131,7 +145,7 @@ impl Survey {
         let stratum = next(&self.strata, &self.tallies, &self.shown)?;
         let (_, a, b) = self.strata[stratum].first[self.shown[stratum]];
         self.shown[stratum] += 1;
-        Some(Question { a: self.page(a), b: self.page(b), stratum })
+        Some(Question { a: self.page(a), b: self.page(b), contents: [a, b], stratum })
     }
 
     /// The URL and the DocId of the first page of `content`.
@@ -208,8 +222,14 @@ impl Survey {
 }
 
 /// Counts the decided pairs by cell, and draws from each cell as many as can be asked about, and as
-/// many again to replace skipped pairs.
-fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap<Cell, Drawn>> {
+/// many again to replace skipped pairs. A pair with a text that says too little is left out.
+fn draw(
+    tables: &Snapshot<'_>,
+    options: &clusters::Options,
+    seed: u64,
+    answers_max: usize,
+) -> Result<BTreeMap<Cell, Drawn>> {
+    let facts: Table<ContentRow> = tables.table()?;
     let components: Table<ComponentRow> = tables.table()?;
     let (leaders, clusters): (Table<LeaderRow>, Table<ClusterRow>) =
         (tables.table()?, tables.table()?);
@@ -233,7 +253,14 @@ fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap
             .collect();
         let pages_of =
             |content: Id| pages.get(&(*component.get(&content)?, *leader.get(&content)?)).copied();
-        for row in rows.iter().filter(|row| row.content < row.other) {
+        let pairs = || rows.iter().filter(|row| row.content < row.other);
+        let compared = world::sorted(pairs().flat_map(|row| [row.content, row.other]));
+        let little: BTreeSet<Id> = world::rows(&facts, &compared)
+            .filter(|row| row.says_little(options))
+            .map(|row| row.content)
+            .collect();
+        let is_little = |row: &PairRow| little.contains(&row.content) || little.contains(&row.other);
+        for row in pairs().filter(|row| !is_little(row)) {
             let numbers = std::iter::once(0).chain(SignatureKind::ALL.map(|kind| kind.number()));
             let proposers =
                 numbers.filter(|number| proposed_by(row.proposals, *number) > 0).count();
@@ -250,16 +277,18 @@ fn draw(tables: &Snapshot<'_>, seed: u64, answers_max: usize) -> Result<BTreeMap
 pub struct Known {
     places: BTreeMap<Id, u32>,
     truth: Truth,
+    contents: BTreeMap<(u32, u32), [Id; 2]>,
 }
 
 impl Known {
     /// The answers that `labels` have.
     pub fn new(labels: Labels) -> Known {
         let places = (0..).zip(&labels.urls).map(|(at, (_, doc))| (*doc, at)).collect();
-        Known { places, truth: labels.truth }
+        Known { places, truth: labels.truth, contents: labels.contents }
     }
 
-    /// Whether the pages of `question` are the same; `None` if the labels do not say it.
+    /// Whether the pages of `question` are the same; `None` if the labels do not say it, or say it
+    /// of texts that the pages had before.
     pub fn answer(&self, question: &Question) -> Option<bool> {
         let places = [question.a.1, question.b.1].map(|doc| self.places.get(&doc).copied());
         match (&self.truth, places) {
@@ -267,9 +296,12 @@ impl Known {
                 Some(labels[a as usize] == labels[b as usize])
             }
             (Truth::Judged(pairs), [Some(a), Some(b)]) => {
-                let at =
-                    pairs.binary_search_by_key(&(a.min(b), a.max(b)), |(a, b, _)| (*a, *b)).ok()?;
-                Some(pairs[at].2)
+                let pair = (a.min(b), a.max(b));
+                let at = pairs.binary_search_by_key(&pair, |(a, b, _)| (*a, *b)).ok()?;
+                let [of_a, of_b] = question.contents;
+                let contents = if a < b { [of_a, of_b] } else { [of_b, of_a] };
+                let is_of_these = self.contents.get(&pair).is_none_or(|of| *of == contents);
+                is_of_these.then_some(pairs[at].2)
             }
             // All others of the store differ.
             (Truth::Listed(pairs), [Some(a), Some(b)]) => {
