@@ -329,6 +329,57 @@ fn an_index_is_kept_in_step() {
     assert_eq!(refused.status.code(), Some(64));
 }
 
+/// An index of an epoch that is not kept was told to apply `--since 0`, which names no page that
+/// is gone, so such pages stayed in it for ever. It is told to begin with an empty index.
+#[test]
+fn an_index_that_missed_too_much_begins_empty() {
+    let bench = bench();
+    for number in 1..=3 {
+        let name = format!("http://{number}.example/");
+        epoch(&bench, number, &page(&name, &text(number, 1)), &[]);
+    }
+    let gc = bench.pagefold("gc", &["--keep-epochs", "1", "--keep-days", "0", "--delete"]);
+    assert!(gc.status.success(), "{}", String::from_utf8_lossy(&gc.stderr));
+    let refused = bench.pagefold("export", &["--since", "1"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(64), "{told}");
+    assert!(told.contains("empty your index, then --since 0"), "{told}");
+}
+
+/// `--since` told by the bounds of the last epoch whether a page that is gone had expired: a page
+/// that was removed was `expired` when it would have expired since, and a page that had expired was
+/// `removed` when pages did not expire any more. The store remembers why each page went.
+#[test]
+fn pages_that_are_gone_went_for_the_reason_that_is_told() {
+    let bench = bench();
+    let urls = ["removed", "stale", "seen"].map(|name| format!("http://{name}.example/"));
+    let [gone, stale, seen] = &urls;
+    let day = |day: i64| (1_700_000_000 + 86_400 * day).to_string();
+    let nights = [
+        (0, [gone, stale, seen].map(|url| page(url, &text(1, 1))).concat(), None),
+        (1, removed(gone) + &page(seen, &text(1, 1)), None),
+        (10, page(seen, &text(1, 1)), Some("pages.retain_days=5")),
+        (11, page(seen, &text(1, 1)), None),
+    ];
+    for (number, (at, lines, set)) in (1..).zip(nights) {
+        let day = day(at);
+        let set = set.map_or(vec![], |set| vec!["--set", set]);
+        epoch(&bench, number, &lines, &[&["--now", &day], &set[..]].concat());
+        if number > 2 {
+            let changes = since(&bench, 1, &set);
+            let pages = changes.iter().filter(|row| row["kind"] == "page");
+            let gone: BTreeMap<&str, &str> = pages
+                .filter(|row| row["cluster_after"].is_null())
+                .map(|row| {
+                    (row["url"].as_str().expect("text"), row["change"].as_str().expect("text"))
+                })
+                .collect();
+            let expected = [(urls[0].as_str(), "removed"), (urls[1].as_str(), "expired")];
+            assert_eq!(gone, BTreeMap::from(expected), "epoch {number}");
+        }
+    }
+}
+
 /// A rebuild does not make an epoch again that a rollback undid. `changes` then said that nothing
 /// had changed since that epoch, so an index of it kept its pages for ever. The summary names the
 /// epoch that was compared, and an index of the undone epoch is told to start again.

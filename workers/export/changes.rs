@@ -24,6 +24,7 @@ use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions}
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
+use crate::tables::pages::EXPIRED;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PageRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,6 +107,21 @@ impl Difference {
             leaders: old.difference(&new)?,
             clusters: old.difference(&new)?,
         })
+    }
+
+    /// The causes by which pages of `rows` are gone, by DocId, as far as the store remembers them.
+    fn causes(&self, rows: &[PageRow]) -> Vec<(Id, u8)> {
+        let gone = |rows: &'_ [PageRow]| match sides(rows) {
+            (Some(page), None) => Some((page.doc, u64::from(page.url_bytes))),
+            _ => None,
+        };
+        let gone: Vec<(Id, u64)> =
+            rows.chunk_by(|a, b| a.doc == b.doc).filter_map(gone).collect();
+        let causes = |pages: &[(Id, u64)]| {
+            let docs: Vec<Id> = pages.iter().map(|(doc, _)| *doc).collect();
+            self.after.gone.matching(&docs).into_iter().map(|row| (row.doc, row.cause))
+        };
+        by_url_bytes(&gone, |(_, bytes)| *bytes).flat_map(causes).collect()
     }
 
     fn traffic(&self) -> Traffic {
@@ -389,8 +405,9 @@ impl Writer<'_> {
 }
 
 /// Writes to `sink` what happened between the two states of `store` at the ends of `span`. Returns
-/// the number of rows. A page that disappeared is "expired" if `is_expired` is true for its last
-/// row, otherwise "removed".
+/// the number of rows. A page that disappeared is "expired" if the store remembers that it expired,
+/// or, if the store does not remember the page, if `is_expired` is true for its last row. Otherwise
+/// it is "removed".
 pub(super) fn write(
     store: &Store,
     (before, after): (&States, &States),
@@ -407,10 +424,17 @@ pub(super) fn write(
     let mut moved = difference.moved(&transitions).into_iter().peekable();
     drop(transitions);
     for rows in difference.pages.portions(PORTION_ROWS) {
+        let causes = difference.causes(&rows);
+        let has_expired = |page: &PageRow| {
+            match causes.binary_search_by_key(&page.doc, |(doc, _)| *doc) {
+                Ok(at) => causes[at].1 == EXPIRED,
+                Err(_) => is_expired(page),
+            }
+        };
         for rows in rows.chunk_by(|a, b| a.doc == b.doc) {
             let change = match sides(rows) {
                 (None, Some(_)) => "new",
-                (Some(gone), None) if is_expired(gone) => "expired",
+                (Some(gone), None) if has_expired(gone) => "expired",
                 (Some(_), None) => "removed",
                 (Some(before), Some(after)) if before.content != after.content => "changed",
                 _ => continue,

@@ -227,7 +227,8 @@ fn states_at(store: &Store, head: &Head, epoch: u32) -> Result<States> {
     }
     let first = first.unwrap_or(head.manifest.epoch);
     Err(usage(format!(
-        "no such state is kept, the first is of epoch {first}; --since 0 gives all pages as new"
+        "no such state is kept, the first is of epoch {first}; empty your index, then --since 0 \
+         gives all pages as new"
     )))
 }
 

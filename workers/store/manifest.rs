@@ -267,7 +267,7 @@ pub(in crate::store) fn remedy(root: &Path, version: u64) -> &'static str {
     match versions(root).unwrap_or_default()[..] {
         [.., _, last] if last == version => {
             "put the file back from a copy, or move it away: the store then stands where it stood before, and the \
-             next run reads again what came since"
+             next run reads again what came since; an index that is kept by `changes` then takes `members` afresh"
         }
         [only] if only == version => {
             "put the file back from a copy, or move the store away: the next run then makes a new one of the inputs \
