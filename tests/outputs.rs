@@ -108,6 +108,29 @@ fn files_beside_the_tables_stay() {
     assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
 }
 
+/// An interrupted second export of an epoch left a summary that called the folder complete, though
+/// tables in another form were gone. The summary of this epoch goes first; that of an earlier epoch
+/// stays, because it says that the folder is not that of the head.
+#[test]
+fn an_interrupted_export_is_not_called_complete() {
+    let bench = bench();
+    bench.run_well(&[]);
+    let summary = std::fs::read(bench.at("out/summary.json")).expect("exported");
+    // No file can take the place of a folder, so an export ends between its tables and its summary.
+    std::fs::remove_file(bench.at("out/rejects.jsonl")).expect("removed");
+    std::fs::create_dir(bench.at("out/rejects.jsonl")).expect("made");
+    let parquet = ["--set", "output.formats=[\"parquet\"]"];
+    let output = bench.pagefold("export", &parquet);
+    assert_eq!(output.status.code(), Some(73), "{output:?}");
+    assert!(!bench.at("out/members.jsonl").exists());
+    assert!(!bench.at("out/summary.json").exists());
+    std::fs::write(bench.at("out/summary.json"), &summary).expect("written");
+    std::fs::write(bench.at("in.jsonl"), CRAWL.replace("/1", "/2")).expect("written");
+    let output = bench.run(&parquet);
+    assert_eq!(output.status.code(), Some(73), "{output:?}");
+    assert_eq!(std::fs::read(bench.at("out/summary.json")).expect("it stays"), summary);
+}
+
 /// A folder of results that cannot be made was noticed when all work was done.
 #[cfg(unix)]
 #[test]

@@ -58,6 +58,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     durable::create_folder(place.dir).map_err(output)?;
     sweep(place.dir);
     current::forget(job, store)?;
+    remove_summary(place.dir, head.manifest.epoch).map_err(output)?;
     remove_others(&place).map_err(output)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
@@ -118,6 +119,20 @@ fn place<'a>(job: &'a Job, head: Option<&Head>) -> Place<'a> {
     // Each pair is stored under both contents.
     let (pages, pairs) = (rows(PageRow::NAME), rows(PairRow::NAME) / 2);
     Place { dir: &job.output.dir, output: &job.output, pages, pairs }
+}
+
+/// Removes the summary of an earlier export of this `epoch` from `dir`, before the files that it
+/// names are removed or replaced: an interrupted export must not leave a folder that says that it
+/// is complete. The summary of another epoch says that the folder is not that of the head.
+fn remove_summary(dir: &Path, epoch: u64) -> Result<()> {
+    let path = dir.join("summary.json");
+    let text = std::fs::read(&path).unwrap_or_default();
+    let summary: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
+    if summary.and_then(|summary| summary["epoch"].as_u64()) != Some(epoch) {
+        return Ok(());
+    }
+    std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+    durable::sync_folder(dir)
 }
 
 /// Removes the tables of earlier exports in forms that are not written now.
