@@ -170,8 +170,8 @@ pub fn remove_others_as<R: Exported>(table: &str, place: &Place<'_>) -> Result<(
 /// The longest first line that is examined.
 const FIRST_LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// Whether the first line of `file` has the columns of `schema`, perhaps those of another version
-/// with more or fewer columns. An empty file counts as ours.
+/// Whether the first line of `file` has the columns of `schema`, perhaps those of another version:
+/// all of them and more, or most of them and no others. An empty file counts as ours.
 fn has_columns(file: File, schema: &SchemaRef) -> bool {
     let mut line = Vec::new();
     if BufReader::new(file.take(FIRST_LINE_BYTES_MAX)).read_until(b'\n', &mut line).is_err() {
@@ -180,8 +180,9 @@ fn has_columns(file: File, schema: &SchemaRef) -> bool {
     let row: Option<serde_json::Map<String, serde_json::Value>> =
         serde_json::from_slice(&line).ok();
     let ours = |row: &serde_json::Map<String, serde_json::Value>| {
-        !row.is_empty() && row.keys().all(|key| schema.field_with_name(key).is_ok())
-            || schema.fields().iter().all(|field| row.contains_key(field.name()))
+        let columns = row.keys().filter(|key| schema.field_with_name(key).is_ok()).count();
+        let all = schema.fields().len();
+        columns == all || columns == row.len() && 2 * columns > all
     };
     line.is_empty() || row.is_some_and(|row| ours(&row))
 }
@@ -196,4 +197,33 @@ pub fn is_aside_as(table: &str, name: &str) -> bool {
     [Form::Jsonl, Form::Parquet]
         .iter()
         .any(|form| name.starts_with(&format!(".{}.", file_name(table, *form))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::rows::{Pair, Redirect};
+
+    fn is_ours<R: Exported>(line: &str) -> bool {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("rows.jsonl");
+        std::fs::write(&path, line).expect("written");
+        has_columns(File::open(path).expect("there"), &R::schema())
+    }
+
+    /// Pairs of somebody else, in a file with the name of ours, were taken for ours, because all
+    /// their keys are columns: they were replaced or deleted. Most of the columns must be there.
+    #[test]
+    fn a_few_columns_are_not_ours() {
+        assert!(!is_ours::<Pair>("{\"a\":\"x\",\"b\":\"y\"}\n"));
+        assert!(!is_ours::<Pair>("{\"a\":1,\"b\":2,\"similarity\":0.5,\"accepted\":true}\n"));
+        assert!(!is_ours::<Redirect>("{\"url\":\"x\"}\n"));
+        // Redirects of an earlier build, and of a later one.
+        let early = "\"url\":\"x\",\"representative\":\"y\",\"relation\":\"near\"";
+        assert!(is_ours::<Redirect>(&format!("{{{early}}}\n")));
+        let later = format!("{{{early},\"reason\":\"coverage\",\"similarity\":0.9,\"more\":1}}\n");
+        assert!(is_ours::<Redirect>(&later));
+        assert!(is_ours::<Redirect>(""));
+        assert!(!is_ours::<Redirect>(&later.replace("reason", "why")));
+    }
 }
