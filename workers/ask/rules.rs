@@ -23,14 +23,21 @@ pub struct Rule {
 
 /// The rule with the number `reason`, in words.
 pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options: &Options) -> Rule {
-    let min = options.similarity_min;
+    let decided = Reason::of(reason);
+    // Where texts are not kept, the sketches of short texts have a threshold of their own.
+    let is_short = matches!(decided, Some(Reason::Sketch | Reason::Numerals))
+        && similarity < options.similarity_min;
+    let (key, min) = match is_short {
+        true => ("short_similarity_min", options.short_similarity_min),
+        false => ("similarity_min", options.similarity_min),
+    };
     let against = || {
         let (much, side) = match similarity >= min {
             true => (similarity - min, "above"),
             false => (min - similarity, "below"),
         };
         format!(
-            "similarity {} is {} {side} similarity_min = {}",
+            "similarity {} is {} {side} {key} = {}",
             decimal(similarity),
             decimal(much),
             decimal(min)
@@ -39,7 +46,7 @@ pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options:
     let fact = |what: &str| format!("{}, but {what} is replaced by another", against());
     let max = options.distance_max.unwrap_or_default();
     let within = || format!("fingerprints differ in {distance} bits, distance_max = {max}");
-    let (says, threshold) = match Reason::of(reason) {
+    let (says, threshold) = match decided {
         Some(Reason::WithinK | Reason::TooFar) => (within(), false),
         Some(Reason::Sketch) => (format!("by sketches, {}", against()), true),
         Some(Reason::SketchRefused) => (
@@ -95,5 +102,18 @@ mod tests {
         );
         assert!(says(Reason::Numerals, 9000).ends_with("but a number is replaced by another"));
         assert_eq!(says(Reason::WithinK, 9950), "fingerprints differ in 2 bits, distance_max = 3");
+    }
+
+    /// An accepted pair of short texts that are not kept was called below the threshold: the rule
+    /// has `short_similarity_min`, and names it.
+    #[test]
+    fn short_texts_have_a_threshold_of_their_own() {
+        let options = Options::default().within(3);
+        let rule = |reason: Reason| rule(reason as u8, true, 7100, 2, &options);
+        let accepted = rule(Reason::Sketch);
+        let above = "similarity 0.7100 is 0.0400 above short_similarity_min = 0.6700";
+        assert_eq!(accepted.says, format!("by sketches, {above}"));
+        assert_eq!(accepted.similarity_min, Some(0.67));
+        assert!(rule(Reason::Numerals).says.starts_with(above));
     }
 }
