@@ -221,6 +221,41 @@ fn lines_that_hosts_repeat_are_taken_off() {
     assert_sound(&bench, &with);
 }
 
+/// A text without a URL was answered as certain where the job removes the lines of a host, though a
+/// run removes them from the page. The answer is provisional and says why; a row with its URL is
+/// read as a run reads it.
+#[test]
+fn a_text_without_a_host_is_provisional() {
+    let bench = bench("");
+    let chrome = "the menu of this site and its shop";
+    let text = |n: u64| format!("{chrome}\n{}", crate::texts::text(n, 0));
+    let row = |n: u64| json!({ "url": format!("http://one.example/{n}"), "text": text(n) });
+    write(&bench, "one.jsonl", (0..20).map(row));
+    bench.run_well(&[]);
+    let with = ["--set", "extract.furniture=\"furniture.tsv\""];
+    let make = ["--kind", "furniture", "--out", "furniture.tsv"];
+    for (command, arguments) in [("lexicon", &make[..]), ("rebuild", &with[..])] {
+        let output = bench.pagefold(command, arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(std::fs::read_to_string(bench.at("furniture.tsv")).expect("made").contains(chrome));
+    let ask = |name: &str, bytes: String| -> Value {
+        std::fs::write(bench.at(name), bytes).expect("written");
+        let output = bench.pagefold("query", &[&[name, "--json"], &with[..]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let nameless = ask("page.txt", text(3));
+    assert_eq!(nameless["provisional"], true, "{nameless}");
+    assert!(nameless["because"].as_array().expect("a list").contains(&json!("no_host")));
+    let named = ask("page.jsonl", row(3).to_string());
+    assert_eq!(
+        (&named["verdict"], &named["because"]),
+        (&json!("identical"), &json!([])),
+        "{named}"
+    );
+}
+
 /// Two texts that differ only behind the compared part were taken for identical, and one of them
 /// was lost. Such texts fold only with the same text, and `explain` says so.
 #[test]

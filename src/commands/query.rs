@@ -282,6 +282,9 @@ fn provisional(why: &str) -> &'static str {
         because::EXPIRES => {
             "pages that it depends on expire with the next run, unless it sees them"
         }
+        because::NO_HOST => {
+            "without a URL the lines of its host stay ([extract] furniture): ask by a row with url"
+        }
         because::GATHERED => "a page now has it as its main text, or no page has any more",
         _ => "the next run may see it otherwise",
     }

@@ -141,6 +141,8 @@ pub mod because {
     /// The text was only gathered from whole pages so far and was not compared, and now it will be;
     /// or it was compared and will not be any more, because no page has it as its main text.
     pub const GATHERED: &str = "gathered";
+    /// The text came without a URL, and the job removes lines by host.
+    pub const NO_HOST: &str = "no_host";
     /// Records that were inserted since the last epoch are like it, or change its cluster.
     pub const INBOX: &str = "inbox";
     /// There is a newer epoch, which cannot be asked.

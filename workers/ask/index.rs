@@ -188,6 +188,8 @@ impl Index {
         }
         if url.is_some() {
             self.replace(visit, *says_little, &mut answer);
+        } else if self.job.extract.furniture.is_some() {
+            answer.because.push(because::NO_HOST);
         }
         answer.provisional = !answer.because.is_empty();
         Ok(answer)
