@@ -88,18 +88,47 @@ fn check_earlier(
     for ((name, digest), segment) in earlier.iter().flat_map(segments) {
         let folder = store.data().join(name);
         let path = segment.path(&folder);
-        if checked.insert((name, digest)) && path.exists() {
-            report.files += 1;
-            check_segment(name, &folder, &path, segment, report)?;
+        if checked.insert((name, digest)) {
+            unless_gone(&path, report, |report| {
+                report.files += 1;
+                check_segment(name, &folder, &path, segment, report)
+            })?;
         }
     }
     let mut checked: BTreeSet<(&str, &str)> = lists(head).map(|(key, _)| key).collect();
     for ((kind, digest), file) in earlier.iter().flat_map(lists) {
-        if checked.insert((kind, digest)) && store.lines_path(kind, file).exists() {
-            check_lines(&store.data().join(kind), file, true, report)?;
+        if checked.insert((kind, digest)) {
+            unless_gone(&store.lines_path(kind, file), report, |report| {
+                check_lines(&store.data().join(kind), file, true, report)
+            })?;
         }
     }
     Ok(())
+}
+
+/// Checks the file at `path` by `check`, unless it is gone: garbage collection may delete it before
+/// the check and during it.
+fn unless_gone(
+    path: &Path,
+    report: &mut Report,
+    check: impl FnOnce(&mut Report) -> Result<()>,
+) -> Result<()> {
+    if is_gone(path) {
+        return Ok(());
+    }
+    let (files, found) = (report.files, report.findings.len());
+    let checked = check(report);
+    if is_gone(path) {
+        report.files = files;
+        report.findings.truncate(found);
+        return Ok(());
+    }
+    checked
+}
+
+/// Whether there is no file at `path`. A file that cannot be looked for is not gone.
+fn is_gone(path: &Path) -> bool {
+    matches!(path.try_exists(), Ok(false))
 }
 
 /// The lists of a manifest, by kind and digest. Several entries may have parts of one file.
@@ -133,16 +162,26 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
         }
     };
     report.files += 1;
+    let versions = manifest::versions(store.root())?;
+    let earlier = earlier(store, &head.manifest, &versions, report);
+    Ok(Some((head, earlier)))
+}
+
+/// The manifests before `head` of the listed `versions`, checked as [`chain`] says. Garbage
+/// collection may have deleted a manifest since it was listed. It deletes the oldest first, so a
+/// manifest that is gone is missing only if an older one is there.
+fn earlier(store: &Store, head: &Manifest, versions: &[u64], report: &mut Report) -> Vec<Manifest> {
     let mut earlier = Vec::new();
     // The version and digest that the manifest before must have; the digest is not known where the
     // manifest after it is damaged or missing.
-    let mut next = head.manifest.version;
-    let mut expected = Some(head.manifest.previous.clone());
-    for version in manifest::versions(store.root())?.into_iter().rev() {
-        if version >= head.manifest.version {
+    let mut next = head.version;
+    let mut expected = Some(head.previous.clone());
+    for version in versions.iter().rev().copied().filter(|version| *version < head.version) {
+        let path = manifest::path(store.root(), version);
+        let found = manifest::read(store.root(), version);
+        if found.is_err() && is_gone(&path) {
             continue;
         }
-        let path = manifest::path(store.root(), version);
         report.files += 1;
         if version + 1 < next {
             let first = manifest::path(store.root(), version + 1);
@@ -150,7 +189,7 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
             expected = None;
         }
         next = version;
-        match manifest::read(store.root(), version) {
+        match found {
             Ok(Head { digest, manifest }) => {
                 if expected.is_some_and(|expected| expected != digest) {
                     report.find(&path, "its successor names another digest");
@@ -164,7 +203,7 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
             }
         }
     }
-    Ok(Some((head, earlier)))
+    earlier
 }
 
 fn present(path: &Path, bytes: u64, report: &mut Report) -> bool {
@@ -252,5 +291,49 @@ impl OnTable for Rows<'_> {
             true => Ok(()),
             false => Err("its rows are not those that the manifest remembers".into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Manifests that garbage collection deleted after they were listed were reported as damage. A
+    /// manifest that is missing between two others still is a finding.
+    #[test]
+    fn a_manifest_that_is_collected_is_no_finding() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store =
+            Store::open_or_create(folder.path(), &serde_json::json!({})).expect("made");
+        let mut head = Head::before_the_first(store.uuid());
+        for version in 1..=4 {
+            let next = Manifest {
+                version,
+                epoch: version,
+                previous: head.digest.clone(),
+                ..head.manifest.clone()
+            };
+            head = manifest::commit(store.root(), &next).expect("committed");
+        }
+        let find = || {
+            let mut report = Report::default();
+            let read = earlier(&store, &head.manifest, &[1, 2, 3, 4], &mut report);
+            (read.len(), report.findings)
+        };
+        let remove = |version| {
+            let path = manifest::path(store.root(), version);
+            let text = std::fs::read(&path).expect("there");
+            std::fs::remove_file(&path).expect("removed");
+            (path, text)
+        };
+        assert_eq!(find(), (3, vec![]));
+        let (first, text) = remove(1);
+        assert_eq!(find(), (2, vec![]));
+        remove(2);
+        assert_eq!(find(), (1, vec![]));
+        std::fs::write(first, text).expect("written");
+        let (read, findings) = find();
+        assert_eq!((read, findings.len()), (2, 1));
+        assert_eq!(findings[0].what, "manifests 2 to 2 are missing");
     }
 }
