@@ -9,9 +9,9 @@
 //! one date may be wrong for the pages that the store has. So an address that many name is left
 //! out, and a person should look at the other hints before they are believed.
 
-use crate::document::{Id, PageUrl, canonical_url, page_url};
+use crate::document::{Id, PageUrl, canonical_url, page_url, sorted};
 use crate::error::Result;
-use crate::eval::world::{rows, sorted};
+use crate::eval::world::rows;
 use crate::extract::canonical_link::canonical;
 use crate::fold::ingest;
 use crate::job::Job;

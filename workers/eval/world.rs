@@ -4,7 +4,7 @@
 //! pairs, only labelled pages are in the scene; if they list all true pairs, every page of the
 //! store is. A page takes about 200 bytes with its URL.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::eval::kinds::PairOfKind;
 use crate::eval::labels::Labels;
@@ -66,14 +66,6 @@ pub(super) fn rows<'a, R: Row>(
     keys: &'a [R::Key],
 ) -> impl Iterator<Item = R> + 'a {
     keys.chunks(PORTION_ROWS).flat_map(|keys| table.matching(keys))
-}
-
-/// The distinct ids, ascending.
-pub(super) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
-    let mut ids: Vec<Id> = ids.collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
 
 /// The scene of `labels` over the head of `store`, whose clusters were made with `options`. A page

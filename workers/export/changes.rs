@@ -11,14 +11,13 @@
 //! states have a key, every page of the later cluster was in the earlier cluster, except the pages
 //! that arrived.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::export::exported::{Hex, SharedText};
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
 use crate::export::tables::{
     ContentClusters, PORTION_ROWS, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster,
-    sorted,
 };
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions};
 use crate::store::Store;
@@ -111,12 +110,11 @@ impl Difference {
 
     /// The causes by which pages of `rows` are gone, by DocId, as far as the store remembers them.
     fn causes(&self, rows: &[PageRow]) -> Vec<(Id, u8)> {
-        let gone = |rows: &'_ [PageRow]| match sides(rows) {
+        let gone = |rows: &[PageRow]| match sides(rows) {
             (Some(page), None) => Some((page.doc, u64::from(page.url_bytes))),
             _ => None,
         };
-        let gone: Vec<(Id, u64)> =
-            rows.chunk_by(|a, b| a.doc == b.doc).filter_map(gone).collect();
+        let gone: Vec<(Id, u64)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(gone).collect();
         let causes = |pages: &[(Id, u64)]| {
             let docs: Vec<Id> = pages.iter().map(|(doc, _)| *doc).collect();
             self.after.gone.matching(&docs).into_iter().map(|row| (row.doc, row.cause))
@@ -425,12 +423,11 @@ pub(super) fn write(
     drop(transitions);
     for rows in difference.pages.portions(PORTION_ROWS) {
         let causes = difference.causes(&rows);
-        let has_expired = |page: &PageRow| {
-            match causes.binary_search_by_key(&page.doc, |(doc, _)| *doc) {
+        let has_expired =
+            |page: &PageRow| match causes.binary_search_by_key(&page.doc, |(doc, _)| *doc) {
                 Ok(at) => causes[at].1 == EXPIRED,
                 Err(_) => is_expired(page),
-            }
-        };
+            };
         for rows in rows.chunk_by(|a, b| a.doc == b.doc) {
             let change = match sides(rows) {
                 (None, Some(_)) => "new",

@@ -6,11 +6,11 @@
 //! has no row if nothing of its cluster is left, or if the text says too little to compare pages
 //! by.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::export::rows::Redirect;
 use crate::export::sink::Sink;
-use crate::export::tables::{Tables, by_url_bytes, find, sorted};
+use crate::export::tables::{Tables, by_url_bytes, find};
 use crate::job::clusters::Options;
 use crate::tables::successors;
 

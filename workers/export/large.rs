@@ -6,8 +6,8 @@
 //! portion of its pairs.
 
 use crate::confirm::Reason;
-use crate::document::{Id, host_name};
-use crate::export::tables::{Tables, sorted};
+use crate::document::{Id, host_name, sorted};
+use crate::export::tables::Tables;
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
 use crate::text::signatures::SignatureKind;

@@ -2,14 +2,14 @@
 //! that folds into another one or is gone.
 
 use crate::confirm::Reason;
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::export::exported::{Hex, Moment, SharedText};
 use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
 use crate::export::sink::{Files, Place, Sink};
-use crate::export::tables::{PORTION_ROWS, Tables, by_rows, by_url_bytes, find, sorted};
+use crate::export::tables::{PORTION_ROWS, Tables, by_rows, by_url_bytes, find};
 use crate::job::clusters::Options;
 use crate::store::manifest::Source;
 use crate::tables::{ClusterRow, PageRow, PairRow};

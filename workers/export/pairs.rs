@@ -3,12 +3,12 @@
 //! `rows.rs` (`Pair`) has the columns.
 
 use crate::confirm::Reason;
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::{Error, Result};
 use crate::export::exported::{Hex, SharedText};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
-use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find, sorted};
+use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find};
 use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::hash::BuildSeeded;

@@ -1,6 +1,6 @@
 //! The tables of a store that exports read, and lookups in them.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::gallop::gallop;
 use crate::store::Store;
@@ -175,14 +175,6 @@ pub(crate) fn find<R: Row>(rows: &[R], key: R::Key) -> Option<&R> {
 pub(crate) fn find_after<'r, R: Row>(rows: &'r [R], at: &mut usize, key: R::Key) -> Option<&'r R> {
     *at = gallop(rows.len(), *at, |at| rows[at].key() < key);
     rows.get(*at).filter(|row| row.key() == key)
-}
-
-/// The distinct ids, ascending.
-pub(crate) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
-    let mut ids: Vec<Id> = ids.collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
 
 #[cfg(test)]

@@ -20,9 +20,9 @@
 //! and only the touched clusters for the second step, in portions. Memory holds 56 bytes for each
 //! record that stands in, and 32 for each cluster whose representative has no record here.
 
-use crate::document::{Id, NO_DATE, PageUrl, page_url};
+use crate::document::{Id, NO_DATE, PageUrl, page_url, sorted};
 use crate::error::{Kind, Result};
-use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find, sorted};
+use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find};
 use crate::filter::inputs::Original;
 use crate::fold::ingest;
 use crate::fold::visit_maker::{TextReader, furniture};

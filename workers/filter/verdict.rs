@@ -3,9 +3,9 @@
 //! The store keeps rows only for records that hold. A record holds if the row of its page names its
 //! input and its position; every other record of that URL lost to it.
 
-use crate::document::{Id, canonical_url, page_url};
+use crate::document::{Id, canonical_url, page_url, sorted};
 use crate::error::Result;
-use crate::export::tables::{ContentClusters, Tables, Urls, find, sorted};
+use crate::export::tables::{ContentClusters, Tables, Urls, find};
 use crate::filter::inputs::Original;
 use crate::filter::promotions::Promotions;
 use crate::job::Job;
