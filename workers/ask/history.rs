@@ -112,8 +112,7 @@ fn state(
         let own = clusters.into_iter().find(|row| row.place() == place);
         representative = own.map_or(doc, |row| row.representative);
     }
-    let url = row::<UrlRow>(&snapshot, open, representative)?
-        .map(|row| String::from_utf8_lossy(&row.url).into_owned());
+    let url = row::<UrlRow>(&snapshot, open, representative)?.map(|row| row.text().into_owned());
     Ok(Some(State { content: page.content, representative, url: url.unwrap_or_default() }))
 }
 

@@ -79,9 +79,7 @@ impl Tables {
 
     /// The canonical URL of a live page.
     pub(super) fn url(&self, doc: Id) -> String {
-        one(&self.mapped.urls, doc)
-            .map(|row| String::from_utf8_lossy(&row.url).into_owned())
-            .unwrap_or_default()
+        one(&self.mapped.urls, doc).map(|row| row.text().into_owned()).unwrap_or_default()
     }
 
     /// The live content.

@@ -162,10 +162,7 @@ impl Large {
         let urls = tables.table::<UrlRow>()?;
         let url = |doc: Id| {
             let row = urls.matching(&[doc]).into_iter().next();
-            row.map_or_else(
-                || doc.to_string(),
-                |row| String::from_utf8_lossy(&row.url).into_owned(),
-            )
+            row.map_or_else(|| doc.to_string(), |row| row.text().into_owned())
         };
         let origin = match origin {
             Origin::Source(number) => {

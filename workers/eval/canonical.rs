@@ -143,9 +143,7 @@ fn urls(snapshot: &Snapshot<'_>, docs: &[Id]) -> Result<BTreeMap<Id, String>> {
     let live: Vec<Id> =
         rows(&pages, docs).filter(|page| !page.content.is_none()).map(|page| page.doc).collect();
     let urls = snapshot.table::<UrlRow>()?;
-    Ok(rows(&urls, &live)
-        .map(|row| (row.doc, String::from_utf8_lossy(&row.url).into_owned()))
-        .collect())
+    Ok(rows(&urls, &live).map(|row| (row.doc, row.text().into_owned())).collect())
 }
 
 /// Remembers that the first URL names the second. A record that leads to its own page is no hint.

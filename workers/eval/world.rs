@@ -85,7 +85,7 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     };
     let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
     // Both tables have the same pages in the same order.
-    let named = rows(&urls, &docs).map(|row| String::from_utf8_lossy(&row.url).into_owned());
+    let named = rows(&urls, &docs).map(|row| row.text().into_owned());
     let mut urls: BTreeMap<Id, String> = docs.iter().copied().zip(named).collect();
     found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
 

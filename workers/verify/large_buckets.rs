@@ -118,7 +118,7 @@ pub fn report(
     let url = |content: Id| {
         let page = pages.matching(&[content]).into_iter().next();
         let row = page.and_then(|page| urls.matching(&[page.doc]).into_iter().next());
-        row.map(|row| String::from_utf8_lossy(&row.url).into_owned()).unwrap_or_default()
+        row.map(|row| row.text().into_owned()).unwrap_or_default()
     };
     let largest = found.into_iter().map(|(signature, (key, contents, first))| {
         let key = if signature == 0 { bands.unkey(0, key) } else { key };

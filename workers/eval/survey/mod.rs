@@ -152,7 +152,7 @@ impl Survey {
     fn page(&self, content: Id) -> (String, Id) {
         let doc = self.content_pages.first(content, 1).first().map_or(Id::NONE, |row| row.doc);
         let url = self.urls.matching(&[doc]).into_iter().next();
-        (url.map_or_else(String::new, |row| String::from_utf8_lossy(&row.url).into_owned()), doc)
+        (url.map_or_else(String::new, |row| row.text().into_owned()), doc)
     }
 
     /// Takes the answer to `question`; `None` skips it.
@@ -259,7 +259,8 @@ fn draw(
             .filter(|row| row.says_little(options))
             .map(|row| row.content)
             .collect();
-        let is_little = |row: &PairRow| little.contains(&row.content) || little.contains(&row.other);
+        let is_little =
+            |row: &PairRow| little.contains(&row.content) || little.contains(&row.other);
         for row in pairs().filter(|row| !is_little(row)) {
             let numbers = std::iter::once(0).chain(SignatureKind::ALL.map(|kind| kind.number()));
             let proposers =
