@@ -291,12 +291,10 @@ fn before(store: &Store, head: &Head) -> Result<(u32, States)> {
 fn undone(store: &Store, head: &Head, version: u64) -> Result<Head> {
     let undone = manifest::read(store.root(), version)?;
     let paths = |manifest: &Manifest| {
-        let of_table = |(name, table): (&String, &TableState)| {
-            let folder = store.data().join(name);
-            let of_segment = |segment: &SegmentRef| (segment.path(&folder), segment.digest.clone());
-            table.segments().map(of_segment).collect::<Vec<_>>()
+        let of_segment = |(name, segment): (&str, &SegmentRef)| {
+            (segment.path(&store.data().join(name)), segment.digest.clone())
         };
-        manifest.tables.iter().flat_map(of_table).collect::<BTreeMap<_, _>>()
+        manifest.segments().map(of_segment).collect::<BTreeMap<_, _>>()
     };
     let kept = paths(&head.manifest);
     for (path, digest) in paths(&undone.manifest) {

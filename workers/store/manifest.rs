@@ -140,6 +140,13 @@ impl Manifest {
         reading.map(|consumed| consumed.epoch)
     }
 
+    /// The segments of all tables, each with the name of its table.
+    pub fn segments(&self) -> impl Iterator<Item = (&str, &SegmentRef)> {
+        self.tables
+            .iter()
+            .flat_map(|(name, table)| table.segments().map(move |segment| (name.as_str(), segment)))
+    }
+
     /// The names of the sources, by number.
     pub fn source_names(&self) -> Vec<&str> {
         self.sources.iter().map(|source| source.name.as_str()).collect()

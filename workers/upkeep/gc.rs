@@ -143,10 +143,8 @@ pub fn delete(store: &Store, garbage: &Garbage) -> Result<()> {
 
 /// The files that a manifest names.
 fn files(store: &Store, manifest: &Manifest) -> Vec<PathBuf> {
-    let segments = manifest.tables.iter().flat_map(|(name, table)| {
-        let folder = store.data().join(name);
-        table.segments().map(move |segment| segment.path(&folder))
-    });
+    let segments =
+        manifest.segments().map(|(name, segment)| segment.path(&store.data().join(name)));
     let consumed =
         manifest.consumed.iter().map(|consumed| store.lines_path("consumed", &consumed.file));
     let folded =
@@ -184,19 +182,19 @@ mod tests {
     /// A store with commits of 3 epochs, of which each has entries in files, and its head.
     fn store_with_folded_entries(folder: &Path) -> (Store, Head) {
         let store = Store::open_or_create(folder, &json!({})).expect("made");
+        let file = store.write_lines("consumed", "{}\n").expect("written");
         let mut last = Head::before_the_first(store.uuid());
         for version in 1..=3 {
             let mut next = last.manifest.clone();
             (next.version, next.previous) = (version, last.digest.clone());
             for _ in 0..2 * folded::ENTRIES {
                 next.epoch += 1;
-                let line = format!("{{\"input\":{}}}\n", next.epoch);
                 next.consumed.push(Consumed {
                     epoch: next.epoch,
                     logical_time: 0,
                     source: 0,
                     complete: false,
-                    file: store.write_lines("consumed", &line).expect("written"),
+                    file: file.clone(),
                     read: 1,
                     barren: 0,
                     retention: Retention::default(),

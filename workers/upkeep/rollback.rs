@@ -136,13 +136,10 @@ fn rejects(store: &Store, target: &Manifest) -> Option<FileRef> {
 /// Reads every byte that `manifest` names, except rejected records, because possibly no command has
 /// read these bytes since the epoch was left.
 fn check(store: &Store, manifest: &Manifest) -> Result<()> {
-    let mut files: BTreeMap<PathBuf, &str> = BTreeMap::new();
-    for (name, table) in &manifest.tables {
-        let folder = store.data().join(name);
-        files.extend(
-            table.segments().map(|segment| (segment.path(&folder), segment.digest.as_str())),
-        );
-    }
+    let segments = manifest.segments();
+    let mut files: BTreeMap<PathBuf, &str> = segments
+        .map(|(name, segment)| (segment.path(&store.data().join(name)), segment.digest.as_str()))
+        .collect();
     for Consumed { file, .. } in &manifest.consumed {
         files.insert(store.lines_path("consumed", file), &file.digest);
     }

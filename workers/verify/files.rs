@@ -142,9 +142,7 @@ fn lists(manifest: &Manifest) -> impl Iterator<Item = ((&str, &str), &FileRef)> 
 
 /// The segments of a manifest, by table and digest.
 fn segments(manifest: &Manifest) -> impl Iterator<Item = ((&str, &str), &SegmentRef)> {
-    manifest.tables.iter().flat_map(|(name, table)| {
-        table.segments().map(move |segment| ((name.as_str(), segment.digest.as_str()), segment))
-    })
+    manifest.segments().map(|(name, segment)| ((name, segment.digest.as_str()), segment))
 }
 
 /// Reads the head, and all manifests before it that still exist. Each must be readable and name its
@@ -303,8 +301,7 @@ mod tests {
     #[test]
     fn a_manifest_that_is_collected_is_no_finding() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store =
-            Store::open_or_create(folder.path(), &serde_json::json!({})).expect("made");
+        let store = Store::open_or_create(folder.path(), &serde_json::json!({})).expect("made");
         let mut head = Head::before_the_first(store.uuid());
         for version in 1..=4 {
             let next = Manifest {
