@@ -226,15 +226,13 @@ pub fn begins(index: &Index, page: &Nearest) -> Result<Option<String>> {
 }
 
 fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {
+    let row = index.tables.content(page.content);
     Side {
         url: found.url.clone(),
         differs_by: found.differs_by.clone(),
         content: (!page.content.is_none()).then(|| page.content.to_string()),
-        chars: index.tables.content(page.content).map_or(0, |row| row.chars),
-        says_little: index
-            .tables
-            .content(page.content)
-            .is_some_and(|row| row.says_little(index.clusters())),
+        chars: row.as_ref().map_or(0, |row| row.chars),
+        says_little: row.is_some_and(|row| row.says_little(index.clusters())),
         begins: None,
         cluster: index.tables.cluster(page.content, page.doc),
     }

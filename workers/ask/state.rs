@@ -195,9 +195,7 @@ fn expiry(job: &Job, store: &Store, head: &Head) -> Result<Option<Expiry>> {
         expiry.next_pages =
             seen.iter().filter(|((_, time), _)| *time == first).map(|(_, pages)| pages).sum();
     }
-    let consumed = head.manifest.consumed.iter().filter(|of| !of.undone && of.read > 0);
-    let mut reading: Vec<u64> = consumed.map(|of| of.epoch).collect();
-    reading.push(head.manifest.epoch + 1);
+    let reading: Vec<u64> = head.manifest.reading().chain([head.manifest.epoch + 1]).collect();
     let bound = job.pages.retention(&reading, head.manifest.logical_time).epoch_min;
     expiry.next_reading_pages =
         seen.iter().filter(|((epoch, _), _)| *epoch < bound).map(|(_, pages)| pages).sum();
