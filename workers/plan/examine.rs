@@ -7,6 +7,7 @@
 //! size, times and inode.
 
 use crate::error::{Error, Kind, Result};
+use crate::figures::plain;
 use crate::job::Job;
 use crate::plan::consumed::History;
 use crate::plan::inputs::Input;
@@ -62,8 +63,7 @@ impl<'a> Examiner<'a> {
         Examiner { job, history, file, kept, seen: BTreeMap::new(), passed: Vec::new() }
     }
 
-    /// The file at `path` without its digest. `None` if it is gone, unless the job names the file
-    /// itself.
+    /// The file at `path` without its digest. If it is gone, see [`Examiner::digested`].
     pub fn stat(&self, path: &Path) -> Result<Option<Input>> {
         self.unless_gone(path, Input::stat(path).map(Some))
     }
@@ -71,12 +71,19 @@ impl<'a> Examiner<'a> {
     /// The `inputs` with their digests, in their order. Those that are gone or no crawl are left
     /// out, unless the job names the file itself. Files are read in several threads, because an
     /// epoch reads nothing else before all digests are known.
+    ///
+    /// # Errors
+    ///
+    /// `TryAgain` if a file of a complete snapshot is gone or became shorter: without it the
+    /// snapshot would remove its pages.
     pub fn digested(&mut self, inputs: &[Input]) -> Result<Vec<Input>> {
         let looked = in_threads("the digest of an input", inputs, processors(), |input| {
             let path = input.file();
             match self.look(&path, input) {
                 // The file just became shorter. A later run reads it.
-                Err(_) if Input::stat(&path).is_ok_and(|now| now.bytes < input.bytes) => Ok(None),
+                Err(_) if Input::stat(&path).is_ok_and(|now| now.bytes < input.bytes) => {
+                    self.without(&path, "became shorter")
+                }
                 looked => self.unless_gone(&path, looked),
             }
         })?;
@@ -96,9 +103,21 @@ impl<'a> Examiner<'a> {
 
     fn unless_gone<T>(&self, path: &Path, looked: Result<Option<T>>) -> Result<Option<T>> {
         match looked {
-            Err(error) if error.kind() == Kind::NoInput && !self.job.read.names(path) => Ok(None),
+            Err(error) if error.kind() == Kind::NoInput && !self.job.read.names(path) => {
+                self.without(path, "vanished")
+            }
             looked => looked,
         }
+    }
+
+    /// The plan goes on without the file at `path`, unless it is of a complete snapshot.
+    fn without<T>(&self, path: &Path, what: &str) -> Result<Option<T>> {
+        if !self.job.read.complete {
+            return Ok(None);
+        }
+        let path = plain(&path.to_string_lossy());
+        let line = format!("{path}: {what} while the snapshot was planned; run again");
+        Err(Error::new(Kind::TryAgain, line))
     }
 
     fn look(&self, path: &Path, input: &Input) -> Result<Option<Looked>> {
@@ -219,5 +238,30 @@ mod tests {
             (other.bytes, other.changed_ns) == (again.bytes, again.changed_ns)
                 && other.digest != "kept"
         );
+    }
+
+    /// A file of a complete snapshot that vanished after the folder was listed was left out, and
+    /// all its pages were removed. The run is to be tried again.
+    #[test]
+    fn a_file_of_a_snapshot_vanishes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("in")).expect("made");
+        std::fs::write(at("in/a.jsonl"), "{}\n").expect("written");
+        std::fs::write(at("in/b.jsonl"), "{ }\n").expect("written");
+        let read = json!({ "inputs": [at("in")], "complete": true });
+        let job = json!({ "store": at("store"), "read": read, "output": { "dir": at("out") } });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        let store = Store::open_or_create(&job.store, &json!(1)).expect("made");
+        let history = History::read(&job, &store, None).expect("nothing yet");
+        let mut examiner = Examiner::new(&job, &store, &history);
+        let inputs = ["in/a.jsonl", "in/b.jsonl"]
+            .map(|name| examiner.stat(&at(name)).expect("read").expect("there"));
+        std::fs::remove_file(at("in/b.jsonl")).expect("removed");
+        let digested = examiner.digested(&inputs).expect_err("one is gone");
+        for error in [digested, examiner.stat(&at("in/b.jsonl")).expect_err("gone")] {
+            let line = error.to_string();
+            assert!(error.kind() == Kind::TryAgain && line.contains("b.jsonl: vanished"), "{line}");
+        }
     }
 }
