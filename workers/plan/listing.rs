@@ -191,11 +191,22 @@ fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Resu
             return expand(at, rest, depth, found);
         }
         expand(at, rest, depth, found)?;
-        for (name, path) in names(at, depth > 0)? {
-            let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-            if is_folder && !is_hidden(&name) && depth < FOLDERS_DEEP_MAX {
-                expand(&path, parts, depth + 1, found)?;
-            }
+        let next = Pattern::new(&rest[0].to_string_lossy());
+        for (name, path) in names(at, true)? {
+            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let is_link = metadata.is_symlink() && !path.is_file();
+            let left_out = match &mut found.left_out {
+                _ if !metadata.is_dir() && !is_link => continue,
+                left_out if is_hidden(&name) => &mut left_out.hidden,
+                left_out if is_link => &mut left_out.links,
+                left_out if depth == FOLDERS_DEEP_MAX => &mut left_out.deep,
+                _ => {
+                    expand(&path, parts, depth + 1, found)?;
+                    continue;
+                }
+            };
+            // What the next part matches is followed or counted there.
+            *left_out += u64::from(!next.as_ref().is_ok_and(|next| next.matches(&name)));
         }
         return Ok(());
     }
@@ -330,6 +341,49 @@ mod tests {
         assert_eq!(find(&[at("gone.warc")]).expect_err("missing").kind(), Kind::NoInput);
         assert!(found("*.gone").is_empty(), "a pattern may match nothing");
         assert_eq!(find(&[at("in/[")]).expect_err("no pattern").kind(), Kind::Config);
+    }
+
+    /// A plain file where a pattern expects a folder made every run fail, and so did a missing
+    /// folder before `**`. They match nothing.
+    #[test]
+    fn what_is_no_folder_matches_nothing() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        std::fs::create_dir_all(at("crawl/day/host")).expect("made");
+        for name in ["crawl/README", "crawl/day/a.gz", "crawl/day/host/b.gz"] {
+            std::fs::write(at(name), "").expect("written");
+        }
+        let found = |pattern: &str| find(&[at(pattern)]).expect("found");
+        assert_eq!(found("crawl/*/**/*.gz"), [at("crawl/day/a.gz"), at("crawl/day/host/b.gz")]);
+        assert!(found("crawl/README/**/*.gz").is_empty());
+        let gone = list(&[at("gone/**/*.gz")]).expect("found");
+        assert_eq!((gone.files.len(), gone.without_file), (0, vec![at("gone/**/*.gz")]));
+    }
+
+    /// Linked, hidden and too deep folders below `**` were left out and not counted. A folder or
+    /// link that the next part of the pattern matches is counted or followed once.
+    #[test]
+    fn folders_that_a_pattern_leaves_out_are_counted() {
+        let root = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| root.path().join(name);
+        let deep: PathBuf = (0..=FOLDERS_DEEP_MAX).map(|_| "d").collect();
+        for folder in
+            [Path::new("in/_temporary"), Path::new("outside"), &Path::new("in").join(deep)]
+        {
+            std::fs::create_dir_all(root.path().join(folder)).expect("made");
+        }
+        std::fs::write(at("outside/a.gz"), "").expect("written");
+        std::fs::write(at("in/b.gz"), "").expect("written");
+        symlink(at("outside"), at("in/latest")).expect("linked");
+        symlink(at("in/b.gz"), at("in/b")).expect("linked");
+        symlink(at("gone"), at("in/disk")).expect("linked");
+        let found = list(&[at("in/**/*.gz")]).expect("found");
+        assert_eq!(found.files, [at("in/b.gz")]);
+        let left_out = LeftOut { hidden: 1, links: 2, deep: 1, ..LeftOut::default() };
+        assert_eq!(found.left_out, left_out);
+        let found = list(&[at("in/**/l*")]).expect("found");
+        assert_eq!(found.files, [at("in/latest/a.gz")]);
+        assert_eq!(found.left_out, LeftOut { links: 1, ..left_out });
     }
 
     /// A link to a file or folder on a disk that is not mounted was no match of its pattern, and
