@@ -117,8 +117,9 @@ pub const NO_DATE: i64 = i64::MIN;
 /// The score of a record without a valid score: less than every score.
 pub const NO_SCORE: i64 = i64::MIN;
 
-/// When visits of one URL compete, a date that is further ahead of the epoch's time than this is
-/// cut to this.
+/// A date that is further ahead of the epoch's time than this is wrong. It counts among the visits
+/// of its epoch, but against records of earlier epochs as this limit, and against later ones as no
+/// date.
 pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
 /// A URL in canonical form, and what the keep rule needs to know of it.

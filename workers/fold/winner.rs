@@ -7,8 +7,8 @@
 //! archive that comes late does not bring the page back. A record without a date counts as being as
 //! new as the record that it replaces. Otherwise an old archive could replace it, and undo what a
 //! newer record had said before it. A record whose date is too far ahead of the epoch's time is
-//! treated in the same way. Within the epoch its date counts, because a server dates the records of
-//! one URL so that the last one wins.
+//! treated in the same way, and counts as being as new as the newest other record. Within the epoch
+//! its date counts, because a server dates the records of one URL so that the last one wins.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::fold::wrong_clock::corrected;
@@ -117,9 +117,10 @@ impl Now {
         }
         match self.winner(visits, &before) {
             Some(visit) if visit.kind == PAGE => {
-                Known { page: Some(self.page(&before, visit)), gone: None }
+                let as_of = self.as_of(visits, &before);
+                Known { page: Some(self.page(&before, visit, as_of)), gone: None }
             }
-            Some(visit) => self.gone(&before, Some(visit), url),
+            Some(visit) => self.gone(&before, Some(visit), self.as_of(visits, &before), url),
             None => {
                 // Even an outdated record shows that the page was met.
                 let is_seen = visits.iter().any(|visit| visit.kind != REMOVED);
@@ -129,7 +130,9 @@ impl Now {
                             (self.epoch, self.time, self.source);
                         before
                     }
-                    Some(page) if self.lapses(page) => self.gone(&before, None, url),
+                    Some(page) if self.lapses(page) => {
+                        self.gone(&before, None, self.least(&before), url)
+                    }
                     Some(page) => {
                         page.last_time = corrected(page.last_time, self.lapse.seen_max, self.time);
                         before
@@ -150,14 +153,16 @@ impl Now {
         has_expired(page, self.lapse.retention) || self.lacks(page)
     }
 
-    /// The least date with which a dated record can hold after `visit`. A date that is too far
-    /// ahead is wrong, and must not win over all future records.
-    fn as_of(self, visit: &Visit, before: &Known) -> i64 {
-        let is_date = visit.date != NO_DATE && visit.date == self.date(visit);
-        if is_date { visit.date } else { self.least(before) }
+    /// The least date with which a dated record can hold after `visits`. A date that is too far
+    /// ahead is wrong, and must not win over all future records. The other dates of the epoch
+    /// count, also if a wrong one won.
+    fn as_of(self, visits: &[Visit], before: &Known) -> i64 {
+        let sound =
+            visits.iter().filter(|visit| visit.kind != SEEN && visit.date == self.date(visit));
+        sound.map(|visit| visit.date).fold(self.least(before), i64::max)
     }
 
-    fn page(self, before: &Known, visit: &Visit) -> PageRow {
+    fn page(self, before: &Known, visit: &Visit, as_of: i64) -> PageRow {
         PageRow {
             doc: visit.doc,
             content: visit.content,
@@ -171,7 +176,7 @@ impl Now {
             last_epoch: self.epoch,
             last_time: self.time,
             source: self.source,
-            as_of: self.as_of(visit, before),
+            as_of,
             input: visit.input,
             position: visit.position,
             diff: 1,
@@ -179,8 +184,7 @@ impl Now {
     }
 
     /// What is known of a page that is gone, by the `removal` or because it lapsed.
-    fn gone(self, before: &Known, removal: Option<&Visit>, url: &[u8]) -> Known {
-        let as_of = removal.map_or(self.least(before), |visit| self.as_of(visit, before));
+    fn gone(self, before: &Known, removal: Option<&Visit>, as_of: i64, url: &[u8]) -> Known {
         let known = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
         let known = known.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
         // An undated removal of an unknown page says nothing of later use.
@@ -344,14 +348,29 @@ mod tests {
         let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(60, PAGE, 3)], now(2));
         let content = |known: &Known| known.page.as_ref().expect("a page").content.high;
         assert_eq!(content(&known), 2);
-        assert_eq!(content(&after(&known, &[visit(55, PAGE, 4)], now(3))), 4);
-        assert_eq!(content(&after(&known, &[visit(49, PAGE, 4)], now(3))), 2);
+        assert_eq!(content(&after(&known, &[visit(60, PAGE, 4)], now(3))), 4);
+        assert_eq!(content(&after(&known, &[visit(59, PAGE, 4)], now(3))), 2);
+    }
+
+    /// A record replaced a newer one if a date that was far ahead came in the same epoch as the
+    /// newer one: the newer date was forgotten, of a page and of a removal.
+    #[test]
+    fn sound_dates_beside_one_far_ahead_count() {
+        for (far, content) in
+            [(visit(TIME * 2, PAGE, 2), Some(2)), (visit(TIME * 2, REMOVED, 0), None)]
+        {
+            let known = after(&Known::default(), &[visit(50, PAGE, 1), far], now(1));
+            let of = |known: &Known| known.page.as_ref().map(|page| page.content.high);
+            assert_eq!(of(&known), content);
+            assert_eq!(of(&after(&known, &[visit(49, PAGE, 3)], now(2))), content);
+            assert_eq!(of(&after(&known, &[visit(50, PAGE, 3)], now(2))), Some(3));
+        }
     }
 
     /// For random sequences of pages and removals, with dates, without, or with dates too far
     /// ahead, one or several an epoch, the result is that of a plain list of all records. In each
     /// epoch the last record that has no date, or is not older than the record that holds, wins.
-    /// Later records must reach its date unless it is too far ahead.
+    /// Later records must reach the greatest date of the epoch that is not too far ahead.
     #[test]
     fn sequences_equal_brute_force() {
         for seed in 0..4000 {
@@ -378,7 +397,8 @@ mod tests {
                 sorted.sort_unstable();
                 let last = sorted.iter().rfind(|(date, ..)| *date == NO_DATE || *date >= newest);
                 if let Some(&(date, kind, content)) = last {
-                    newest = if date < TIME * 2 { newest.max(date) } else { newest };
+                    let dates = sorted.iter().map(|(date, ..)| *date);
+                    newest = dates.filter(|date| *date < TIME * 2).fold(newest, i64::max);
                     holds = (kind == PAGE).then_some((date, content));
                 }
                 said.push(sorted);
