@@ -223,6 +223,22 @@ fn shards_that_are_gone() {
     assert!(said.contains("nothing due: every input is consumed; the store"), "{said}");
 }
 
+/// Each change of a file was followed by a redirect for each of its former rows, for a year. A row
+/// that a snapshot lacks is not remembered, because no later record can have its key.
+#[test]
+fn former_rows_of_a_file_are_forgotten() {
+    let corpus = bench("key = \"row\"\ncomplete = true");
+    let rows = |n: u64| (0..n).map(|n| json!({ "text": text(n / 2, 0) }));
+    put(&corpus, "a.jsonl", rows(30));
+    corpus.run_well(&[]);
+    put(&corpus, "a.jsonl", rows(31));
+    corpus.run_well(&[]);
+    let redirects = corpus.lines("redirects");
+    assert_eq!(redirects.len(), 15, "{redirects:?}");
+    assert!(redirects.iter().all(|row| row["relation"] != "gone"), "{redirects:?}");
+    assert!(corpus.pagefold("verify", &["--deep"]).status.success());
+}
+
 /// The recipe for a corpus kept short texts twice, let rows expire, and chose by the order of runs.
 /// The job for corpora keeps one row of each text, even of short ones; the columns `op` and
 /// `deleted` are data; the order of runs changes nothing, and rows of a file that is gone are

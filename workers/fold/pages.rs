@@ -15,6 +15,7 @@ use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::winner::{Known, Now};
 use crate::fold::wrong_clock::seen_max;
+use crate::read::PageKey;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{consolidate, replacement};
@@ -57,7 +58,8 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let lapse = LapseRule { retention, complete, seen_max: seen_max(plan) };
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
     let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
-    let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min };
+    let row_keys = epoch.shared.job.read.key == PageKey::Row;
+    let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min, row_keys };
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;

@@ -41,6 +41,8 @@ pub struct Now {
     pub keeps_missing: bool,
     /// Pages that have been gone since before this time are forgotten.
     pub gone_min: i64,
+    /// Whether a page without a host is a row that has its place as key.
+    pub row_keys: bool,
 }
 
 /// The numbers of rows of a key that lose to a row of the same epoch with another text.
@@ -130,6 +132,7 @@ impl Now {
                             (self.epoch, self.time, self.source);
                         before
                     }
+                    Some(page) if self.lacks_row(page) => Known::default(),
                     Some(page) if self.lapses(page) => {
                         self.gone(&before, None, self.least(&before), url)
                     }
@@ -146,6 +149,12 @@ impl Now {
     /// Whether a complete snapshot that lacks `page` removes it.
     pub fn lacks(self, page: &PageRow) -> bool {
         Some(page.source) == self.lapse.complete && !self.keeps_missing
+    }
+
+    /// Whether `page` is a row that a complete snapshot lacks. It is not remembered as gone: only
+    /// the same record has its key, so no older one could bring it back.
+    fn lacks_row(self, page: &PageRow) -> bool {
+        self.row_keys && page.host == 0 && self.lacks(page)
     }
 
     /// Whether `page` goes if it is not seen.
@@ -245,7 +254,8 @@ mod tests {
         let lapse =
             LapseRule { retention: Retention::default(), complete: None, seen_max: i64::MAX };
         let (time, source) = (TIME + i64::from(epoch), epoch as u16);
-        Now { epoch, time, source, lapse, keeps_missing: false, gone_min: i64::MIN }
+        let (keeps_missing, gone_min, row_keys) = (false, i64::MIN, false);
+        Now { epoch, time, source, lapse, keeps_missing, gone_min, row_keys }
     }
 
     fn after(before: &Known, visits: &[Visit], now: Now) -> Known {
@@ -440,6 +450,20 @@ mod tests {
         let back = Now { lapse, ..now(2) };
         assert_eq!(after(&known, &[], back).page.expect("still a page").last_time, TIME + 2);
         assert_eq!(after(&gone, &[], back).gone.expect("remembered").last_time, TIME + 2);
+    }
+
+    /// Each change of a file of a corpus remembered all its former rows for a year, though no other
+    /// record has their keys. Pages of archives beside the rows are remembered.
+    #[test]
+    fn rows_that_a_snapshot_lacks_are_forgotten() {
+        let lapse = LapseRule { complete: Some(1), ..now(2).lapse };
+        for (row_keys, host, is_remembered) in [(true, 0, false), (true, 7, true), (false, 0, true)]
+        {
+            let visit = Visit { host, ..visit(50, PAGE, 1) };
+            let known = after(&Known::default(), &[visit], now(1));
+            let gone = after(&known, &[], Now { lapse, row_keys, ..now(2) });
+            assert_eq!((gone.page, gone.gone.is_some()), (None, is_remembered));
+        }
     }
 
     /// A page that was removed, that its source's complete snapshot lacks or that expired is
