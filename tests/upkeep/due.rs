@@ -50,6 +50,24 @@ fn an_epoch_that_read_nothing_expires_nothing() {
     assert_eq!((code, bench.lines("members").len()), (Some(0), 2), "{err}");
 }
 
+/// An epoch of empty files, or of files whose records are all skipped, counted as one that read, so
+/// that pages expired of which nothing newer was known.
+#[test]
+fn an_epoch_without_an_accepted_record_expires_nothing() {
+    for (epochs, left) in [(1, 2), (2, 7)] {
+        let bench = bench(&format!("[pages]\nretain_epochs = {epochs}\n"));
+        std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+        assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+        std::fs::write(bench.at("in/2.jsonl"), "").expect("written");
+        let (code, _, err) = run(&bench, NOW, &[]);
+        assert_eq!((code, bench.lines("members").len()), (Some(0), 5), "{err}");
+        assert_eq!(bench.head().manifest.epoch, 2);
+        std::fs::write(bench.at("in/3.jsonl"), pages(5, 2)).expect("written");
+        let (code, _, err) = run(&bench, NOW, &["--allow", "expired"]);
+        assert_eq!((code, bench.lines("members").len()), (Some(0), left), "{err}");
+    }
+}
+
 /// An unfinished plan is finished first, as it was planned; newer inputs are the next epoch of the
 /// same run.
 #[test]

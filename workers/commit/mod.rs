@@ -353,6 +353,7 @@ fn consumed(
         file: store.write_lines("consumed", &lines)?,
         read: read.len() as u64,
         barren: barren.len() as u64,
+        idle: !read.is_empty() && read.iter().all(|line| line.taken.accepted == 0),
         retention,
         gone_min: plan.gone_min,
         undone: false,

@@ -195,15 +195,15 @@ impl Finished {
     }
 }
 
-/// When pages expire by `plan`, whose splits are finished. An epoch that could use none of its
-/// inputs does not count as one that read something.
+/// When pages expire by `plan`, whose splits are finished. An epoch that accepted no record does
+/// not count as one that read something.
 pub fn retention(plan: &Plan, attempt: &Path) -> Result<Retention> {
     if plan.inputs.is_empty() || plan.epoch_min_useless == plan.retention.epoch_min {
         return Ok(plan.retention);
     }
     let finished = all(plan, attempt)?;
     let is_useful =
-        |(input, taken): (usize, Taken)| !taken.is_barren() && !finished.left.contains(&input);
+        |(input, taken): (usize, Taken)| taken.accepted > 0 && !finished.left.contains(&input);
     let epoch_min = match finished.taken(plan)?.into_iter().enumerate().any(is_useful) {
         true => plan.retention.epoch_min,
         false => plan.epoch_min_useless,

@@ -94,8 +94,8 @@ pub struct Plan {
     pub left_out: LeftOut,
     /// When pages expire. Its time is not part of the digest.
     pub retention: Retention,
-    /// The least epoch of `retention` if all inputs turn out to be useless. The epoch then does not
-    /// count as one that read something.
+    /// The least epoch of `retention` if no record of the inputs is accepted. The epoch then does
+    /// not count as one that read something.
     #[serde(default)]
     pub epoch_min_useless: u32,
     /// Pages that have been gone since before this time are forgotten. It is not part of the

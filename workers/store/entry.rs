@@ -24,6 +24,10 @@ pub struct Consumed {
     pub read: u64,
     /// The number of lines after them whose inputs were read, but without an accepted record.
     pub barren: u64,
+    /// Whether no record of the inputs was accepted. The epoch then does not count as one that read
+    /// something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
     /// When pages expired.
     pub retention: Retention,
     /// Pages that had been gone since before this time were forgotten; seconds since 1970.

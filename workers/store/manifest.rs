@@ -136,8 +136,8 @@ pub struct Manifest {
 impl Manifest {
     /// The epochs that read something and were not undone, ascending.
     pub fn reading(&self) -> impl Iterator<Item = u64> + '_ {
-        let reading = self.consumed.iter().filter(|consumed| !consumed.undone && consumed.read > 0);
-        reading.map(|consumed| consumed.epoch)
+        let has_read = |of: &&Consumed| of.read > 0 && !of.idle && !of.undone;
+        self.consumed.iter().filter(has_read).map(|of| of.epoch)
     }
 
     /// The segments of all tables, each with the name of its table.
@@ -394,6 +394,7 @@ pub(in crate::store) mod tests {
             file,
             read,
             barren: 0,
+            idle: false,
             retention,
             gone_min: 0,
             undone: false,

@@ -52,6 +52,7 @@ pub fn carry(
             file: new.write_lines("consumed", &text)?,
             read: step.read.unwrap_or(0),
             barren: step.barren,
+            idle: false,
             retention: step.retention.unwrap_or_default(),
             gone_min: step.gone_min.unwrap_or(i64::MIN),
             undone: true,

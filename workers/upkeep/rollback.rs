@@ -174,6 +174,7 @@ mod tests {
             file,
             read: 1,
             barren: 0,
+            idle: false,
             retention,
             gone_min: 0,
             undone,
