@@ -4,7 +4,7 @@
 //! The two groups of a pair may have different owners. So the pivots of one group are sent to the
 //! owner of the other, where the pivot rule ([`crate::candidates::pivots`]) is applied to both.
 
-use crate::candidates::ranks::{Member, changes_between, changes_within, members};
+use crate::candidates::ranks::{Member, changes_between, changes_within, members, pivots_end};
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::buckets::NearFingerprints;
@@ -106,8 +106,21 @@ pub fn decided_at(a: Id, b: Id) -> (Id, Id) {
     if (a.low ^ b.low) & 1 == 0 { (lesser, greater) } else { (greater, lesser) }
 }
 
-/// The members of the groups of `keys`, before and after the epoch.
-fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
+/// The contents of a fingerprint before and after the epoch.
+struct Group {
+    members: Vec<Member>,
+    pivots_end: usize,
+}
+
+impl Group {
+    /// The first members, among which are all that are or were pivots.
+    fn pivots(&self) -> &[Member] {
+        &self.members[..self.pivots_end]
+    }
+}
+
+/// The groups of `keys`.
+fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Group>> {
     let before: Table<GroupRow> = epoch.before()?;
     let after: Table<GroupRow> = epoch.after()?;
     let (before, after) = (before.matching(keys), after.matching(keys));
@@ -116,7 +129,8 @@ fn lookup(epoch: &Epoch, keys: &[u64]) -> Result<BTreeMap<u64, Vec<Member>>> {
     let group = |&key: &u64| {
         let old = old.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = new.next_if(|rows| rows[0].key == key).unwrap_or_default();
-        (key, members(old, new, |row: &GroupRow| row.content))
+        let members = members(old, new, |row: &GroupRow| row.content);
+        (key, Group { pivots_end: pivots_end(&members), members })
     };
     Ok(keys.iter().map(group).collect())
 }
@@ -135,9 +149,8 @@ pub fn group_members(
         // announce it.
         let needed = if pair.a == pair.b { 1 } else { usize::MAX };
         let rank_end = pair.product_max[0].max(pair.product_max[1]) as usize;
-        for member in
-            groups[&pair.a].iter().filter(|member| member.was_or_is_below(rank_end)).take(needed)
-        {
+        let pivots = groups[&pair.a].pivots().iter();
+        for member in pivots.filter(|member| member.was_or_is_below(rank_end)).take(needed) {
             let (before, after) = (GroupRank::of(member.before), GroupRank::of(member.after));
             let (content, product_max) = (member.content, pair.product_max);
             emit(GroupMember { to: pair.b, from: pair.a, content, before, after, product_max });
@@ -173,10 +186,10 @@ pub fn resolve(
             *(if diff > 0 { &mut added } else { &mut dropped }) += 1;
         };
         match to == from {
-            true => changes_within(&groups[&to], &mut found),
+            true => changes_within(&groups[&to].members, &mut found),
             false => changes_between(
                 &others,
-                &groups[&to],
+                groups[&to].pivots(),
                 received[0].product_max.map(|product| product as usize),
                 &mut found,
             ),

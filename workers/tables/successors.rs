@@ -10,29 +10,31 @@ use std::collections::BTreeMap;
 ///
 /// A live content has no successor, so the end is a live content unless a whole cluster died. Each
 /// step leads to a content that is live or died in a later epoch, so every chain ends. In a damaged
-/// table a step to an earlier epoch ends the chain, too. All chains take a step at once, so there
-/// are as many look-ups as the longest chain has steps.
+/// table a step to an earlier epoch ends the chain, too. All chains take a step at once, and chains
+/// that have ended are looked up no more.
 pub fn ends(successors: &Table<SuccessorRow>, contents: &[Id]) -> BTreeMap<Id, Id> {
-    let mut ends: BTreeMap<Id, (Id, u32)> =
-        contents.iter().map(|content| (*content, (*content, 0))).collect();
-    loop {
-        let mut at: Vec<Id> = ends.values().map(|(end, _)| *end).collect();
+    ends_of(|contents| successors.matching(contents), contents)
+}
+
+/// As [`ends`], with the look-up of the rows of ascending contents.
+fn ends_of(look_up: impl Fn(&[Id]) -> Vec<SuccessorRow>, contents: &[Id]) -> BTreeMap<Id, Id> {
+    let mut ends: BTreeMap<Id, Id> = contents.iter().map(|content| (*content, *content)).collect();
+    // The end and the epoch of each chain that has not ended, with its first content.
+    let mut open: Vec<(Id, u32, Id)> = ends.keys().map(|content| (*content, 0, *content)).collect();
+    while !open.is_empty() {
+        let mut at: Vec<Id> = open.iter().map(|(end, ..)| *end).collect();
         at.sort_unstable();
         at.dedup();
-        let rows = successors.matching(&at);
-        let mut has_moved = false;
-        for end in ends.values_mut() {
-            let next =
-                rows.binary_search_by_key(&end.0, |row| row.content).ok().map(|at| &rows[at]);
-            if let Some(next) = next.filter(|next| next.epoch > end.1) {
-                *end = (next.successor, next.epoch);
-                has_moved = true;
-            }
-        }
-        if !has_moved {
-            return ends.into_iter().map(|(content, (end, _))| (content, end)).collect();
-        }
+        let rows = look_up(&at);
+        open.retain_mut(|(end, epoch, first)| {
+            let next = rows.binary_search_by_key(end, |row| row.content).ok().map(|at| &rows[at]);
+            let Some(next) = next.filter(|next| next.epoch > *epoch) else { return false };
+            (*end, *epoch) = (next.successor, next.epoch);
+            ends.insert(*first, *end);
+            true
+        });
     }
+    ends
 }
 
 #[cfg(test)]
@@ -70,5 +72,25 @@ mod tests {
         let found: Vec<u64> = ends(&table, &contents).into_values().map(|end| end.high).collect();
         assert_eq!(found, [8, 8, 3, 8, 5, 5, 7, 8]);
         assert!(ends(&table, &[]).is_empty());
+    }
+
+    /// All chains were looked up as often as the longest one has steps.
+    #[test]
+    fn ended_chains_are_not_looked_up() {
+        let id = |high| Id { high, low: 0 };
+        let row = |at: u64| {
+            let (content, successor) = (id(at), id(at + 1));
+            SuccessorRow { content, successor, epoch: at as u32, last_time: 0, diff: 1 }
+        };
+        let looked_up = std::cell::Cell::new(0);
+        let look_up = |contents: &[Id]| {
+            looked_up.set(looked_up.get() + contents.len());
+            let has_row = |content: &&Id| (1..50).contains(&content.high);
+            contents.iter().filter(has_row).map(|content| row(content.high)).collect()
+        };
+        let contents: Vec<Id> = [1].into_iter().chain(100..200).map(id).collect();
+        let ends = ends_of(look_up, &contents);
+        assert!(ends[&id(1)] == id(50) && ends[&id(150)] == id(150));
+        assert_eq!(looked_up.get(), 100 + 50);
     }
 }
