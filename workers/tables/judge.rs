@@ -10,23 +10,43 @@ use crate::error::{Error, Result};
 use crate::graph::walk;
 use crate::tables::evidence::{Archive, Content, Sketched, damaged};
 use crate::text::hash::BuildSeeded;
-use crate::text::{simhash, sketch::Sketches};
+use crate::text::simhash;
+use crate::text::sketch::{self, Sketches};
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The number of pairs whose contents are looked up at once.
-const PAIRS_AT_ONCE: usize = 1 << 15;
-/// The most bytes that a worker keeps of contents without their texts. Beyond that it forgets all
-/// of them.
+const PAIRS_AT_ONCE: usize = 1 << 13;
+/// The most bytes that a worker keeps of contents without their texts. Before there would be more,
+/// it forgets all of them.
 const SKETCHED_BYTES_MAX: usize = 1 << 26;
+/// The most bytes of one of these contents.
+const CONTENT_BYTES_MAX: usize =
+    size_of::<(Id, Sketched)>() + 24 + (sketch::SHORT_BITS + sketch::LONG_BITS_MAX) / 8;
+// The contents that are looked up at once fit.
+const _: () = assert!(2 * PAIRS_AT_ONCE * CONTENT_BYTES_MAX <= SKETCHED_BYTES_MAX);
 
 /// The contents that were read without their texts.
 #[derive(Default)]
 struct SketchedContents {
     of: HashMap<Id, Sketched, BuildSeeded>,
     bytes: usize,
+}
+
+impl SketchedContents {
+    /// Those of `contents` that were not read, ascending.
+    fn without(&self, contents: impl Iterator<Item = Id>) -> Vec<Id> {
+        let mut last = Id::NONE;
+        let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
+        let contents = contents.filter(is_next);
+        let mut missing: Vec<Id> =
+            contents.filter(|content| !self.of.contains_key(content)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
 }
 
 /// Decides pairs by the evidence of both contents. The archive is opened when it is first needed.
@@ -118,21 +138,16 @@ impl<'a> Judge<'a> {
     fn sketch(
         &self,
         known: &mut SketchedContents,
-        contents: impl Iterator<Item = Id>,
+        contents: impl Iterator<Item = Id> + Clone,
     ) -> Result<()> {
-        if known.bytes > SKETCHED_BYTES_MAX {
+        let mut missing = known.without(contents.clone());
+        if known.bytes + missing.len() * CONTENT_BYTES_MAX > SKETCHED_BYTES_MAX {
             *known = SketchedContents::default();
+            missing = known.without(contents);
         }
-        let mut last = Id::NONE;
-        let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
-        let contents = contents.filter(is_next);
-        let mut missing: Vec<Id> =
-            contents.filter(|content| !known.of.contains_key(content)).collect();
         if missing.is_empty() {
             return Ok(());
         }
-        missing.sort_unstable();
-        missing.dedup();
         let archive = self.archive()?;
         for (content, place) in missing.iter().zip(archive.places(&missing)?) {
             let sketched = archive.read(*content, place)?.sketched();
@@ -215,5 +230,36 @@ impl Evidence for Compared<'_> {
 
     fn prepared(&self) -> Option<Rc<Prepared>> {
         self.texts.borrow_mut().get(self.id, || self.content.text().map(Cow::into_owned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::lookup::Lookup;
+    use crate::store::segment;
+    use crate::tables::EvidenceRow;
+
+    /// More was kept than the limit says, because what was about to be read did not count. Contents
+    /// that were known are read again if they are needed.
+    #[test]
+    fn what_is_kept_has_a_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ids = [1, 2, 3].map(|high| Id { high, low: 0 });
+        let none = Box::<[u8]>::default;
+        let row = |id| EvidenceRow::new(id, 7, 9, none(), none(), none());
+        let rows = ids.map(row).to_vec();
+        let written = segment::write(folder.path(), "test", rows).expect("written").expect("rows");
+        let judge = Judge::new(Options::default(), || {
+            let mut lookup = Lookup::default();
+            lookup.push(folder.path(), &written)?;
+            Ok(Archive::new(lookup))
+        });
+        let mut known = judge.sketched.borrow_mut();
+        known.bytes = SKETCHED_BYTES_MAX - CONTENT_BYTES_MAX;
+        judge.sketch(&mut known, ids.into_iter().take(1)).expect("read");
+        assert!(known.of.len() == 1 && known.bytes > SKETCHED_BYTES_MAX - CONTENT_BYTES_MAX);
+        judge.sketch(&mut known, ids.into_iter()).expect("read");
+        assert_eq!((known.of.len(), known.bytes), (3, 3 * size_of::<(Id, Sketched)>()));
     }
 }
