@@ -46,6 +46,27 @@ fn named_files_exist() {
     assert!(checked > 100, "only {checked} names");
 }
 
+/// Two messages advised `pagefold verify --deep`, which cannot be run without a job. A message names
+/// `JOB`, in whose place the job of the command line is printed.
+#[test]
+fn commands_in_messages_name_a_job() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut checked = 0;
+    for source in
+        files(&root.join("src"), "rs").into_iter().chain(files(&root.join("workers"), "rs"))
+    {
+        let text = std::fs::read_to_string(&source).expect("readable");
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for command in ["export", "gc", "rebuild", "verify"] {
+                let without = format!("`pagefold {command} --");
+                assert!(!line.contains(&without), "{}: {line}", source.display());
+                checked += line.matches(&format!("`pagefold {command} JOB")).count();
+            }
+        }
+    }
+    assert!(checked > 10, "only {checked} commands");
+}
+
 /// Every file that the table "Where is ..." names is there, by its path from the top.
 #[test]
 fn files_are_where_the_table_says() {

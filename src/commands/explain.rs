@@ -1,5 +1,6 @@
 //! `pagefold explain`: says why pages are folded together, or not.
 
+use crate::advice;
 use crate::cli;
 use crate::jobs::{committed, open};
 use crate::terminal::explained;
@@ -33,7 +34,11 @@ pub fn command(arguments: &cli::Explain) -> Result<()> {
     match &found[..] {
         [a, b] => {
             let pair = pair::explain(&index, [a, b])?;
-            if arguments.of.json { print_json(&pair) } else { show(&explained::pair(&pair, paint)) }
+            if arguments.of.json {
+                return print_json(&pair);
+            }
+            let named = advice::Job::new(&arguments.of.job, &arguments.of.sets);
+            show(&named.with_commands(&explained::pair(&pair, paint)))
         }
         _ => {
             let page = page::explain(&index, &job, &store, &head, &arguments.urls[0], &found[0])?;

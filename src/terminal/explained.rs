@@ -250,7 +250,7 @@ fn not_compared(why: &str) -> &'static str {
         }
         why::PIVOT_RULE => "the pivot rule leaves them out: very many texts share what they share",
         why::NEAR_RULE => "the near rule leaves them out: very many fingerprints are near theirs",
-        _ => "a rule compares them, but their pair is not stored; run `pagefold verify --deep`",
+        _ => "a rule compares them, but their pair is not stored; run `pagefold verify JOB --deep`",
     }
 }
 

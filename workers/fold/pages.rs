@@ -168,7 +168,7 @@ impl Before {
         if urls.len() != lapsing.len() {
             end_reading(Error::new(
                 Kind::Io,
-                "table urls: a page has no URL; run `pagefold verify --deep`",
+                "table urls: a page has no URL; `pagefold verify JOB --deep` says what helps",
             ));
         }
         let lapsing = touched.iter_mut().filter(|url| may_lapse(url));
