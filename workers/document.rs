@@ -31,6 +31,11 @@ impl Id {
     /// The greatest id, the end of every range.
     pub const MAX: Id = Id { high: u64::MAX, low: u64::MAX };
 
+    /// The least id with these first eight bytes.
+    pub fn least(high: u64) -> Id {
+        Id { high, low: 0 }
+    }
+
     /// The id of `bytes`: the first 128 bits of their blake3 hash.
     pub fn of(bytes: &[u8]) -> Id {
         let hash = blake3::hash(bytes);

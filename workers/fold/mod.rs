@@ -436,17 +436,30 @@ fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
 /// Finds the successors of the contents that the epoch left without a page.
 fn successors_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     let content = |touched: &TouchedContent| touched.content.high;
-    let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", successors::touched);
+    // `touched`, `members` and `pairs` run on the same worker: the owner of a content.
+    let died: Shared<Vec<Id>> = Shared::default();
+    let store = died.clone();
+    let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", move |epoch, emit| {
+        store.replace(successors::died(epoch)?);
+        successors::touched(epoch, &store.borrow(), emit)
+    });
     let contents: Flow<'s, TouchedContent> = dataflow.then(
         touched,
         "successors.contents",
         |component| component.high,
         successors::contents,
     );
-    let members: Flow<'s, SuccessorCandidate> =
-        dataflow.then(contents.clone(), "successors.members", content, successors::members);
+    let known = died.clone();
+    let members: Flow<'s, SuccessorCandidate> = dataflow.then(
+        contents.clone(),
+        "successors.members",
+        content,
+        move |epoch, contents, emit| successors::members(epoch, contents, &known.borrow(), emit),
+    );
     let pairs: Flow<'s, AcceptedPair> =
-        dataflow.then(contents, "successors.pairs", content, successors::pairs);
+        dataflow.then(contents, "successors.pairs", content, move |epoch, contents, emit| {
+            successors::pairs(epoch, contents, &died.borrow(), emit)
+        });
     let chosen: Flow<'s, Succession> = dataflow.then_both(
         (members, |member: &SuccessorCandidate| member.component.high),
         (pairs, |pair: &AcceptedPair| pair.component.high),

@@ -179,13 +179,11 @@ impl Before {
 
 /// The visits in a range of leading bits. One segment is open at a time.
 fn in_range(visits: &SplitVisits, from: u64, to: Option<u64>) -> Result<Vec<Visit>> {
-    let first = Id { high: from, low: 0 };
     let mut rows = Vec::new();
     for number in 0..visits.segments().len() {
         let segment = visits.get(number)?;
-        let start = segment.seek(first, 0);
-        let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
-        rows.extend((start..end).map(|position| segment.row(position)));
+        let within = segment.within(Id::least(from), to.map(Id::least));
+        rows.extend(within.map(|position| segment.row(position)));
     }
     Ok(rows)
 }

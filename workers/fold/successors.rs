@@ -68,7 +68,7 @@ fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
 
 /// The contents of this worker that died in the epoch, ascending. Empty if the job remembers
 /// nothing that is gone.
-fn died(epoch: &Epoch) -> Result<Vec<Id>> {
+pub fn died(epoch: &Epoch) -> Result<Vec<Id>> {
     let plan = &epoch.shared.plan;
     if plan.logical_time < plan.gone_min || epoch.before::<ContentRow>()?.is_empty() {
         return Ok(Vec::new());
@@ -76,9 +76,9 @@ fn died(epoch: &Epoch) -> Result<Vec<Id>> {
     changed(epoch, -1)
 }
 
-/// Emits the components, before the epoch, of the contents that died.
-pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
-    let rows = epoch.before::<ComponentRow>()?.matching(&died(epoch)?);
+/// Emits the components, before the epoch, of the contents that `died`.
+pub fn touched(epoch: &Epoch, died: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
+    let rows = epoch.before::<ComponentRow>()?.matching(died);
     let mut components: Vec<Id> = rows.into_iter().map(|row| row.component).collect();
     components.sort_unstable();
     components.dedup();
@@ -103,13 +103,13 @@ pub fn contents(
 pub fn members(
     epoch: &Epoch,
     contents: &[TouchedContent],
+    died: &[Id],
     emit: &mut dyn FnMut(SuccessorCandidate),
 ) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
     }
     let ids: Vec<Id> = contents.iter().map(|one| one.content).collect();
-    let died = died(epoch)?;
     let mut rows = epoch.before::<ContentRow>()?.matching(&ids).into_iter().peekable();
     let mut leaders = epoch.before::<LeaderRow>()?.matching(&ids).into_iter().peekable();
     for &TouchedContent { content, component } in contents {
@@ -124,17 +124,17 @@ pub fn members(
     Ok(())
 }
 
-/// Emits the accepted pairs, before the epoch, of the contents among `contents` that died. The
+/// Emits the accepted pairs, before the epoch, of the contents among `contents` that `died`. The
 /// content that died comes first.
 pub fn pairs(
     epoch: &Epoch,
     contents: &[TouchedContent],
+    died: &[Id],
     emit: &mut dyn FnMut(AcceptedPair),
 ) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
     }
-    let died = died(epoch)?;
     let dead = |one: &&TouchedContent| died.binary_search(&one.content).is_ok();
     let contents: Vec<&TouchedContent> = contents.iter().filter(dead).collect();
     let ids: Vec<Id> = contents.iter().map(|one| one.content).collect();

@@ -236,10 +236,9 @@ impl<R: Row> Table<R> {
     pub fn range(&self, from: R::Key, to: Option<R::Key>) -> Vec<R> {
         let mut rows = Vec::new();
         for (segment, sign) in self.signed() {
-            let start = segment.seek(from, 0);
-            let end = to.map_or(segment.len(), |to| segment.seek(to, start));
-            segment.prefetch(start..end);
-            rows.extend((start..end).map(|position| signed(segment.row(position), sign)));
+            let within = segment.within(from, to);
+            segment.prefetch(within.clone());
+            rows.extend(within.map(|position| signed(segment.row(position), sign)));
             self.portions_read.fetch_add(1, Ordering::Relaxed);
         }
         self.rows_read.fetch_add(rows.len() as u64, Ordering::Relaxed);

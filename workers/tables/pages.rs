@@ -76,13 +76,12 @@ impl LapseRule {
         from: u64,
         to: Option<u64>,
     ) -> impl Iterator<Item = PageRow> + '_ {
-        let start = segment.seek(Id { high: from, low: 0 }, 0);
-        let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
-        segment.scan(start..end).flat_map(move |(batch, columns)| {
+        let within = segment.within(Id::least(from), to.map(Id::least));
+        segment.scan(within.clone()).flat_map(move |(batch, columns)| {
             let at = |position: usize| {
                 position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len())
             };
-            (at(start)..at(end))
+            (at(within.start)..at(within.end))
                 .filter(move |&row| self.matches(columns, row))
                 .map(|row| PageRow::row(columns, row))
         })
@@ -128,13 +127,12 @@ pub fn out_of_time<R: Remembered>(
     time_min: i64,
     time_max: i64,
 ) -> impl Iterator<Item = R> + '_ {
-    let start = segment.seek(Id { high: from, low: 0 }, 0);
-    let end = to.map_or(segment.len(), |to| segment.seek(Id { high: to, low: 0 }, start));
     let is_old = move |position: &usize| {
         let (columns, row) = segment.place(*position);
         !(time_min..=time_max).contains(&R::last_time(columns, row))
     };
-    (start..end).filter(is_old).map(|position| segment.row(position))
+    let within = segment.within(Id::least(from), to.map(Id::least));
+    within.filter(is_old).map(|position| segment.row(position))
 }
 
 /// The number of live pages whose records are in inputs with keys that `is_counted` takes. The

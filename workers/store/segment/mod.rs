@@ -269,6 +269,12 @@ impl<R: Row> Segment<R> {
         self.seek_in(from, key, |other| *other <= key, |batch| self.batch(batch))
     }
 
+    /// The positions of the rows with keys in `[from, to)`, or from `from` on if there is no `to`.
+    pub fn within(&self, from: R::Key, to: Option<R::Key>) -> Range<usize> {
+        let start = self.seek(from, 0);
+        start..to.map_or(self.len(), |to| self.seek(to, start))
+    }
+
     /// The first position at or after `from` with a key that is not `before`, which is about where
     /// `key` is. `columns` reads a batch.
     ///
