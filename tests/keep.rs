@@ -193,6 +193,31 @@ fn only_equals_are_held() {
     assert!(sound.status.success(), "{}", String::from_utf8_lossy(&sound.stdout));
 }
 
+/// A page that got the text of another cluster took it over, because it brought along the pages of
+/// the cluster that it had left. If its text joins both clusters, it still represents its own.
+#[test]
+fn a_page_leaves_its_pages_behind() {
+    let rule = "by = [\"incumbent\", \"shortest_url\"]";
+    let keep = format!("{rule}\n[confirm]\nfacts = \"off\"\n[clusters]\nradius = 0");
+    let (d, e) = ("https://d.example/four", "https://e.example/another/5");
+    let [ours, between, theirs] = [0, 3, 6].map(|edition| json!({ "text": text(2, edition) }));
+    for (next, shown) in [(theirs.clone(), vec![B, d]), (between, vec![A])] {
+        let bench = bench(&keep);
+        let lines = [A, C, d].map(|url| row(url, &ours)).concat();
+        let others = [B, e].map(|url| row(url, &theirs)).concat();
+        std::fs::write(bench.at("in/0.jsonl"), lines + &others).expect("written");
+        bench.run_well(&[]);
+        assert!(next != theirs || !would_represent(&bench, A, &next));
+        std::fs::write(bench.at("in/1.jsonl"), row(A, &next)).expect("written");
+        bench.run_well(&[]);
+        let clusters = bench.lines("clusters");
+        let mut found: Vec<&str> =
+            clusters.iter().filter_map(|row| row["representative"].as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, shown);
+    }
+}
+
 /// Of several incumbents that meet, the one that represented most pages stays, so that the fewest
 /// redirects change; of equals the rest of the rule names one.
 #[test]

@@ -6,14 +6,14 @@
 use crate::random::Random;
 use crate::texts::text;
 use crate::workbench::Bench;
-use crate::world::live::{Delivered, Live, Page, Record, Says, page_line};
+use crate::world::live::{Delivered, Live, Page, Placed, Record, Says, page_line};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use workers::store::runs::Table;
 use workers::store::table::Row;
-use workers::tables::{ClusterRow, LeaderRow};
+use workers::tables::{ClusterRow, ComponentRow, LeaderRow};
 
 mod live;
 
@@ -339,7 +339,7 @@ impl World {
             self.has_rebuilt || self.live.represented == self.represented(),
             "what represented does again"
         );
-        self.live.represented = self.represented();
+        (self.live.represented, self.live.placed) = (self.represented(), self.placed());
         self.note();
         kind
     }
@@ -376,7 +376,7 @@ impl World {
             live.consumed.retain(|_, consumed| *consumed <= *epoch);
         }
         // All epochs were replayed by the settings of today.
-        self.live.represented = self.represented();
+        (self.live.represented, self.live.placed) = (self.represented(), self.placed());
         self.note();
         "a rebuild"
     }
@@ -444,6 +444,7 @@ impl World {
         let rows = self.table::<LeaderRow>();
         let led: BTreeMap<String, String> =
             rows.iter().map(|row| (row.content.to_string(), row.leader.to_string())).collect();
+        let placed = self.placed();
         let mut held = 0;
         for rows in clusters.values().filter(|rows| rows.len() > 1) {
             let contents: BTreeSet<String> =
@@ -462,7 +463,7 @@ impl World {
             let by = self.live.by();
             let first = |by: &[String]| {
                 let place = |row: &&serde_json::Value| {
-                    (self.live.place(&text(row, "url"), by), text(row, "doc"))
+                    (self.live.place(&text(row, "url"), by, &placed), text(row, "doc"))
                 };
                 those.clone().min_by_key(place).map(|row| text(row, "url"))
             };
@@ -473,6 +474,18 @@ impl World {
         }
         self.held += held;
         self.live.represented = self.represented();
+        self.live.placed = placed;
+    }
+
+    /// The text of each page, and the component of each text.
+    fn placed(&self) -> Placed {
+        let members = self.bench.lines("members").into_iter();
+        let of = |row: &serde_json::Value, name: &str| row[name].as_str().unwrap_or("").to_owned();
+        let contents = members.map(|row| (of(&row, "url"), of(&row, "content"))).collect();
+        let rows = self.table::<ComponentRow>().into_iter();
+        let components =
+            rows.map(|row| (row.content.to_string(), row.component.to_string())).collect();
+        Placed { contents, components }
     }
 
     /// The pages that represent others or stand alone, and how many pages each represents.

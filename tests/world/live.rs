@@ -54,6 +54,32 @@ pub struct Live {
     pub settings: Vec<String>,
     /// The pages that represent others or stand alone, and how many pages each represents.
     pub represented: BTreeMap<String, u64>,
+    /// The text of each page and the component of each text, when this was found.
+    pub placed: Placed,
+}
+
+/// Where texts are.
+#[derive(Clone, Default)]
+pub struct Placed {
+    /// The digests of texts by URL.
+    pub contents: BTreeMap<String, String>,
+    /// The components by the digest of the text; texts that are not here are in none.
+    pub components: BTreeMap<String, String>,
+}
+
+impl Placed {
+    /// The component of a text.
+    fn of<'a>(&'a self, content: &'a str) -> &'a str {
+        self.components.get(content).map_or(content, String::as_str)
+    }
+
+    /// Whether the page with this URL, which is in both, has the same text in `now` or is in one
+    /// component with another text of its former component.
+    fn stays(&self, now: &Placed, url: &str) -> bool {
+        let (before, after) = (&self.contents[url], &now.contents[url]);
+        let mut others = now.contents.values().filter(|other| self.of(other) == self.of(before));
+        before == after || others.any(|other| now.of(other) == now.of(after))
+    }
 }
 
 /// A file of the folder `in`.
@@ -138,9 +164,18 @@ impl Live {
             .unwrap_or_else(|| ["https", "first_seen", "shortest_url"].map(str::to_owned).to_vec())
     }
 
+    /// How many pages a page counts as having represented, now that texts are `now`.
+    fn brings(&self, url: &str, now: &Placed) -> i64 {
+        match self.represented.get(url) {
+            Some(pages) if self.placed.stays(now, url) => *pages as i64,
+            Some(_) => 1,
+            None => 0,
+        }
+    }
+
     /// The place of a live page by the keep rule, with the criteria `by`, read literally; the least
-    /// comes first.
-    pub fn place(&self, url: &str, by: &[String]) -> Vec<i64> {
+    /// comes first. Texts are `now`.
+    pub fn place(&self, url: &str, by: &[String], now: &Placed) -> Vec<i64> {
         let page = self.known[url].page.as_ref().expect("a live page");
         let at = |list: Vec<String>, is: &dyn Fn(&str) -> bool| {
             list.iter().position(|one| is(one)).unwrap_or(list.len()) as i64
@@ -161,7 +196,7 @@ impl Live {
             "score" => page.score.map_or(i64::MAX, |score| -score),
             "newest" => page.date.map_or(i64::MAX, |date| -date),
             "oldest" => page.date.unwrap_or(i64::MAX),
-            "incumbent" => -(self.represented.get(url).copied().unwrap_or(0) as i64),
+            "incumbent" => -self.brings(url, now),
             other => panic!("criterion {other}"),
         }));
         place

@@ -33,6 +33,19 @@ impl Index {
         if cluster.representative_doc == page.doc { cluster.pages.into() } else { 0 }
     }
 
+    /// As [`Index::represents`], for a stored page that gets the text of `visit`. It takes the pages
+    /// of its cluster along if that text is in the same component as another one of theirs.
+    fn takes_along(&self, page: &PageRow, visit: &Visit, answer: &Answer) -> u64 {
+        let pages = self.represents(page);
+        let component = |content: Id| self.tables.component(content).unwrap_or(content);
+        let stays =
+            |text: &Id| *text != page.content || self.tables.first_pages(page.content, 2).len() > 1;
+        let is_theirs = |text: Id| stays(&text) && component(text) == component(page.content);
+        let mut texts = answer.matches.iter().map(|one| one.id).chain([visit.content]);
+        let is_with_them = page.content == visit.content || texts.any(is_theirs);
+        if is_with_them { pages } else { pages.min(1) }
+    }
+
     /// The rank of a stored page, whose text has `chars` characters, without regard to what it
     /// represents.
     pub(super) fn rank(&self, page: &PageRow, chars: u32) -> Rank {
@@ -76,7 +89,7 @@ impl Index {
         };
         let first = own.into_iter().chain(docs).filter_map(rank).min();
         // The page itself may be the first one; its rank has changed.
-        let own_pages = stored.map_or(0, |page| self.represents(page));
+        let own_pages = stored.map_or(0, |page| self.takes_along(page, visit, answer));
         let own = (self.rule.with_represented(own_rank, own_pages), visit.doc);
         let represents = first.is_some_and(|first| first.1 == visit.doc || own < first);
         let names = answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster);

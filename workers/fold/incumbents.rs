@@ -1,7 +1,9 @@
 //! Finds which pages of touched components represented pages before the epoch, and how many.
 //!
 //! A page that was in no cluster counts as having represented itself, so that a new mirror does not
-//! take its place. A page that folded, was gone or had no text represented nothing.
+//! take its place. A page that folded, was gone or had no text represented nothing. A page that has
+//! another text now takes the pages of its cluster along only if another text of its component is
+//! in its component now. Otherwise it counts as having represented itself: it came from elsewhere.
 //!
 //! All this is read from the tables before the epoch, so rows that a killed attempt wrote do not
 //! count. The row of the page has its former content, the row of the content its component and
@@ -12,7 +14,7 @@
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
-use crate::fold::touched::{TOUCHED_ROWS, TouchedPage};
+use crate::fold::touched::{TOUCHED_ROWS, TouchedContent, TouchedPage};
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
 
 /// A page of a touched component that lived before the epoch, sent to the owner of the content that
@@ -24,6 +26,8 @@ pub struct EarlierPage {
     pub content: Id,
     /// The page.
     pub doc: Id,
+    /// The component of its text after the epoch, if that is another text; otherwise [`Id::NONE`].
+    pub moved_to: Id,
 }
 
 /// Such a page with its former cluster, sent to the owner of the component before the epoch.
@@ -36,6 +40,18 @@ pub struct EarlierMember {
     pub leader: Id,
     /// The page.
     pub doc: Id,
+    /// As in [`EarlierPage`].
+    pub moved_to: Id,
+}
+
+/// Two components that have a content in common, sent to the owner of the one before the epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct SharedContent {
+    /// The component before the epoch; the content if it was in none.
+    pub before: Id,
+    /// The component after the epoch.
+    pub after: Id,
 }
 
 /// A page that represented pages before the epoch, sent to the page's owner.
@@ -60,8 +76,33 @@ pub fn pages(
     let before = epoch.before::<PageRow>()?;
     for touched in touched.chunks(TOUCHED_ROWS) {
         let docs: Vec<Id> = touched.iter().map(|touched| touched.doc).collect();
-        let rows = before.matching(&docs).into_iter().filter(|page| !page.content.is_none());
-        rows.for_each(|page| emit(EarlierPage { content: page.content, doc: page.doc }));
+        let mut rows = before.matching(&docs).into_iter().peekable();
+        for touched in touched {
+            let Some(page) = rows.next_if(|page| page.doc == touched.doc) else { continue };
+            let (content, doc) = (page.content, page.doc);
+            let moved_to = if content == touched.content { Id::NONE } else { touched.component };
+            if !content.is_none() {
+                emit(EarlierPage { content, doc, moved_to });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Emits the components before and after the epoch of the `touched` contents.
+pub fn shared(
+    epoch: &Epoch,
+    touched: &[TouchedContent],
+    emit: &mut dyn FnMut(SharedContent),
+) -> Result<()> {
+    if epoch.keep_rule().incumbent_slot().is_none() {
+        return Ok(());
+    }
+    let contents: Vec<Id> = touched.iter().map(|touched| touched.content).collect();
+    let mut components = epoch.before::<ComponentRow>()?.matching(&contents).into_iter().peekable();
+    for &TouchedContent { content, component } in touched {
+        let row = components.next_if(|row| row.content == content);
+        emit(SharedContent { before: row.map_or(content, |row| row.component), after: component });
     }
     Ok(())
 }
@@ -76,7 +117,7 @@ pub fn members(
     contents.dedup();
     let components = epoch.before::<ComponentRow>()?.matching(&contents);
     let leaders = epoch.before::<LeaderRow>()?.matching(&contents);
-    for &EarlierPage { content, doc } in pages {
+    for &EarlierPage { content, doc, moved_to } in pages {
         let component = components.binary_search_by_key(&content, |row| row.content).ok();
         let leader = leaders.binary_search_by_key(&content, |row| row.content).ok();
         let (component, leader) = ClusterRow::place_of(
@@ -84,25 +125,29 @@ pub fn members(
             component.map(|at| &components[at]),
             leader.map(|at| &leaders[at]),
         );
-        emit(EarlierMember { component, leader, doc });
+        emit(EarlierMember { component, leader, doc, moved_to });
     }
     Ok(())
 }
 
-/// Emits the `members` that represented their cluster or were in none.
+/// Emits the `members` that represented their cluster or were in none. `shared` are the contents
+/// that components before and after the epoch have in common. Both ascend.
 pub fn incumbents(
     epoch: &Epoch,
     members: &[EarlierMember],
+    shared: &[SharedContent],
     emit: &mut dyn FnMut(Incumbent),
 ) -> Result<()> {
     let mut components: Vec<Id> = members.iter().map(|member| member.component).collect();
     components.dedup();
     let rows = epoch.before::<ClusterRow>()?.matching(&components);
-    for &EarlierMember { component, leader, doc } in members {
+    for &EarlierMember { component, leader, doc, moved_to } in members {
+        let stayed = || shared.binary_search(&SharedContent { before: component, after: moved_to });
         // A row sorts by component and leader.
         match rows.binary_search_by_key(&(component, leader), ClusterRow::place) {
             Ok(at) if rows[at].representative == doc => {
-                emit(Incumbent { doc, pages: rows[at].pages.into() })
+                let is_with_them = moved_to.is_none() || stayed().is_ok();
+                emit(Incumbent { doc, pages: if is_with_them { rows[at].pages.into() } else { 1 } })
             }
             Ok(_) => {}
             Err(_) => emit(Incumbent { doc, pages: 1 }),

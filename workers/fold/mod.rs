@@ -55,7 +55,7 @@ use crate::fold::evidence::EvidenceSegment;
 use crate::fold::failure::Failure;
 use crate::fold::gather::{Flow, both};
 use crate::fold::groups::TouchedFingerprint;
-use crate::fold::incumbents::{EarlierMember, EarlierPage, Incumbent};
+use crate::fold::incumbents::{EarlierMember, EarlierPage, Incumbent, SharedContent};
 use crate::fold::ingest::Queue;
 use crate::fold::keys::KeyTouch;
 use crate::fold::leaders::Led;
@@ -400,7 +400,7 @@ fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
         clusters::accepted_pairs,
     );
     let pages: Flow<'s, TouchedPage> =
-        dataflow.then(contents, "clusters.pages", content, clusters::pages);
+        dataflow.then(contents.clone(), "clusters.pages", content, clusters::pages);
     let doc = |page: &TouchedPage| page.doc.high;
     let earlier: Flow<'s, EarlierPage> =
         dataflow.then(pages.clone(), "clusters.earlier_pages", doc, incumbents::pages);
@@ -410,10 +410,12 @@ fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
         |page| page.content.high,
         incumbents::members,
     );
-    let held: Flow<'s, Incumbent> = dataflow.then(
-        earlier,
+    let shared: Flow<'s, SharedContent> =
+        dataflow.then(contents, "clusters.shared_contents", content, incumbents::shared);
+    let held: Flow<'s, Incumbent> = dataflow.then_both(
+        (earlier, |member: &EarlierMember| member.component.high),
+        (shared, |shared: &SharedContent| shared.before.high),
         "clusters.incumbents",
-        |member| member.component.high,
         incumbents::incumbents,
     );
     let ranked: Flow<'s, RankedPage> = dataflow.then_both(

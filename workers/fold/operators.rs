@@ -18,7 +18,7 @@ pub const STAGES: [&str; 13] = [
 ];
 
 /// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 40] = [
+pub const OPERATORS: [&str; 41] = [
     "ingest",
     "pages",
     "contents",
@@ -49,6 +49,7 @@ pub const OPERATORS: [&str; 40] = [
     "clusters.pages",
     "clusters.earlier_pages",
     "clusters.earlier_members",
+    "clusters.shared_contents",
     "clusters.incumbents",
     "clusters.rank",
     "clusters",
