@@ -182,6 +182,11 @@ fn mistakes() {
     fails("lexicon", &["--out", "in"], 64, &["--out in", "folder"]);
     fails("lexicon", &["--out", "job.toml/x.tsv"], 73, &["job.toml"]);
     fails("lexicon", &["--out", "x.tsv", "--docs-min", "1000000"], 65, &["lower --docs-min"]);
+    // With 1 each line of each article was named.
+    let furniture = ["--kind", "furniture", "--out", "x.tsv", "--docs-min"];
+    fails("lexicon", &[&furniture[..], &["1"]].concat(), 64, &["--docs-min 1", "least is 2"]);
+    let remedy = ["three longest lines", "lower --docs-min, but not below 2"];
+    fails("lexicon", &[&furniture[..], &["1000000"]].concat(), 65, &remedy);
     fails(
         "lexicon",
         &["--out", "x.tsv", "--set", "read.inputs=[\"gone.warc\"]"],
@@ -209,6 +214,17 @@ fn mistakes() {
         &["--out", "gone.tsv", "--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"],
     );
     bench.run_well(&["--set", "signatures=[{kind=\"i_match\",lexicon=\"gone.tsv\"}]"]);
+}
+
+/// A lexicon was refused for a few bad records that a run of the same inputs lets pass.
+#[test]
+fn few_bad_records_are_allowed_as_in_a_run() {
+    let (bench, _) = made_up(2);
+    std::fs::write(bench.at("in/bad.jsonl"), "{broken\n".repeat(3)).expect("written");
+    let strict = ["--set", "read.rejects_max=0.00001"];
+    bench.run_well(&strict);
+    let summary = lexicon(&bench, &[&["--out", "words.tsv"][..], &strict].concat());
+    assert_eq!(summary["records"]["rejected"]["bad_json"], 3, "{summary}");
 }
 
 /// The pairs that share a key, by brute force over all texts.

@@ -108,7 +108,7 @@ pub struct Lexicon {
     pub kind: LexiconKind,
     /// Leave out words that occur in fewer texts [default: 3 for i-match, 2 for idf, more than a
     /// fifth of the texts for stop-words], or lines that occur on fewer pages of their host
-    /// [default: 8 for furniture].
+    /// [default: 8 for furniture; at least 2].
     #[arg(long, value_name = "N", value_parser = values::whole::<u32>(1, u64::MAX))]
     pub docs_min: Option<u32>,
     /// Threads [default: all cores].

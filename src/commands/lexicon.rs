@@ -30,6 +30,9 @@ const STOP_WORD_ONE_IN: u64 = 5;
 /// The fewest pages of a host on which a line of furniture occurs, unless `--docs-min` is set.
 const FURNITURE_PAGES_MIN: u64 = 8;
 
+/// The least `--docs-min` of lines. Each line of an article is on one page of its host.
+const FURNITURE_PAGES_LEAST: u64 = 2;
+
 /// The least number of texts with a word, of `texts` in all, for the word to be in the file.
 fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
     let default = match arguments.kind {
@@ -155,6 +158,14 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
         let line = format!("--out {}: is a folder; name a file", arguments.out.display());
         return Err(Error::new(Kind::Usage, line));
     }
+    let is_furniture = matches!(arguments.kind, cli::LexiconKind::Furniture);
+    if is_furniture && docs_min(arguments, 0) < FURNITURE_PAGES_LEAST {
+        let line = format!(
+            "--docs-min 1: each line of an article is on one page; with --kind furniture the least \
+             is {FURNITURE_PAGES_LEAST}"
+        );
+        return Err(Error::new(Kind::Usage, line));
+    }
     ours::check_named("--out", &arguments.out, MARK, &job)?;
     let inputs = Inputs::of(&job)?;
     let output = |e: Error| e.with_kind(Kind::Output);
@@ -163,9 +174,9 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let progress: Arc<Progress> = Arc::default();
     let bar = Bar::of_reading("lexicon", inputs.bytes(), progress.clone(), false);
-    let counted = match arguments.kind {
-        cli::LexiconKind::Furniture => lines(arguments, &job, &inputs, threads, &progress),
-        _ => words(arguments, &job, &inputs, threads, &progress),
+    let counted = match is_furniture {
+        true => lines(arguments, &job, &inputs, threads, &progress),
+        false => words(arguments, &job, &inputs, threads, &progress),
     };
     drop(bar);
     let content = counted?;
@@ -176,9 +187,11 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
                 "{}: the inputs have no text; nothing was written",
                 arguments.of.job.display()
             ),
-            all if matches!(arguments.kind, cli::LexiconKind::Furniture) => format!(
+            all if is_furniture => format!(
                 "no line stands on at least {docs_min} pages of one host and on half of them all; \
-                 {all} {distinct} were read: name more inputs, or lower --docs-min; nothing was written"
+                 {all} {distinct} were read, where pages with the same three longest lines count \
+                 once: name more inputs, or lower --docs-min, but not below \
+                 {FURNITURE_PAGES_LEAST}; nothing was written"
             ),
             all => format!(
                 "no {} is in {docs_min} of {all} {texts} or more: lower --docs-min; nothing was written",

@@ -8,6 +8,7 @@ use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped, megabytes, percent, plain};
 use crate::fold::receipt::OVERWRITTEN_NAMED_MAX;
+use crate::fold::splits::are_too_many;
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -69,10 +70,6 @@ impl Guard {
 /// A share of so few pages, or of fewer, says nothing: the guards `missing`, `expired` and `folds`
 /// do not refuse then.
 pub const PAGES_MIN: u64 = 1000;
-/// The share of so few bad records, or of fewer, says nothing if at least as many records were
-/// good. So the guard `rejects` does not refuse them: otherwise one truncated file would stop a
-/// small delivery, and every later run. If a job allows no bad record, none passes.
-const REJECTS_MIN: u64 = 20;
 /// So few rows, or fewer, that lost to a row of their key with another text say nothing if most
 /// others were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
 /// to half of all rows may lose, because a crawl meets a page twice.
@@ -182,11 +179,9 @@ impl Figures {
 
     fn has_too_many_rejects(&self) -> bool {
         let Rejects { rejected, accepted, .. } = self.rejects;
-        let are_few = rejected <= REJECTS_MIN
-            && rejected <= accepted
-            && self.rejects_max > 0.0
-            && !self.rejects.are_of_document();
-        rejected as f64 > self.rejects_max * self.read as f64 && !are_few
+        // A JSON document is one bad record, whatever it holds.
+        let accepted = if self.rejects.are_of_document() { 0 } else { accepted };
+        are_too_many(rejected, accepted, self.read, self.rejects_max)
     }
 }
 

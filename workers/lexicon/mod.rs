@@ -16,7 +16,7 @@ use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
 use crate::fold::ingest;
-use crate::fold::splits::Counts;
+use crate::fold::splits::{Counts, are_too_many};
 use crate::fold::visit_maker::{self, BodyReader};
 use crate::job::Job;
 use crate::locks::{into_inner, lock};
@@ -200,7 +200,7 @@ fn read_all(
         return Err(error);
     }
     let rejected: u64 = counts.rejected.values().sum();
-    if rejected as f64 > job.read.rejects_max * counts.read as f64 {
+    if are_too_many(rejected, counts.accepted, counts.read, job.read.rejects_max) {
         let (read, max) = (counts.read, job.read.rejects_max);
         let reasons: Vec<String> =
             counts.rejected.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
