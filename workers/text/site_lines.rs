@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The list.
 const LIST: &str = include_str!("site_lines.txt");
@@ -34,6 +34,8 @@ const TITLE_LETTERS_MAX: u32 = 40;
 const LEFT_LETTERS_MIN: u32 = 40;
 /// No word of the list has more bytes of ASCII at its beginning.
 const WORD_BYTES_MAX: usize = 24;
+/// What may stand between such a phrase and the number that it needs.
+const BEFORE_NUMBER: [char; 10] = ['案', '证', '编', '号', '字', '第', ':', '-', '(', ' '];
 /// Weak words count 2 and topics 1; a line of them needs so many points.
 const POINTS_MIN: u32 = 5;
 
@@ -335,8 +337,13 @@ impl SiteLines {
 fn is_known_whole(line: &str, is_foot: bool) -> bool {
     let text = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     let begins = phrase_at(text, |says| says == Says::Begins).is_some();
-    let has =
-        |(phrase, says): &(&str, Says)| (is_foot || *says == Says::Has) && line.contains(phrase);
+    let has = |(phrase, says): &(&str, Says)| match says {
+        Says::Has => line.match_indices(phrase).any(|(at, _)| {
+            let behind = line[at + phrase.len()..].trim_start_matches(BEFORE_NUMBER);
+            behind.starts_with(|c: char| c.is_ascii_digit())
+        }),
+        _ => is_foot && line.contains(phrase),
+    };
     begins || is_credit(line) || phrases().anywhere.iter().any(has)
 }
 
@@ -395,6 +402,8 @@ mod tests {
             "（图片来源：视觉图库）",
             "技术支持：云帆网络",
             "Copyright © 2012-2021 备案号：湘ICP备1244号",
+            "网站备案/许可证号：湘ICP备案证第1244号-1",
+            "湘公网安备 43010202000078号",
             "版权与免责声明：转载本文请注明来源，文中观点不代表本网立场。",
             "今天是星期二　农历八月初三　多云 21℃",
             "举报 收藏 点赞(9417)",
@@ -421,6 +430,7 @@ mod tests {
     }
 
     /// A line with any other word stays, and so do words and dates that are what a page is about.
+    /// Paragraphs about `ICP备案` vanished: only a number makes such a word a record.
     #[test]
     fn lines_of_articles() {
         for line in [
@@ -446,6 +456,9 @@ mod tests {
             "Contact us: 555-0100",
             "记者：谈谈您的童年",
             "举报电话：0571-12345",
+            "企业网站应当依法办理ICP备案手续",
+            "公安部门要求网站在三十日内完成公网安备登记",
+            "什么是ICP备案？",
             "image: nginx:1.25",
             "новостройка 12",
             "댓글은 12",
