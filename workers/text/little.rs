@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The most letters of a notice. A longer text is none, whatever it says.
 const NOTICE_LETTERS_MAX: u32 = 200;
@@ -26,8 +26,9 @@ const NOTICES: &str = include_str!("notices.txt");
 /// Marks a phrase that articles have, too.
 const DESCRIBES: char = '~';
 
-/// A phrase that only describes makes a notice if it has at least one in so many letters of its
-/// clause.
+/// A phrase makes a notice if it has at least one in so many letters of its sentence ...
+const SENTENCE_PARTS: u32 = 16;
+/// ... or, if it only describes, of its clause.
 const CLAUSE_PARTS: u32 = 3;
 
 /// Whether the normalised text `normal`, with the weight `letters`, is a notice: an error page, a
@@ -60,7 +61,11 @@ pub fn is_notice(normal: &str, letters: u32) -> bool {
     notices * 2 > sentences
 }
 
-fn is_much_of_its_clause(sentence: &str, range: Range<usize>) -> bool {
+/// Whether the phrase at `range` is much of its sentence or, if it only describes, of its clause.
+fn is_much(sentence: &str, range: Range<usize>, describes: bool) -> bool {
+    if !describes {
+        return SENTENCE_PARTS * weight(&sentence[range]) >= weight(sentence);
+    }
     let mark = |c: char| ",:、".contains(c);
     let from = sentence[..range.start].rfind(mark).unwrap_or(0);
     let to = sentence[range.end..].find(mark).map_or(sentence.len(), |at| range.end + at);
@@ -85,13 +90,14 @@ struct Phrases {
 
 impl Phrases {
     /// Whether `sentence` has a phrase of the list that is not inside a longer word of ASCII
-    /// letters. A phrase that only describes must be a large part of its clause, because whole
-    /// articles are about a bridge `under construction`.
+    /// letters. It must not be a small part of the sentence, because an advertisement may ask
+    /// readers to log in for more. A phrase that only describes must be a large part of its clause,
+    /// because whole articles are about a bridge `under construction`.
     fn are_in(&self, sentence: &str) -> bool {
         self.of.find_overlapping_iter(sentence).any(|found| {
             let describes = self.describes[found.pattern().as_usize()];
             is_word_of_its_own(sentence.as_bytes(), found.range())
-                && (!describes || is_much_of_its_clause(sentence, found.range()))
+                && is_much(sentence, found.range(), describes)
         })
     }
 }
@@ -176,7 +182,7 @@ mod tests {
                 let found = |at: usize| {
                     let range = at..at + phrase.len();
                     is_word_of_its_own(text.as_bytes(), range.clone())
-                        && (!describes || is_much_of_its_clause(&text, range))
+                        && is_much(&text, range, *describes)
                 };
                 memchr::memmem::find_iter(text.as_bytes(), phrase).any(found)
             };
@@ -184,8 +190,9 @@ mod tests {
         }
     }
 
-    /// Most sentences decide: an article that mentions a phrase, a poem and a short message are no
-    /// notices, and walls of several sentences are.
+    /// An advertisement in one sentence was a notice for any phrase in it. Most sentences decide:
+    /// an article that mentions a phrase, a poem and a short message are no notices, and walls of
+    /// several sentences are.
     #[test]
     fn most_sentences_decide() {
         for (text, expected) in [
@@ -211,6 +218,14 @@ mod tests {
             ("dock workers in the north have been loading grain for a third week", false),
             ("该系列产品的旧型号已下线,新车型下月上市。", false),
             ("网站建设中,敬请期待!", true),
+            ("尊敬的用户,因进行网站维护,本站今晚暂停服务,请您谅解!", true),
+            ("我公司专业从事网站建设,网站维护,网络推广,域名注册,欢迎来电", false),
+            ("我们的设计师在网站建设中注重每个细节,为客户提供设计,推广和培训服务", false),
+            (
+                "本店经营各类五金工具,电动工具,劳保用品和建筑材料,品种齐全,质量可靠,\
+                 欲了解更多产品和价格请登录本店官网或拨打电话咨询",
+                false,
+            ),
             ("该链接已失效", true),
             ("抱歉,该商品已下线。", true),
             ("this site is under construction", true),
