@@ -7,7 +7,9 @@
 //!
 //! Follows WHATWG's Encoding Standard and encoding sniffing algorithm. We differ in two ways: a
 //! declaration that the bytes contradict is not trusted, and a single-byte charset in HTTP, which
-//! no bytes contradict and many servers send by default, counts only if the page declares nothing.
+//! no bytes contradict and many servers send by default, counts only if the page declares nothing
+//! and its bytes are neither nearly all UTF-8 nor, without any damage, a detected multi-byte
+//! charset.
 
 use std::borrow::Cow;
 
@@ -24,6 +26,8 @@ const MARKUP_BYTES: usize = 64;
 /// A declared charset may damage one character in this many bytes that are not ASCII: a wrong
 /// charset damages most.
 const DAMAGE_SHARE: usize = 10;
+/// So many bytes that are not ASCII may contradict a single-byte charset.
+const CONTRADICTED_BYTES_MIN: usize = 32;
 
 /// The text of `bytes`, without a byte order mark.
 pub fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Cow<'a, str> {
@@ -54,13 +58,22 @@ pub fn decode_as<'a>(
         return as_is(if escapes { ISO_2022_JP } else { UTF_8 }, bytes);
     }
     let meta = declared(bytes);
-    let http_first = http.filter(|http| !http.is_single_byte() || meta.is_none());
-    if let Some(found) =
-        http_first.and_then(|encoding| Some((decoded(bytes, encoding, 0)?, encoding)))
-    {
+    let not_ascii = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    let read = |encoding, damaged_max| Some((decoded(bytes, encoding, damaged_max)?, encoding));
+    let by_http = http.and_then(|http| match (http.is_single_byte(), meta) {
+        (false, _) => read(http, 0),
+        // By chance few bytes of a single-byte charset are also those of another one.
+        (true, None) if not_ascii >= CONTRADICTED_BYTES_MIN => {
+            read(UTF_8, not_ascii / DAMAGE_SHARE)
+                .or_else(|| read(detected(bytes), 0).filter(|(_, found)| !found.is_single_byte()))
+                .or_else(|| read(http, 0))
+        }
+        (true, None) => read(http, 0),
+        (true, Some(_)) => None,
+    });
+    if let Some(found) = by_http {
         return found;
     }
-    let not_ascii = bytes.iter().filter(|byte| !byte.is_ascii()).count();
     for encoding in [meta, http].into_iter().flatten() {
         if let Some(text) = decoded(bytes, encoding, 1 + not_ascii / DAMAGE_SHARE) {
             return (text, encoding);
@@ -262,6 +275,39 @@ mod tests {
                 page,
                 "{label} against iso-8859-1"
             );
+        }
+    }
+
+    /// A server's default charset made a page unreadable that declares nothing. A page in a
+    /// single-byte charset keeps the one of its server.
+    #[test]
+    fn a_default_of_the_server_is_contradicted() {
+        for (encoding, text) in [
+            (GB18030, SIMPLIFIED),
+            (BIG5, TRADITIONAL),
+            (EUC_JP, JAPANESE),
+            (SHIFT_JIS, JAPANESE),
+            (EUC_KR, KOREAN),
+        ] {
+            let page = page("", text);
+            let (bytes, ..) = encoding.encode(&page);
+            assert_eq!(decode(&bytes, Some("ISO-8859-1")), page, "{}", encoding.name());
+        }
+        let mut bytes = page("", SIMPLIFIED).into_bytes();
+        let at = bytes.iter().rposition(|byte| *byte == b'<').expect("a tag");
+        bytes.insert(at, 0xFF);
+        assert_eq!(decode_as(&bytes, Some("ISO-8859-1")).1, UTF_8);
+        for (label, text) in [
+            ("ISO-8859-1", "Später hörte man größere Bären über Äste führen."),
+            ("ISO-8859-1", "L’été dernier, à l’hôtel, elle a rêvé d’être élève."),
+            ("windows-1251", "Сегодня утром в городе открыли новый мост через реку."),
+            ("koi8-r", "Сегодня утром в городе открыли новый мост через реку."),
+            ("windows-1253", "Σήμερα το πρωί άνοιξε στην πόλη η νέα γέφυρα."),
+            ("windows-874", "วันนี้เปิดสะพานใหม่ในเมือง ประชาชนข้ามได้โดยไม่เสียค่าผ่านทาง"),
+        ] {
+            let page = page("", text);
+            let encoding = Encoding::for_label(label.as_bytes()).expect("a charset");
+            assert_eq!(decode(&encoding.encode(&page).0, Some(label)), page, "{label}");
         }
     }
 
