@@ -299,18 +299,24 @@ const COMMENTS: [&str; 35] = [
     "回复列表",
 ];
 
+/// Those of them that are also names of chapters: of an API, of what a program needs.
+const CHAPTERS: [&str; 7] =
+    ["related", "recommended", "response", "responses", "reply", "replies", "comment"];
+
 impl Heading {
-    /// The heading that a block is, without marks and counts: `【相关阅读】`, `3 Comments`, `评论(12)`.
-    fn of(page: &Page, block: &Block) -> Option<Heading> {
+    /// The heading that a block is, without marks and counts: `【相关阅读】`, `3 Comments`, `评论(12)`; and
+    /// whether it may be that of a chapter.
+    fn of(page: &Page, block: &Block) -> Option<(Heading, bool)> {
         let line = line(page, block).filter(|line| line.len() <= HEADING_BYTES_MAX)?;
         let marks = |c: char| !c.is_alphabetic();
         let mut words = line.trim_matches(marks).to_lowercase();
         words = words.trim_end_matches('条').trim_end_matches(marks).to_owned();
-        match &*words {
-            words if LINKS.contains(&words) => Some(Heading::Links),
-            words if COMMENTS.contains(&words) => Some(Heading::Comments),
-            _ => None,
-        }
+        let heading = match &*words {
+            words if LINKS.contains(&words) => Heading::Links,
+            words if COMMENTS.contains(&words) => Heading::Comments,
+            _ => return None,
+        };
+        Some((heading, CHAPTERS.contains(&&*words)))
     }
 }
 
@@ -319,6 +325,10 @@ struct Tail {
     /// The place of the heading.
     start: usize,
     heading: Heading,
+    /// Whether it may be the heading of a chapter.
+    may_be_chapter: bool,
+    /// Blocks that follow, except headings of such lists.
+    blocks: u32,
     /// Blocks since the last link, or the last time.
     since: u32,
     /// Links, or times.
@@ -328,8 +338,13 @@ struct Tail {
 }
 
 impl Tail {
+    fn of(start: usize, (heading, may_be_chapter): (Heading, bool)) -> Tail {
+        Tail { start, heading, may_be_chapter, blocks: 0, since: 0, found: 0, written: 0 }
+    }
+
     /// Whether `block` may follow.
     fn takes(&mut self, page: &Page, block: &Block) -> bool {
+        self.blocks += 1;
         let is_line = line(page, block).is_some() && block.marks == 0 && !block.in_heading;
         let is_linked = block.link_bytes * 2 > block.bytes;
         let is_sign = match self.heading {
@@ -356,10 +371,17 @@ impl Tail {
     /// Whether the blocks that followed are text of others. Links may stand within an article,
     /// before its last paragraph, and one summary is no list.
     fn is_of_others(&self) -> bool {
-        match self.heading {
-            Heading::Links => self.written != 1,
-            Heading::Comments => self.found > 0 || self.written == 0,
-        }
+        !self.is_chapter()
+            && match self.heading {
+                Heading::Links => self.written != 1,
+                Heading::Comments => self.found > 0 || self.written == 0,
+            }
+    }
+
+    /// Whether the heading is so far that of a chapter: neither links nor times follow, but other
+    /// text.
+    fn is_chapter(&self) -> bool {
+        self.may_be_chapter && self.found == 0 && self.blocks > 0
     }
 }
 
@@ -371,11 +393,12 @@ pub fn before_others(page: &Page, blocks: &[Block]) -> usize {
     for (at, block) in blocks.iter().enumerate() {
         if let Some(heading) = Heading::of(page, block) {
             match &mut tail {
-                Some(tail) => (tail.heading, tail.since) = (heading, 0),
-                None if bytes >= ARTICLE_BYTES_MIN && sentences => {
-                    tail = Some(Tail { start: at, heading, since: 0, found: 0, written: 0 });
+                Some(tail) if !tail.is_chapter() => {
+                    (tail.heading, tail.since) = (heading.0, 0);
+                    tail.may_be_chapter &= heading.1;
                 }
-                None => {}
+                None if bytes < ARTICLE_BYTES_MIN || !sentences => {}
+                _ => tail = Some(Tail::of(at, heading)),
             }
         } else if tail.as_mut().is_some_and(|tail| !tail.takes(page, block)) {
             tail = None;

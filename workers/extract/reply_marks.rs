@@ -22,6 +22,8 @@ const BUTTONS_LATIN: [&str; 10] = [
     "upvote",
     "downvote",
 ];
+/// Words beside a number that says how often a page was read. Such a line counts its replies, too.
+const VIEWS: [&str; 7] = ["阅读", "查看", "浏览", "点击", "閱讀", "瀏覽", "點擊"];
 /// The most bytes of a row of buttons in English.
 const LATIN_BYTES_MAX: usize = 48;
 /// The most bytes of a line with a time and `#2`. A longer line is a sentence.
@@ -63,7 +65,20 @@ pub fn reply_marks(line: &str) -> (bool, Option<u32>) {
         floor = floor.or(marks.floor).filter(|_| is_short || !word.contains('#'));
     }
     // In English such words are also words of titles, so the line must have nothing else.
-    (button || replies && !has_more, floor)
+    (button && !counts_views(line) || replies && !has_more, floor)
+}
+
+/// Whether a line says how often a page was read: `阅读(12)`, `浏览量：12`, `12次点击`.
+fn counts_views(line: &str) -> bool {
+    let digit = |c: char| c.is_ascii_digit();
+    let is_count = |at: usize, word: &str| {
+        let behind = line[at + word.len()..]
+            .trim_start_matches(['量', '数', '數', '次', '(', '（', ':', '：', ' ']);
+        let before = &line[..at];
+        behind.starts_with(digit)
+            || before.strip_suffix('次').map_or(before, str::trim_end).ends_with(digit)
+    };
+    VIEWS.iter().any(|word| line.match_indices(*word).any(|(at, word)| is_count(at, word)))
 }
 
 /// The marks in a word that consists only of buttons, floors and numbers. Between the elements of a
@@ -141,6 +156,22 @@ fn floor_at(text: &str) -> Option<(u32, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// On a front page each post with a count of its readers and of its replies was a reply.
+    #[test]
+    fn counts_of_readers_are_no_buttons() {
+        for line in [
+            "2024-03-05 阅读(12) 回复(3)",
+            "浏览：12 | 回复：3",
+            "12次点击 回复 3",
+            "3月5日 瀏覽量 1,024 回覆 7",
+        ] {
+            assert_eq!(reply_marks(line), (false, None), "{line}");
+        }
+        for line in ["2024-03-05 10:20 点击回复", "回复(3) 查看", "回复 | 查看原图"] {
+            assert!(reply_marks(line).0 == line.starts_with('回'), "{line}");
+        }
+    }
 
     /// Buttons and floors without a blank between them were none.
     #[test]

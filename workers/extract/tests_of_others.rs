@@ -224,6 +224,46 @@ fn what_looks_like_others_stays() {
     whole(&format!("{CHINESE}{chinese}"));
 }
 
+/// On a Chinese front page a post that shows how often it was read and answered was a reply to the
+/// first.
+#[test]
+fn front_page_with_counts_of_readers() {
+    let post = |n: usize| {
+        format!(
+            "<div class=post><h2>第{n}天</h2><p>今天走到第{n}座桥，桥上的人都在等船，船却迟迟不来。</p><div>2024-03-0{n} 阅读(1{n}) 回复(3)</div></div>"
+        )
+    };
+    let found = text(&format!(
+        "<body><div class=content>{}</div></body>",
+        (1..9).map(post).collect::<String>()
+    ));
+    assert!((1..9).all(|n| found.contains(&format!("第{n}座桥"))), "{found}");
+}
+
+/// The last chapter of a reference was removed if its title is `Response` or `Recommended` and only
+/// short lines follow.
+#[test]
+fn chapters_named_as_lists_of_others() {
+    let intro = "<p>The method returns the state of the job, which a client may poll, and takes the id of the job as its argument.</p>";
+    whole(&format!("{intro}<h2>Response</h2><pre>{{\"ok\": true}}</pre>"));
+    whole(&format!("{intro}<h2>Recommended</h2><ul><li>OS: Windows 10<li>Memory: 8 GB</ul>"));
+    // With links or comments behind, or with nothing, they are lists of others.
+    let alone = text(&format!("<body><div class=content>{intro}</div></body>"));
+    for others in [
+        "<h2>Recommended</h2><p><a href=/a>The story of another bridge</a></p>",
+        "<h2>1 Response</h2><p>Ada, March 5, 2024</p><p>Good news, if it is true.</p>",
+        "<h2>Reply</h2>",
+    ] {
+        assert_eq!(text(&format!("<body><div class=content>{intro}{others}</div></body>")), alone);
+    }
+    let chapter = "<h2>Response</h2><pre>{\"ok\": true}</pre>";
+    let comments = "<h2>Comments</h2><p>Ada, March 5, 2024</p><p>Good news, if it is true.</p>";
+    assert_eq!(
+        text(&format!("<body><div class=content>{intro}{chapter}{comments}</div></body>")),
+        text(&format!("<body><div class=content>{intro}{chapter}</div></body>"))
+    );
+}
+
 /// A front page that is nothing but teasers keeps them, and a page that is nothing but comments
 /// keeps these.
 #[test]
