@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::tags::Tag;
-use super::tokens::Attributes;
+use super::tokens::{Attributes, hides};
 
 /// A set of hints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Hints {
                 2 if is(b"id") && !is_slug(tag, value) => words(value),
                 4 if is(b"role") => role(value),
                 5 if is(b"class") => words(value),
-                5 if is(b"style") => style(value),
+                5 if is(b"style") && hides(value) => Hints::HIDDEN,
                 6 if is(b"hidden") => Hints::HIDDEN,
                 8 if is(b"itemprop") && value == b"articleBody" => BODY,
                 8 if is(b"itemprop") && value == b"comment" => Hints::OTHERS,
@@ -118,24 +118,6 @@ fn role(value: &[u8]) -> Hints {
         b"comment" => Hints::OTHERS,
         _ => Hints::NONE,
     }
-}
-
-fn style(value: &[u8]) -> Hints {
-    let mut declarations = value.split(|byte| *byte == b';').map(|declaration| {
-        let mut sides = declaration.splitn(2, |byte| *byte == b':');
-        (
-            sides.next().unwrap_or_default().trim_ascii(),
-            sides.next().unwrap_or_default().trim_ascii(),
-        )
-    });
-    let hides = declarations.any(|(property, value)| {
-        let starts = |word: &[u8]| {
-            value.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
-        };
-        property.eq_ignore_ascii_case(b"display") && starts(b"none")
-            || property.eq_ignore_ascii_case(b"visibility") && starts(b"hidden")
-    });
-    if hides { Hints::HIDDEN } else { Hints::NONE }
 }
 
 /// Words by their hints. A `^` before a word: it must begin there; a `$` after it: it must end

@@ -227,6 +227,43 @@ fn readings_are_no_text() {
     assert_eq!(text("<p>区<rt>く, く<p>二行目、終わり。"), "区\n二行目、終わり。");
 }
 
+/// Random invisible text at the ends of lines, which a forum writes anew into each copy, was text.
+/// A longer one, which a script may show, and one with elements of its own stay.
+#[test]
+fn short_invisible_text_in_a_line() {
+    let page = |hidden: &str| {
+        let lines = ["大桥昨日合龙", "，两岸居民期盼多年。", "<br>通车以后只需十分钟"];
+        format!(
+            "<article>{NEWS}<p>{}{hidden}{}{hidden}{}。</p></article>",
+            lines[0], lines[1], lines[2]
+        )
+    };
+    let plain = text(&page(""));
+    for hidden in [
+        "<span style=\"display:none\">5 e, 3# u</span>",
+        "<font class=\"jammer\">) W8 u$ x</font>",
+        "<FONT class=jammer>3 &lt; 4</Font >",
+        "<i hidden>x</i>",
+        "<b style='color:red; Visibility: Hidden'></b>",
+    ] {
+        assert_eq!(text(&page(hidden)), plain, "{hidden}");
+        let all = Options { main_text: false, ..Options::default() };
+        assert_eq!(html(format!("a{hidden}b").as_bytes(), None, &all).text, "ab", "{hidden}");
+    }
+    let long = "而且从开发区到老城区也只需十分钟，".repeat(4);
+    for shown in [
+        "<span class=jammers>x</span>",
+        "<span aria-hidden=true>x</span>",
+        "<i hidden>x<b>y</b></i>",
+        "<i hidden>x</b></i>",
+        "<i hidden>x</ii></i>",
+        "<i hidden>x",
+        &format!("<span style='display:none'>{long}</span>"),
+    ] {
+        assert_ne!(text(&page(shown)), plain, "{shown}");
+    }
+}
+
 /// Without `main_text` no text of the page is lost.
 #[test]
 fn all_text_on_request() {

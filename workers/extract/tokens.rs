@@ -3,8 +3,10 @@
 //! Follows the tokenizer of the HTML Living Standard (section 13.2.5), reduced to what text needs:
 //! comments, doctypes, inline tags and skipped elements are left out. Readings, which Japanese and
 //! Chinese pages put beside characters (ruby), are left out, too: they repeat the text, and most
-//! copies lack them. We differ in an unclosed comment, which ends here at the next `>`, and in an
-//! unclosed reading, which ends with the line: the text after them is worth more than the rule.
+//! copies lack them. So is a short invisible text within a line, which forums put into posts, a
+//! random one into each copy. We differ in an unclosed comment, which ends here at the next `>`, and
+//! in an unclosed reading, which ends with the line: the text after them is worth more than the
+//! rule.
 //!
 //! Nothing is allocated and nothing fails. Every byte visited is counted ([`Tokens::steps`]), and a
 //! failed search is remembered, so the work is linear even in a hostile page.
@@ -140,6 +142,33 @@ impl<'a> Tokens<'a> {
         (end, end)
     }
 
+    /// Where the page goes on after the start tag of `name`, which ends at `from`, if that is
+    /// invisible: behind its text, if this is short and all that the element has. A script may show
+    /// a longer text.
+    fn behind_invisible(&mut self, from: usize, name: &[u8], attributes: &[u8]) -> usize {
+        const TEXT_BYTES_MAX: usize = 96;
+        const WRAPPERS: [&[u8]; 8] =
+            [b"span", b"font", b"i", b"b", b"em", b"strong", b"label", b"small"];
+        let is_name = |known: &&[u8]| known.eq_ignore_ascii_case(name);
+        if attributes.is_empty() || !WRAPPERS.iter().any(is_name) {
+            return from;
+        }
+        self.steps += attributes.len() as u64;
+        if !is_invisible(attributes) {
+            return from;
+        }
+        let page = self.page;
+        let rest = &page[from..];
+        let text = memchr(b'<', &rest[..rest.len().min(TEXT_BYTES_MAX + 1)]);
+        self.steps += text.unwrap_or(0) as u64;
+        let ends = |text: &usize| {
+            let tag = rest[*text..].strip_prefix(b"</").unwrap_or_default();
+            tag.get(..name.len()).is_some_and(|end| end.eq_ignore_ascii_case(name))
+                && !tag.get(name.len()).is_some_and(|byte| self::is_name(*byte))
+        };
+        text.filter(ends).map_or(from, |text| from + text)
+    }
+
     /// Where the page goes on after the comment, doctype or instruction that begins at `from` with
     /// `<!` or `<?`.
     fn behind_markup(&mut self, from: usize) -> usize {
@@ -200,6 +229,9 @@ impl<'a> Iterator for Tokens<'a> {
                 // The end tags of these are optional: each ends where the next begins.
                 (Element::Reading, _) => self.reading = !closes,
                 (Element::Readings, _) => (self.reading, self.readings) = (false, !closes),
+                (Element::Inline, false) => {
+                    self.at = self.behind_invisible(self.at, name, attributes);
+                }
                 (Element::Inline | Element::Ruby, _) => {}
                 (Element::Link | Element::Base | Element::Time, true) => {}
                 (Element::Time, false) => return Some(Token::Time),
@@ -230,6 +262,35 @@ impl<'a> Iterator for Tokens<'a> {
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b':' || byte == b'_'
+}
+
+/// Whether attributes hide an element: by `hidden`, by their style, or by the class that Discuz
+/// gives to random text between the lines of a post.
+fn is_invisible(attributes: &[u8]) -> bool {
+    Attributes::of(attributes).any(|(name, value)| match name.len() {
+        5 if name.eq_ignore_ascii_case(b"style") => hides(value),
+        5 if name.eq_ignore_ascii_case(b"class") => value == b"jammer",
+        6 => name.eq_ignore_ascii_case(b"hidden"),
+        _ => false,
+    })
+}
+
+/// Whether a style hides its element.
+pub fn hides(style: &[u8]) -> bool {
+    let mut declarations = style.split(|byte| *byte == b';').map(|declaration| {
+        let mut sides = declaration.splitn(2, |byte| *byte == b':');
+        (
+            sides.next().unwrap_or_default().trim_ascii(),
+            sides.next().unwrap_or_default().trim_ascii(),
+        )
+    });
+    declarations.any(|(property, value)| {
+        let starts = |word: &[u8]| {
+            value.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
+        property.eq_ignore_ascii_case(b"display") && starts(b"none")
+            || property.eq_ignore_ascii_case(b"visibility") && starts(b"hidden")
+    })
 }
 
 /// The attributes of one tag, as (name, value) as written; a missing value is empty.
