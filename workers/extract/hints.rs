@@ -1,8 +1,9 @@
 //! Reads the attributes of a tag for hints whether its content is main text.
 //!
 //! Class and id words are the habits of sites, in English and in pinyin. The word lists began as
-//! those of Arc90's Readability (2009) and its successors. We differ in that a short word must
-//! stand alone (`nav` in `main-nav` and `mainNav`, not in `navy`), which substring lists get wrong.
+//! those of Arc90's Readability (2009) and its successors. We differ in that some short words must
+//! begin or end at an edge (`hot` in `hot-list` and `topHot`, not in `photo`), which lists of
+//! substrings get wrong.
 //! At most the first 4 KiB of a tag are read, and the first 256 bytes of each value.
 
 use std::sync::OnceLock;
@@ -64,6 +65,7 @@ impl Hints {
     /// [`Node::shape`](super::tree::Node::shape).
     pub fn of(tag: Tag, attributes: &[u8]) -> (Hints, u32) {
         let (mut hints, mut shape) = (Hints::NONE, 0);
+        let (mut id, mut is_section) = (&b""[..], tag == Tag::Section);
         for (name, value) in Attributes::of(attributes) {
             let value = &value[..value.len().min(VALUE_BYTES_MAX)];
             let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
@@ -71,9 +73,16 @@ impl Hints {
                 shape = shape_with(shape, value);
             }
             let hint = match name.len() {
-                2 if is(b"id") && !is_slug(tag, value) => words(value),
+                2 if is(b"id") => {
+                    id = value;
+                    Hints::NONE
+                }
                 4 if is(b"role") => role(value),
-                5 if is(b"class") => words(value),
+                5 if is(b"class") => {
+                    is_section |=
+                        value.split(u8::is_ascii_whitespace).next() == Some(&b"section"[..]);
+                    words(value)
+                }
                 5 if is(b"style") && hides(value) => Hints::HIDDEN,
                 6 if is(b"hidden") => Hints::HIDDEN,
                 8 if is(b"itemprop") && value == b"articleBody" => BODY,
@@ -86,6 +95,9 @@ impl Hints {
                 _ => Hints::NONE,
             };
             hints = hints.with(hint);
+        }
+        if !is_section && !is_slug(id) {
+            hints = hints.with(words(id));
         }
         (hints, shape)
     }
@@ -104,10 +116,11 @@ const VALUE_BYTES_MAX: usize = 256;
 const BODY: Hints = Hints::BODY.with(Hints::POSITIVE).with(Hints::EXCUSED);
 
 /// Whether an id is a heading or a symbol of the text itself (`sharing-menus-with-others`,
-/// `os.path.head`), as in documentation: its words are the topic of the section.
-fn is_slug(tag: Tag, id: &[u8]) -> bool {
+/// `os.path.head`), as in documentation: its words are the topic of the section. So is any id of a
+/// section, which some makers of documentation write as a `div` of that class.
+fn is_slug(id: &[u8]) -> bool {
     let separators = id.iter().filter(|byte| matches!(byte, b'-' | b'_')).count();
-    tag == Tag::Section || separators > 2 || id.contains(&b'.')
+    separators > 2 || id.contains(&b'.')
 }
 
 fn role(value: &[u8]) -> Hints {
@@ -125,25 +138,22 @@ fn role(value: &[u8]) -> Hints {
 const WORDS: [(Hints, &str); 10] = [
     (
         Hints::UNLIKELY,
-        "-ad- ad-box adbox advert banner breadcrumb combx comment pinglun community disqus ^extra$ ^extras$ foot gdpr head \
+        "-ad- ad-box adbox advert banner combx comment pinglun community disqus ^extra$ ^extras$ foot gdpr head \
          legends menu related recommend tuijian xiangguan huifu remark ^reply replies ^rss shoutbox sidebar skyscraper social share sponsor \
          supplemental agegate pagination pager popup dialog modal copyright hotnews ^hot$ toolbar navbar navi login \
          cookie subscribe newsletter qrcode mbx side- -side crumb ^toc langs lang-",
     ),
-    (
-        Hints::EXCUSED,
-        "article body column content main shadow text entry post zoom endtext artibody footnote",
-    ),
+    (Hints::EXCUSED, "article body column content main shadow text entry post zoom footnote"),
     (
         Hints::POSITIVE,
-        "article body content entry hentry h-entry main page post text blog story zoom detail zhengwen neirong artibody \
-         trs_editor rich_media footnote",
+        "article body content entry main page post text blog story zoom detail zhengwen neirong trs_editor rich_media \
+         footnote",
     ),
     (
         Hints::NEGATIVE,
         "-ad- hidden banner combx comment com- contact foot gdpr masthead media_ meta outbrain promo related recommend \
          scroll share shoutbox sidebar skyscraper sponsor shopping tags ^tool widget copyright menu nav list rank ^hot \
-         login ^qr breadcrumb crumb ^toc",
+         login ^qr crumb ^toc",
     ),
     (
         BODY,
@@ -155,7 +165,7 @@ const WORDS: [(Hints, &str); 10] = [
     // These four count only in a name that has one of `NAMES`.
     (Hints::REVIEWS, "reviews testimonial pingjia"),
     (Hints::REVIEW, "review"),
-    (Hints::DESCRIPTION, "descr desc"),
+    (Hints::DESCRIPTION, "desc"),
     (Hints::TERMS, "delivery shipping refund warrant guarantee payment peisong shouhou"),
 ];
 
@@ -365,6 +375,22 @@ mod tests {
             for hint in all {
                 assert_eq!(found.any(hint), hint == expected, "{attributes}: {hint:?}");
             }
+        }
+    }
+
+    /// The id of a section was taken for its role, where documentation writes a section as a `div`.
+    #[test]
+    fn ids_of_sections_are_slugs() {
+        for (attributes, is_unlikely) in [
+            ("class=\"section\" id=\"cookies\"", false),
+            ("id=\"comments\" class=\"section level2\"", false),
+            ("id=\"cookies\"", true),
+            ("id=\"sidebar\" class=\"sidebar section\"", true),
+            ("id=\"comments\" class=\"sections\"", true),
+        ] {
+            let hints = Hints::of(Tag::Div, attributes.as_bytes()).0;
+            assert_eq!(hints.any(Hints::UNLIKELY), is_unlikely, "{attributes}");
+            assert!(is_unlikely || hints == Hints::NONE, "{attributes}: {hints:?}");
         }
     }
 

@@ -136,7 +136,7 @@ pub fn html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> Extr
 /// assert_eq!(plain(b"\xef\xbb\xbf<b>", None).text, "<b>");
 /// ```
 pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
-    finished(charset::decode(bytes, http_charset).into_owned(), Flags::default())
+    finished(decoded(bytes, http_charset), Flags::default())
 }
 
 /// The decoded characters of a page or text with these bytes.

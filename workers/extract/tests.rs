@@ -264,6 +264,36 @@ fn short_invisible_text_in_a_line() {
     }
 }
 
+/// Sections whose title is `Cookies` or `Comments` were dropped where a section is a `div`.
+#[test]
+fn sections_written_as_div() {
+    let section =
+        |attributes: &str, text: &str| format!("<div {attributes}><h2>A</h2><p>{text}</p></div>");
+    let page = |class: &str, name: &str| {
+        format!(
+            "<body><div class=body>{}{}{}</div></body>",
+            section(
+                "class=\"section\" id=\"quickstart\"",
+                "Install it, import it, and make a request, which takes a line of code. It returns an object."
+            ),
+            section(
+                &format!("class=\"{class}\" id=\"{name}\""),
+                "If a response has cookies, you read them by name, and you send your own with a dictionary. They stay in a session."
+            ),
+            section(
+                "class=\"section\" id=\"timeouts\"",
+                "A request waits for as long as it is told, and after that it raises an error, which you handle."
+            )
+        )
+    };
+    let plain = text(&page("section", "x"));
+    assert!(plain.contains("by name"), "{plain}");
+    for name in ["cookies", "comments", "related"] {
+        assert_eq!(text(&page("section", name)), plain);
+        assert_eq!(text(&page("section level2", name)), plain);
+    }
+}
+
 /// Without `main_text` no text of the page is lost.
 #[test]
 fn all_text_on_request() {

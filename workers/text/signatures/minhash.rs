@@ -97,7 +97,7 @@ impl MinHash {
         for kind in [ShingleKind::Long, ShingleKind::Short] {
             if kind.is_for(letters) {
                 let shingles = match kind {
-                    ShingleKind::Long => text.set(kind.q()),
+                    ShingleKind::Long => text.shingles(kind),
                     ShingleKind::Short => text.weighed(),
                 };
                 self.keys_of(shingles, kind.q(), out);
