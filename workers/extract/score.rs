@@ -99,9 +99,12 @@ fn is_dropped(node: &Node, strictness: Strictness) -> bool {
     }
 }
 
-/// Whether an element is not shown. ASP.NET puts whole pages into one form, which a script shows.
+/// Whether an element is not shown. ASP.NET puts whole pages into one form, and WeChat articles
+/// into their body, which a script shows.
 pub fn is_hidden(node: &Node) -> bool {
-    node.hints.any(Hints::HIDDEN) && node.tag != Tag::Form
+    let is_chrome = matches!(node.tag, Tag::Chrome | Tag::Control);
+    let is_shown = node.tag == Tag::Form || node.hints.any(Hints::BODY) && !is_chrome;
+    node.hints.any(Hints::HIDDEN) && !is_shown
 }
 
 /// Elements that exist to hold text: their class words mean little.
@@ -115,6 +118,7 @@ pub fn holds_text(tag: Tag) -> bool {
             | Tag::Row
             | Tag::Cell
             | Tag::Paragraph
+            | Tag::Preformatted
             | Tag::Heading
     )
 }

@@ -227,6 +227,26 @@ fn readings_are_no_text() {
     assert_eq!(text("<p>区<rt>く, く<p>二行目、終わり。"), "区\n二行目、終わり。");
 }
 
+/// A body that only a script shows, as WeChat's, was dropped as hidden, and what stands around it
+/// was the text.
+#[test]
+fn a_body_that_a_script_shows() {
+    let body = |attributes: &str, article: &str| {
+        format!(
+            "<html><title>标题甲</title><body><div id=img-content><h1 class=rich_media_title>标题甲</h1>\
+             <div class=rich_media_content {attributes}>{article}</div></div><div class=tool><p>预览时标签不可点，\
+             微信扫一扫关注该公众号，使用小程序，轻点两下取消赞，轻点两下取消在看。</p></div></body></html>"
+        )
+    };
+    for article in [NEWS, SHORT] {
+        for hidden in ["id=js_content style=\"visibility: hidden; opacity: 0\"", "hidden"] {
+            assert_eq!(text(&body(hidden, article)), text(&body("", article)), "{hidden}");
+        }
+    }
+    let menu = "<footer class=post-content><p>这是本站的说明，每一页都有，与文章无关，请勿转载。</p></footer>";
+    assert_eq!(text(&body("", &format!("{NEWS}{menu}"))), text(&body("", NEWS)));
+}
+
 /// Random invisible text at the ends of lines, which a forum writes anew into each copy, was text.
 /// A longer one, which a script may show, and one with elements of its own stay.
 #[test]
@@ -262,6 +282,16 @@ fn short_invisible_text_in_a_line() {
     ] {
         assert_ne!(text(&page(shown)), plain, "{shown}");
     }
+}
+
+/// Code in a `pre` whose class names its language was dropped.
+#[test]
+fn code_with_a_language_stays() {
+    let page = |class: &str| {
+        format!("<article>{MANUAL}<pre class=\"{class}\">let a = 1;\nlet b = 2;</pre></article>")
+    };
+    assert_eq!(text(&page("prettyprint lang-java")), text(&page("")));
+    assert!(text(&page("")).ends_with("let b = 2;"));
 }
 
 /// Sections whose title is `Cookies` or `Comments` were dropped where a section is a `div`.
