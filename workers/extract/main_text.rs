@@ -32,6 +32,8 @@ const TITLE_BYTES_MIN: usize = 6;
 const STEPS_PER_TRY: u64 = 15;
 /// How often the search for text of others visits a node or a block.
 const STEPS_FOR_OTHERS: u64 = 8;
+/// How often the search for the page's own element visits a node or a block.
+const STEPS_FOR_PAGE: u64 = 4;
 
 /// The main text of a page.
 pub struct MainText {
@@ -52,6 +54,9 @@ pub fn of(page: &Page) -> MainText {
     let mut others = others::of(page);
     let subject = Subject::of(page);
     subject.add_others(page, &mut others.replies);
+    let own = own_element(page, &subject, &others.replies);
+    steps += STEPS_FOR_PAGE * size;
+    let is_page = |at: usize| own.is_some_and(|own| at <= own) && subject.has_heading(at);
     let has_others = others.replies.contains(&true)
         || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
     for (strictness, with_others) in
@@ -61,7 +66,8 @@ pub fn of(page: &Page) -> MainText {
         if with_others && (little.is_some() || !has_others) {
             break;
         }
-        let dropped = score::dropped(page, strictness, (!with_others).then_some(&*others.replies));
+        let replies = (!with_others).then_some(&*others.replies);
+        let dropped = score::dropped(page, strictness, replies, is_page);
         let mut sums = score::sums(page, &dropped);
         steps += looks;
         let Some(best) = score::best(page, &mut sums, strictness) else { continue };
@@ -98,12 +104,13 @@ pub fn of(page: &Page) -> MainText {
             little = Some(blocks);
         }
     }
-    let dropped = score::dropped(page, Strictness::Open, None);
+    let dropped = score::dropped(page, Strictness::Open, None, is_page);
     steps += looks;
     let all = chosen_blocks(page, |block| !dropped[block.node as usize]);
     // A page may have little text, or may hide its text until a script shows it.
     if let Some(little) = little {
-        let dropped = score::dropped(page, Strictness::Open, Some(&others.either()));
+        let either = others.either();
+        let dropped = score::dropped(page, Strictness::Open, Some(&either), is_page);
         let mut own = chosen_blocks(page, |block| !dropped[block.node as usize]);
         own.truncate(others::before_others(page, &own));
         own.retain(is_running);
@@ -114,6 +121,19 @@ pub fn of(page: &Page) -> MainText {
     let running = without_furniture(page, all.iter().copied().filter(is_running).collect());
     let text = join(page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running });
     MainText { text, is_gathered: true, steps }
+}
+
+/// The innermost element that holds the page's heading and most of the text that is not hidden, if
+/// one around it has an unlikely name: with all of the article it would be dropped, and a
+/// disclaimer of the site would be the text of each page.
+fn own_element(page: &Page, subject: &Subject, replies: &[bool]) -> Option<usize> {
+    let with_heading = || (1..page.nodes.len()).filter(move |at| subject.has_heading(*at));
+    if !with_heading().any(|at| score::is_unlikely(&page.nodes[at])) {
+        return None;
+    }
+    let dropped = score::dropped(page, Strictness::Loose, Some(replies), |_| false);
+    let sums = score::sums(page, &dropped);
+    with_heading().filter(|at| sums[*at].good_bytes * 2 > sums[0].good_bytes).next_back()
 }
 
 fn is_running(block: &Block) -> bool {

@@ -62,12 +62,23 @@ const PARAGRAPH_BYTES_MIN: u32 = 25;
 const GOOD_BYTES_MIN: u32 = 120;
 
 /// The elements that are dropped, by index; with `replies`, which are those by their form, text of
-/// others, too.
-pub fn dropped(page: &Page, strictness: Strictness, replies: Option<&[bool]>) -> Vec<bool> {
+/// others, too. The elements for which `is_page` are not dropped for an unlikely name.
+pub fn dropped(
+    page: &Page,
+    strictness: Strictness,
+    replies: Option<&[bool]>,
+    is_page: impl Fn(usize) -> bool,
+) -> Vec<bool> {
     let mut dropped = vec![false; page.nodes.len()];
     for (at, node) in page.nodes.iter().enumerate().skip(1) {
         let is_of_others = replies.is_some_and(|replies| replies[at] || names_others(node));
-        dropped[at] = dropped[node.parent as usize] || is_of_others || is_dropped(node, strictness);
+        let is_noise = node.hints.any(Hints::NOISE) && node.tag == Tag::Cell;
+        let is_dropped = match strictness {
+            Strictness::Strict => is_hidden(node) || is_unlikely(node) && !is_page(at),
+            Strictness::Loose => is_hidden(node),
+            Strictness::Open => false,
+        };
+        dropped[at] = dropped[node.parent as usize] || is_of_others || is_noise || is_dropped;
     }
     dropped
 }
@@ -83,20 +94,11 @@ pub fn may_be_of_others(node: &Node) -> bool {
     !node.hints.any(Hints::BODY) && (!holds_text(node.tag) || node.tag == Tag::Article)
 }
 
-fn is_dropped(node: &Node, strictness: Strictness) -> bool {
-    let hints = node.hints;
-    if hints.any(Hints::NOISE) && node.tag == Tag::Cell {
-        return true;
-    }
-    let hidden = is_hidden(node);
-    let unlikely = hints.any(Hints::UNLIKELY)
-        && !hints.any(Hints::EXCUSED.with(Hints::BODY))
-        && !holds_text(node.tag);
-    match strictness {
-        Strictness::Strict => hidden || unlikely,
-        Strictness::Loose => hidden,
-        Strictness::Open => false,
-    }
+/// Whether an element's name is rare on main text.
+pub fn is_unlikely(node: &Node) -> bool {
+    node.hints.any(Hints::UNLIKELY)
+        && !node.hints.any(Hints::EXCUSED.with(Hints::BODY))
+        && !holds_text(node.tag)
 }
 
 /// Whether an element is not shown. ASP.NET puts whole pages into one form, and WeChat articles

@@ -103,6 +103,11 @@ impl Subject {
         Subject { has_heading, description: named.or_else(unnamed) }
     }
 
+    /// Whether `at` holds the page's heading.
+    pub fn has_heading(&self, at: usize) -> bool {
+        self.has_heading[at]
+    }
+
     fn named(&self) -> Option<usize> {
         self.description.filter(|found| found.is_named).map(|found| found.node)
     }

@@ -284,6 +284,30 @@ fn short_invisible_text_in_a_line() {
     }
 }
 
+/// A wrapper of the whole page with a name such as `share-wrap` was dropped with the article, and a
+/// disclaimer was the text of each page of the site.
+#[test]
+fn the_wrapper_of_the_page_is_no_share_bar() {
+    let disclaimer = "<div class=bottom><p>本网转载的内容均来自网络，版权归原作者所有，如有侵权请与本网联系，我们将在第一时间删除，\
+        本网不对内容的真实性负责，请读者自行核实。凡本网注明来源的作品，未经授权，任何单位和个人不得转载、摘编，或者以其他方式使用，违者必究。\
+        已经授权的，应当在授权的范围内使用，并且注明来源。</p></div>";
+    let article = NEWS.repeat(6);
+    let page = |class: &str| {
+        format!(
+            "<title>标题甲_某某网</title><body><div class={class}><div class=share-wrap><h1>标题甲</h1>{article}</div>\
+             <div class=share><p>分享到微信，微博，复制链接，打印，举报，收藏。</p></div></div>{disclaimer}</body>"
+        )
+    };
+    let found = text(&page("sidebar-right"));
+    assert_eq!(found, text(&page("x").replace("share-wrap", "y")));
+    assert!(found.contains("跨江大桥") && !found.contains("转载"), "{found}");
+    // Without the heading it is as unlikely as before.
+    let aside = format!(
+        "<title>标题甲</title><body><div class=y><h1>标题甲</h1>{NEWS}</div><div class=share-wrap><h2>别处</h2>{article}</div>"
+    );
+    assert_eq!(text(&aside), text(&format!("<body><article>{NEWS}</article></body>")));
+}
+
 /// Code in a `pre` whose class names its language was dropped.
 #[test]
 fn code_with_a_language_stays() {
