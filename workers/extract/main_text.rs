@@ -25,6 +25,8 @@ const HIDDEN_TIMES: u64 = 10;
 const RUNNING_BYTES_MIN: u64 = 30;
 /// At most this many of the site's own lines are removed at either end.
 const SITE_LINES_MAX: usize = 8;
+/// So many lines with a date may be the site's.
+const DATED_LINES_MAX: usize = 2;
 /// A shorter line than this, in bytes, is found in a title by chance.
 const TITLE_BYTES_MIN: usize = 6;
 /// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices, 2 for
@@ -149,9 +151,16 @@ fn bytes(blocks: &[Block]) -> u64 {
 }
 
 /// Removes the site's own lines before the article's first and after its last, and the page's title
-/// before the first: some sites have the title inside the article, others above it.
+/// before the first: some sites have the title inside the article, others above it. Of more than
+/// two lines with a date each is an entry of the text.
 fn without_furniture(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
-    let is_site = |block: &Block| !block.in_heading && furniture::is_furniture(page.text_of(block));
+    let is_dated = |block: &&Block| furniture::begins_with_date(page.text_of(block));
+    let are_entries = blocks.iter().filter(is_dated).nth(DATED_LINES_MAX).is_some();
+    let is_site = |block: &Block| {
+        !block.in_heading
+            && !(are_entries && is_dated(&block))
+            && furniture::is_furniture(page.text_of(block))
+    };
     let is_title = |block: &Block| {
         let text = page.text_of(block);
         text.len() >= TITLE_BYTES_MIN
@@ -268,6 +277,9 @@ fn belongs(node: &Node, sum: &Sum, best_score: i64) -> bool {
     reads || scores && !node.hints.any(Hints::NEGATIVE) && !sum.is_linked_over(25)
 }
 
+/// With so many cells a table is one of data, which has few sentences.
+const DATA_CELLS_MIN: u32 = 6;
+
 /// Whether an element inside the main text is not part of it: menus, link lists, boxes.
 fn is_clutter(node: &Node, sum: &Sum, chosen_bytes: u64) -> bool {
     let is_small = sum.bytes * 2 < chosen_bytes;
@@ -285,7 +297,8 @@ fn is_clutter(node: &Node, sum: &Sum, chosen_bytes: u64) -> bool {
         | Tag::Figure
         | Tag::Quote => {
             is_small
-                && (is_negative && (sum.is_linked_over(10) || sum.marks < 2)
+                && (is_negative
+                    && (sum.is_linked_over(10) || sum.marks < 2 && sum.cells < DATA_CELLS_MIN)
                     || sum.is_linked_over(40)
                     || sum.is_linked_over(25) && sum.marks < 2 && sum.blocks > 2)
         }

@@ -35,6 +35,8 @@ pub struct Sum {
     pub link_bytes: u64,
     /// Sentence marks.
     pub marks: u64,
+    /// Cells of tables.
+    pub cells: u32,
     /// Blocks.
     pub blocks: u32,
     /// Blocks that count as paragraphs.
@@ -161,6 +163,7 @@ pub fn sums(page: &Page, dropped: &[bool]) -> Vec<Sum> {
     for at in (1..nodes.len()).rev() {
         let sum = sums[at];
         let parent = &mut sums[nodes[at].parent as usize];
+        parent.cells += sum.cells + u32::from(nodes[at].tag == Tag::Cell);
         parent.bytes += sum.bytes;
         parent.link_bytes += sum.link_bytes;
         parent.marks += sum.marks;

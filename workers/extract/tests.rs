@@ -348,6 +348,38 @@ fn sections_written_as_div() {
     }
 }
 
+/// A table of data was removed with the box around it that makes it scroll.
+#[test]
+fn tables_in_boxes_that_scroll() {
+    let rows: String =
+        (1..9).map(|n| format!("<tr><td>型号{n}</td><td>{n}00毫米</td></tr>")).collect();
+    let page = |class: &str| {
+        format!(
+            "<article>{}<div class={class}><table>{rows}</table></div>{SHORT}</article>",
+            NEWS.repeat(2)
+        )
+    };
+    assert_eq!(text(&page("table-scroll")), text(&page("x")));
+    assert!(text(&page("x")).contains("型号8"));
+    let links =
+        rows.replace("<td>型号", "<td><a href=/x>型号").replace("</td><td>", "</a></td><td>");
+    let found = text(&page("rank").replace(&rows, &links));
+    assert!(!found.contains("型号"), "{found}");
+}
+
+/// The first and the last entries of a chronology were removed as date lines of the site.
+#[test]
+fn entries_of_a_chronology_stay() {
+    let entries: String =
+        (1..=20).map(|n| format!("<p>20{:02}年3月5日 公司通过第{n}次认证</p>", n + 1)).collect();
+    let page = format!("<article><p>责任编辑：王小二</p>{entries}<p>来源：某某网</p></article>");
+    let found = text(&page);
+    assert!(found.starts_with("2002年3月5日 公司") && found.ends_with("第20次认证"), "{found}");
+    // One or two are the site's.
+    let page = format!("<article><p>2024-01-03 10:20</p>{NEWS}<p>2024年1月3日</p></article>");
+    assert_eq!(text(&page), text(&format!("<article>{NEWS}</article>")));
+}
+
 /// Without `main_text` no text of the page is lost.
 #[test]
 fn all_text_on_request() {
