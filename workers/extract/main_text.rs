@@ -135,7 +135,7 @@ fn own_element(page: &Page, subject: &Subject, replies: &[bool]) -> Option<usize
     }
     let dropped = score::dropped(page, Strictness::Loose, Some(replies), |_| false);
     let sums = score::sums(page, &dropped);
-    with_heading().filter(|at| sums[*at].good_bytes * 2 > sums[0].good_bytes).next_back()
+    with_heading().rfind(|at| sums[*at].good_bytes * 2 > sums[0].good_bytes)
 }
 
 fn is_running(block: &Block) -> bool {
@@ -157,8 +157,7 @@ fn without_furniture(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
     let is_dated = |block: &&Block| furniture::begins_with_date(page.text_of(block));
     let are_entries = blocks.iter().filter(is_dated).nth(DATED_LINES_MAX).is_some();
     let is_site = |block: &Block| {
-        !block.in_heading
-            && !(are_entries && is_dated(&block))
+        !(block.in_heading || are_entries && is_dated(&block))
             && furniture::is_furniture(page.text_of(block))
     };
     let is_title = |block: &Block| {

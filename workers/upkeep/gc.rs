@@ -197,6 +197,7 @@ mod tests {
                     file: file.clone(),
                     read: 1,
                     barren: 0,
+                    idle: false,
                     retention: Retention::default(),
                     gone_min: 0,
                     undone: false,
