@@ -200,7 +200,7 @@ fn a_page_leaves_its_pages_behind() {
     let rule = "by = [\"incumbent\", \"shortest_url\"]";
     let keep = format!("{rule}\n[confirm]\nfacts = \"off\"\n[clusters]\nradius = 0");
     let (d, e) = ("https://d.example/four", "https://e.example/another/5");
-    let [ours, between, theirs] = [0, 3, 6].map(|edition| json!({ "text": text(2, edition) }));
+    let [ours, between, theirs] = [0, 3, 6].map(|edition| json!({ "text": text(7, edition) }));
     for (next, shown) in [(theirs.clone(), vec![B, d]), (between, vec![A])] {
         let bench = bench(&keep);
         let lines = [A, C, d].map(|url| row(url, &ours)).concat();

@@ -46,8 +46,8 @@ fn named_files_exist() {
     assert!(checked > 100, "only {checked} names");
 }
 
-/// Two messages advised `pagefold verify --deep`, which cannot be run without a job. A message names
-/// `JOB`, in whose place the job of the command line is printed.
+/// Two messages advised `pagefold verify --deep`, which cannot be run without a job. A message
+/// names `JOB`, in whose place the job of the command line is printed.
 #[test]
 fn commands_in_messages_name_a_job() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

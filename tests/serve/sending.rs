@@ -7,7 +7,7 @@ use crate::texts::text;
 use crate::workbench::{Bench, failure};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -245,6 +245,7 @@ fn rows_are_not_lost_behind_a_proxy() {
             let page = if reply.ends_with("13") { "<html></html>" } else { "" };
             let reply = format!("HTTP/1.1 {reply}\r\nConnection: close\r\n\r\n{page}");
             client.write_all(reply.as_bytes()).expect("written");
+            client.shutdown(Shutdown::Write).expect("ended");
             // What else the client sends is read, because otherwise the reply might be lost.
             let _ = client.read_to_end(&mut Vec::new());
         }

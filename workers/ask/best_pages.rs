@@ -33,8 +33,8 @@ impl Index {
         if cluster.representative_doc == page.doc { cluster.pages.into() } else { 0 }
     }
 
-    /// As [`Index::represents`], for a stored page that gets the text of `visit`. It takes the pages
-    /// of its cluster along if that text is in the same component as another one of theirs.
+    /// As [`Index::represents`], for a stored page that gets the text of `visit`. It takes the
+    /// pages of its cluster along if that text is in the same component as another one of theirs.
     fn takes_along(&self, page: &PageRow, visit: &Visit, answer: &Answer) -> u64 {
         let pages = self.represents(page);
         let component = |content: Id| self.tables.component(content).unwrap_or(content);
