@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "11826053247ad8aa716e978565276364ddc9bdeadfa8348a329ee16530683ef2"
+            "35def65365ff9185fa6d41263eff1325d089a4a1ee42ed7804f7b025803d1e15"
         );
     }
 }
