@@ -78,12 +78,13 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .937/.914, 1/.777, 1/.721, .872/.735, .811/.840 and 1/1 as of today.
+    // .937/.914, 1/.777, 1/.721, .873/.741, .811/.840, .968/.762 and 1/1 as of today.
     assert!(least(shares("first"), [0.93, 0.91]), "{:?}", shares("first"));
     assert!(least(shares("second"), [0.98, 0.77]), "{:?}", shares("second"));
     assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
     assert!(least(shares("fourth"), [0.85, 0.72]), "{:?}", shares("fourth"));
     assert!(least(shares("fifth"), [0.79, 0.80]), "{:?}", shares("fifth"));
+    assert!(least(shares("sixth"), [0.95, 0.75]), "{:?}", shares("sixth"));
     // Written by a reader of the rules, of what they decided wrongly.
     assert!(least(shares("review"), [0.95, 0.95]), "{:?}", shares("review"));
 }
@@ -109,8 +110,8 @@ fn pages_of_templates_stay_apart() {
         .iter()
         .map(|(family, sizes)| (family, folded(sizes)))
         .partition(|(family, _)| family.starts_with("copies-"));
-    assert_eq!((copies.len(), templates.len()), (25, 84));
-    // .009 in the mean as of today; .131 of terms of 2,500 characters, .121 of a licence.
+    assert_eq!((copies.len(), templates.len()), (25, 96));
+    // .008 in the mean as of today; .131 of terms of 2,500 characters, .121 of a licence.
     let mean = templates.iter().map(|(_, share)| share).sum::<f64>() / templates.len() as f64;
     assert!(mean <= 0.01, "{mean}: {templates:?}");
     assert!(templates.iter().filter(|(_, share)| *share > 0.03).count() <= 7, "{templates:?}");
