@@ -336,21 +336,22 @@ fn an_index_that_missed_too_much_begins_empty() {
     let bench = bench();
     for number in 1..=3 {
         let name = format!("http://{number}.example/");
-        epoch(&bench, number, &page(&name, &text(number, 1)), &[]);
+        let now = (1_700_000_000 + 86_400 * number).to_string();
+        epoch(&bench, number, &page(&name, &text(number, 1)), &["--now", &now]);
     }
     let gc = bench.pagefold("gc", &["--keep-epochs", "1", "--keep-days", "0", "--delete"]);
     assert!(gc.status.success(), "{}", String::from_utf8_lossy(&gc.stderr));
     let refused = bench.pagefold("export", &["--since", "1"]);
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(64), "{told}");
-    assert!(told.contains("empty your index, then --since 0"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(64), "{message}");
+    assert!(message.contains("empty your index, then --since 0"), "{message}");
 }
 
-/// `--since` told by the bounds of the last epoch whether a page that is gone had expired: a page
+/// `--since` found by the bounds of the last epoch whether a page that is gone had expired: a page
 /// that was removed was `expired` when it would have expired since, and a page that had expired was
 /// `removed` when pages did not expire any more. The store remembers why each page went.
 #[test]
-fn pages_that_are_gone_went_for_the_reason_that_is_told() {
+fn pages_that_are_gone_say_why_they_went() {
     let bench = bench();
     let urls = ["removed", "stale", "seen"].map(|name| format!("http://{name}.example/"));
     let [gone, stale, seen] = &urls;

@@ -282,8 +282,8 @@ fn a_run_without_results_tells_its_counts() {
     std::fs::write(bench.at("in/1.jsonl"), lines).expect("written");
     let (code, out, err) = run(&bench, &["--set", "output.export=on-demand", "--json"]);
     assert_eq!(code, Some(0), "{err}");
-    let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
-    assert_eq!((&told["epoch"], &told["exported"]), (&1.into(), &false.into()));
-    let count = |name: &str| told["counters"][name].as_u64();
+    let shown: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!((&shown["epoch"], &shown["exported"]), (&1.into(), &false.into()));
+    let count = |name: &str| shown["counters"][name].as_u64();
     assert_eq!(["read", "accepted", "rejected.bad_json"].map(count), [Some(4), Some(3), Some(1)]);
 }

@@ -228,7 +228,12 @@ fn lines_that_hosts_repeat_are_taken_off() {
 fn a_text_without_a_host_is_provisional() {
     let bench = bench("");
     let chrome = "the menu of this site and its shop";
-    let text = |n: u64| format!("{chrome}\n{}", crate::texts::text(n, 0));
+    let text = |n: u64| {
+        let article = crate::texts::text(n, 0);
+        let lines: Vec<String> =
+            article.split(' ').collect::<Vec<_>>().chunks(15).map(|line| line.join(" ")).collect();
+        format!("{chrome}\n{}", lines.join("\n"))
+    };
     let row = |n: u64| json!({ "url": format!("http://one.example/{n}"), "text": text(n) });
     write(&bench, "one.jsonl", (0..20).map(row));
     bench.run_well(&[]);

@@ -47,27 +47,27 @@ fn a_whole_head_needs_no_rollback() {
         std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), lines).expect("written");
         bench.run_well(&other);
     }
-    let told = |more: &[&str]| {
+    let shown = |more: &[&str]| {
         let output = bench.pagefold("verify", &[&other[..], more].concat());
         assert_eq!(output.status.code(), Some(74), "{output:?}");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let whole_epoch = || {
-        let out = told(&["--json"]);
+        let out = shown(&["--json"]);
         let found: Value = serde_json::from_str(out.lines().next().expect("a line")).expect("JSON");
         found["whole_epoch"].clone()
     };
     let second = manifest::path(&bench.at("other"), 2);
     let sound = std::fs::read(&second).expect("readable");
     std::fs::remove_file(&second).expect("removed");
-    let out = told(&[]);
+    let out = shown(&[]);
     assert!(out.contains("runs go on") && !out.contains("pagefold "), "{out}");
     assert_eq!(whole_epoch(), Value::Null);
     std::fs::write(&second, sound).expect("written");
     let head = manifest::head(&bench.at("other")).expect("readable").expect("a head");
     let newest = &head.manifest.tables["pages"].runs.last().expect("a run").segments[0];
     std::fs::remove_file(newest.path(&bench.at("other/data/pages"))).expect("removed");
-    let out = told(&[]);
+    let out = shown(&[]);
     for command in ["rebuild job.toml --set store=other`", "rollback job.toml --set store=other 2 "]
     {
         assert!(out.contains(&format!("`pagefold {command}")), "{out}");

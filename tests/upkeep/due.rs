@@ -103,7 +103,7 @@ fn the_unfinished_comes_first() {
 /// A dry run and `status` promised to resume an epoch that the run gives up, because the job has
 /// changed since. For one that is resumed a dry run named a stop that the run does not check again.
 #[test]
-fn what_is_resumed_is_told() {
+fn what_is_resumed_is_reported() {
     let bench = bench("");
     std::fs::create_dir(bench.at("empty")).expect("made");
     std::fs::write(bench.at("in/1.jsonl"), pages(0, 10)).expect("written");
@@ -124,8 +124,8 @@ fn what_is_resumed_is_told() {
     let changed = [&same[..], &["--set", "confirm.facts=off"]].concat();
     let dry = |sets: &[&str]| {
         let output = bench.run(&[sets, &["--dry-run", "--json"]].concat());
-        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        (told["resumes"].clone(), told["absent_error"].is_null())
+        let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (shown["resumes"].clone(), shown["absent_error"].is_null())
     };
     assert_eq!((dry(&same), dry(&changed)), ((true.into(), true), (false.into(), false)));
     assert_eq!(run(&bench, NOW, &same).0, Some(0));
@@ -133,8 +133,8 @@ fn what_is_resumed_is_told() {
     freeze(store.head().expect("readable").as_ref());
     let unfinished = |sets: &[&str]| {
         let output = bench.pagefold("status", &[sets, &["--json"]].concat());
-        let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        told["attempts_unfinished"].clone()
+        let shown: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        shown["attempts_unfinished"].clone()
     };
     assert_eq!((unfinished(&same), unfinished(&changed)), (1.into(), 0.into()));
 }
