@@ -35,7 +35,7 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
             _ => settled.push(span),
         }
     }
-    settled.iter().flat_map(|span| parted(a, b, span)).collect()
+    settled.into_iter().flat_map(|span| parted(a, b, span)).flatten().collect()
 }
 
 /// The settled spans in which two texts differ, for tests.
@@ -77,7 +77,7 @@ fn moved(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, before: usize, after: usiz
 
 /// A span, or its parts before and behind a bracket that both sides have: `5日(周六)` and `5(星期六)`
 /// differ in a day's 日 and in another word for the day of the week.
-fn parted(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Vec<Span> {
+fn parted(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<Span>; 2] {
     let bracket = |tokens: &Tokens<'_>, range: &Range<usize>| {
         let of = |at: usize| tokens.gap(at).chars().find(|c| matches!(c, '(' | ')'));
         (range.start..=range.end).find_map(|at| of(at).map(|bracket| (at, bracket)))
@@ -88,9 +88,9 @@ fn parted(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Vec<Span> {
             if left == right && (is_inside(i, &span.a) || is_inside(j, &span.b)) =>
         {
             let parts = [(span.a.start..i, span.b.start..j), (i..span.a.end, j..span.b.end)];
-            parts.into_iter().map(|(a, b)| Span { a, b }).collect()
+            parts.map(|(a, b)| Some(Span { a, b }))
         }
-        _ => vec![span.clone()],
+        _ => [Some(span), None],
     }
 }
 

@@ -4,7 +4,6 @@ use crate::error::{Error, Kind, Result};
 use crate::locks::lock;
 use crate::store::write_back::WriteBack;
 use crate::store::{durable, entries};
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -17,12 +16,11 @@ const COPY_BYTES: u64 = 1 << 18;
 /// A file that is being written under another name. It is removed if it is dropped before it is
 /// whole.
 pub struct Part {
-    file: Option<BufWriter<File>>,
+    file: Option<BufWriter<WriteBack>>,
     aside: PathBuf,
     path: PathBuf,
     bytes: u64,
     hasher: Option<blake3::Hasher>,
-    write_back: WriteBack,
     failure: Failure,
 }
 
@@ -56,10 +54,9 @@ impl Part {
         // A name with a dot in front is no input for a job that reads this folder.
         let stem = folder.join(format!(".{name}.{}", durable::tag()));
         let (file, aside) = durable::create_aside(&stem).map_err(|e| e.with_kind(Kind::Output))?;
-        let file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
+        let file = Some(BufWriter::with_capacity(BUFFER_BYTES, WriteBack::new(file)));
         let path = path.to_owned();
-        let (write_back, failure) = (WriteBack::default(), Failure::default());
-        Ok(Part { file, aside, path, bytes: 0, hasher: None, write_back, failure })
+        Ok(Part { file, aside, path, bytes: 0, hasher: None, failure: Failure::default() })
     }
 
     /// The same file, hashed while it is written. Nothing is written to it yet.
@@ -104,10 +101,7 @@ impl Part {
         let placed = file
             .into_inner()
             .map_err(|e| Error::io("write", &self.path, e.into_error()))
-            .and_then(|file| {
-                self.write_back.finish().map_err(|e| Error::io("fsync", &self.path, e))?;
-                Ok(file)
-            })
+            .and_then(|file| file.into_file().map_err(|e| Error::io("fsync", &self.path, e)))
             .and_then(|file| durable::place(&file, &self.aside, &self.path));
         placed.map_err(|e| e.with_kind(Kind::Output))?;
         Ok(self.bytes)
@@ -152,11 +146,7 @@ pub fn remove(path: &Path) -> Result<()> {
 impl Write for Part {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::BrokenPipe.into()) };
-        let write_back = &mut self.write_back;
-        let written = file.write(bytes).and_then(|written| {
-            write_back.count(file.get_ref(), written)?;
-            Ok(written)
-        });
+        let written = file.write(bytes);
         let written = written.inspect_err(|e| self.failure.keep(e, &self.path))?;
         self.bytes += written as u64;
         if let Some(hasher) = &mut self.hasher {

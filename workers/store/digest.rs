@@ -62,10 +62,9 @@ pub struct HashingFile {
 
 /// The bytes that reached a file.
 struct Hashed {
-    file: File,
+    file: WriteBack,
     hasher: blake3::Hasher,
     bytes: u64,
-    write_back: WriteBack,
 }
 
 impl HashingFile {
@@ -73,8 +72,7 @@ impl HashingFile {
     /// It is written through a buffer of `buffer_bytes`.
     pub fn create(stem: &Path, buffer_bytes: usize) -> Result<HashingFile> {
         let (file, path) = durable::create_aside(stem)?;
-        let (hasher, write_back) = (blake3::Hasher::new(), WriteBack::default());
-        let hashed = Hashed { file, hasher, bytes: 0, write_back };
+        let hashed = Hashed { file: WriteBack::new(file), hasher: blake3::Hasher::new(), bytes: 0 };
         Ok(HashingFile { path, file: BufWriter::with_capacity(buffer_bytes, hashed) })
     }
 
@@ -90,11 +88,11 @@ impl HashingFile {
         fsyncs: &Fsyncs,
         name: impl FnOnce(&str) -> PathBuf,
     ) -> Result<(String, u64)> {
-        let mut hashed =
+        let hashed =
             self.file.into_inner().map_err(|e| Error::io("write", &self.path, e.into_error()))?;
-        hashed.write_back.finish().map_err(|e| Error::io("fsync", &self.path, e))?;
         let digest = hashed.hasher.finalize().to_hex().to_string();
-        fsyncs.place(hashed.file, &self.path, &name(&digest))?;
+        let file = hashed.file.into_file().map_err(|e| Error::io("fsync", &self.path, e))?;
+        fsyncs.place(file, &self.path, &name(&digest))?;
         Ok((digest, hashed.bytes))
     }
 }
@@ -118,7 +116,6 @@ impl Write for Hashed {
         let written = self.file.write(bytes)?;
         self.hasher.update(&bytes[..written]);
         self.bytes += written as u64;
-        self.write_back.count(&self.file, written)?;
         Ok(written)
     }
 
