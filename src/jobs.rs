@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use workers::error::{Error, Kind, Result};
 use workers::job::{Job, Wrong};
+use workers::read::codec::Codec;
 use workers::read::shell;
 use workers::store::manifest::Head;
 use workers::store::{Lock, Store};
@@ -101,10 +102,11 @@ fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
 /// to make a job for it.
 fn job_text(path: &Path) -> Result<String> {
     let text = text_of(path);
+    let of = |bytes: &[u8]| crawl(bytes).or_else(|| is_json(bytes).then_some("JSON"));
     let what = match &text {
         _ if path.is_dir() => Some("a folder"),
-        Ok(text) => crawl(text.as_bytes()),
-        Err(_) => crawl(&first_bytes(path)),
+        Ok(text) => of(text.as_bytes()),
+        Err(_) => of(&first_bytes(path)),
     };
     let Some(what) = what else { return text };
     let name = shell::word(path);
@@ -122,21 +124,22 @@ fn first_bytes(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The kind of a file that begins with `bytes`, if it is of a crawl.
+/// The kind of a file that begins with `bytes`, if it is an archive, a table or compressed.
 pub fn crawl(bytes: &[u8]) -> Option<&'static str> {
-    let text = bytes.trim_ascii_start();
-    let is_json = text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n");
     match bytes {
         [b'P', b'A', b'R', b'1', ..] => Some("a Parquet file"),
         [b'P', b'K', 3, 4, ..] => Some("a WACZ or another ZIP file"),
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x04, 0x22, 0x4d, 0x18, ..] => {
-            Some("a compressed file")
-        }
+        _ if Codec::of(bytes) != Codec::Plain => Some("a compressed file"),
         _ if bytes.starts_with(b"WARC/") => Some("a WARC file"),
         _ if bytes.starts_with(b"filedesc:") => Some("an ARC file"),
-        _ if is_json => Some("JSON"),
         _ => None,
     }
+}
+
+/// Whether a file begins with an object of JSON, or with an array that may have some.
+pub fn is_json(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii_start();
+    text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n")
 }
 
 /// The job, its store and the store's head.

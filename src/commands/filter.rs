@@ -45,6 +45,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     }
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
+    job.check_decided(store.root(), &head.manifest, true)?;
     let threads = arguments.threads.map_or_else(topology::cores, usize::from);
     let names = match arguments.names {
         cli::LabelNames::Members => Names::PAGEFOLD,

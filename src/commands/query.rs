@@ -75,14 +75,10 @@ impl Input {
             Ok(head) => head,
             Err(error) => return Err(self.failed(error)),
         };
-        let kind = jobs::crawl(unmarked(head));
         let text = unmarked(head).trim_ascii_start();
-        let has_rows = match kind {
-            None => named || (arguments.of.json && text.is_empty()),
-            Some("JSON") => named || arguments.of.json,
-            // A crawl, or compressed.
-            Some(_) => false,
-        };
+        let may_be_rows = text.is_empty() || jobs::is_json(text);
+        let has_rows =
+            jobs::crawl(unmarked(head)).is_none() && (named || arguments.of.json && may_be_rows);
         if has_rows && text.starts_with(b"[") {
             let command = piped("jq -c '.[]'", arguments, true);
             let line = format!("{}: a JSON array; {command} asks about its rows", self.name);
@@ -99,8 +95,12 @@ impl Input {
     /// compressed.
     fn decoded(&self, bytes: &[u8], arguments: &cli::Query) -> Option<String> {
         let decoder = shell::decoder(Codec::of(bytes))?;
+        let name = without_ending(&self.name);
+        if [".warc", ".arc"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending)) {
+            return None;
+        }
         // For stdin there is no name that could say that there are rows.
-        let has_rows = arguments.of.json || is_of_rows(without_ending(&self.name));
+        let has_rows = arguments.of.json || is_of_rows(name);
         let command = piped(decoder, arguments, has_rows);
         Some(format!("{command} asks about what is in it"))
     }
@@ -116,7 +116,7 @@ impl Input {
                 format!("{}: more than {max} bytes, [read.limits] record_bytes_max", self.name);
             return Err(Error::new(Kind::Data, line));
         }
-        if let Some(what) = jobs::crawl(&bytes).filter(|what| *what != "JSON") {
+        if let Some(what) = jobs::crawl(&bytes) {
             let wanted =
                 "query takes a text, an HTML page or JSON lines; `pagefold run` reads crawls";
             let wanted = self.decoded(&bytes, arguments).unwrap_or_else(|| wanted.to_owned());

@@ -220,6 +220,7 @@ pub fn epoch(
         counts: &counts,
         counters: &head.manifest.counters,
         superseded,
+        outdated: counted(Counter::VisitsOutdated),
         lost: Lost::of(&head.manifest.counters, changed_here),
         gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
         left: &left,

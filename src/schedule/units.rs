@@ -152,9 +152,23 @@ fn places(command: &RunCommand, job: Option<&Job>) -> Result<Places> {
     let temporary = !folders.iter().chain(&inputs).chain([&command.job]).any(is_temporary);
     let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
     let list = list.join(" ");
-    // A disk that is not mounted must not look like a missing store.
-    let mounts = format!("RequiresMountsFor={list}\n");
+    // A disk that is not mounted must not look like a missing store or an empty crawl.
+    let mut mounts: Vec<String> =
+        inputs.iter().map(|input| quoted(&fixed_part(input), false)).collect();
+    mounts.sort();
+    mounts.dedup();
+    mounts.insert(0, list.clone());
+    let mounts = format!("RequiresMountsFor={}\n", mounts.join(" "));
     Ok(Places { mounts, writes: format!("ReadWritePaths={list}\n"), temporary })
+}
+
+/// The folders in front of the first part of a path that is a pattern; a path without one, whole.
+fn fixed_part(path: &str) -> String {
+    let is_pattern = |part: &std::path::Component<'_>| {
+        part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{'])
+    };
+    let parts = Path::new(path).components().take_while(|part| !is_pattern(part));
+    parts.collect::<PathBuf>().display().to_string()
 }
 
 fn service(

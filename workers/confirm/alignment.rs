@@ -257,9 +257,15 @@ fn is_minus(before: &str, dash: char, after: &str) -> bool {
         digit_value(c).is_some() || is_decimal_mark(c) || is_minus_sign(c) || "~〜至到".contains(c)
     };
     let unit = after.trim_start_matches(is_of_range);
-    !before.ends_with(joins)
-        && (in_range || !before.chars().rev().take(4).any(is_of_number))
-        && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
+    let is_exponent = || {
+        let base = before.strip_suffix(['e', 'E']);
+        before.ends_with('^')
+            || base.is_some_and(|base| base.ends_with(|c| digit_value(c).is_some()))
+    };
+    is_exponent()
+        || !before.ends_with(joins)
+            && (in_range || !before.chars().rev().take(4).any(is_of_number))
+            && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
 }
 
 /// With more edits the first way is slower than the second in a text of any length.

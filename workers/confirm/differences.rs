@@ -21,7 +21,7 @@ use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
 use crate::confirm::lcs;
-use crate::confirm::likeness::share_few_characters;
+use crate::confirm::likeness::{only_lacks, share_few_characters};
 use crate::confirm::models::{is_other_edition, is_other_model};
 use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::numbers;
@@ -34,7 +34,7 @@ use std::ops::Range;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 18;
+pub const VERSION: u32 = 19;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +140,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     if are_numbers && numbers::values(a, x.clone()) == numbers::values(b, y.clone()) {
         return Difference::Variant;
     }
+    if are_same_numerals(a, b, span) {
+        return Difference::Variant;
+    }
     let counts = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
     let only_numbers = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().all(|at| is_digit_or_numeral(tokens.token(at)))
@@ -188,6 +191,19 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         true => Difference::Number,
         false => Difference::Edit,
     }
+}
+
+/// Whether the sides have the same tokens but for digits and numerals of the same values, as in `两室一厅`
+/// and `2室1厅`.
+fn are_same_numerals(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let value = |tokens: &Tokens<'_>, at: usize| {
+        is_digit_or_numeral(tokens.token(at)).then(|| numbers::values(tokens, at..at + 1))
+    };
+    let mut places = span.a.clone().zip(span.b.clone());
+    span.a.len() == span.b.len()
+        && places.all(|(i, j)| {
+            a.token(i) == b.token(j) || value(a, i).is_some() && value(a, i) == value(b, j)
+        })
 }
 
 /// Whether the first text ends within a number, behind which the other text goes on. A teaser may
@@ -330,6 +346,10 @@ pub fn of_words(
     }
     let words_around = SpanWords::around(a, x, dictionary).zip(SpanWords::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
+    let are_broken = x.len() == y.len() && (left.are_broken(&right) || right.are_broken(&left));
+    if are_broken || only_lacks(a.within(x), b.within(y)) {
+        return Difference::Edit;
+    }
     // A clause that was rewritten has other words, too.
     if left.count.max(right.count) > NAME_WORDS_MAX {
         let others = large_passages
@@ -541,6 +561,17 @@ mod tests {
             ("满200元且持会员卡的顾客", "满200元或持会员卡的顾客", vec![Word]),
             ("请到全部考点参加考试", "请到部分考点参加考试", vec![Word]),
             ("一次两片温水送服", "一次两包温水送服", vec![Number]),
+            ("昨天致电马尔代夫总统", "昨天致电马尔在的总统", vec![Edit]),
+            ("一次一片,每日两次", "一次1片,每日2次", vec![Variant, Variant]),
+            ("住在中国科学院附近", "住在中科院附近", vec![Edit]),
+            ("定于明年10月竣工", "定于后年10月竣工", vec![Word]),
+            ("集合は火曜日です", "集合は木曜日です", vec![Word]),
+            ("이번 주 수요일에 모여", "이번 주 금요일에 모여", vec![Number]),
+            ("värme på tisdag kväll", "värme på torsdag kväll", vec![Number]),
+            ("is it safe: yes, a metal spatula", "is it safe: no, a metal spatula", vec![Word]),
+            ("梦同心同行携手打拼", "梦同心同行在的打拼", vec![Edit]),
+            ("昨天致电马尔代夫总统", "昨天致电巴基斯坦总统", vec![Name]),
+            ("请问电动车报废需要", "请问电动车上牌需要", vec![Word]),
             ("转让note 9手机一部", "转让note 9 pro手机一部", vec![Number]),
             ("男女同款银色xl码现货", "男女同款银色4xl码现货", vec![Number]),
             ("男女同款银色l码现货", "男女同款银色2xl码现货", vec![Number]),
@@ -624,6 +655,13 @@ mod tests {
             ("净含量5千克装", "净含量5公斤装", Difference::Variant),
             ("全长38千米。", "全长38 km。", Difference::Variant),
             ("净含量5千克装", "净含量6公斤装", Difference::Number),
+            ("两室一厅出租", "2室1厅出租", Difference::Variant),
+            ("建筑面积78平方米左右", "建筑面积78m2左右", Difference::Variant),
+            ("衣长70厘米左右", "衣长70cm左右", Difference::Variant),
+            ("建筑面积78m3左右", "建筑面积78m2左右", Difference::Number),
+            ("a dose of 5 mg a day", "a dose of 5 μg a day", Difference::Number),
+            ("a rate of 1e-5 in all", "a rate of 1e5 in all", Difference::Number),
+            ("a rate of 10^-6 in all", "a rate of 10^6 in all", Difference::Number),
             ("净含量5千克装", "净含量5克装", Difference::Number),
             ("하루에 120,000 대가 다닌다", "하루에 15만 대가 다닌다", Difference::Number),
             (

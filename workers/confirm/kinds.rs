@@ -11,6 +11,7 @@ use crate::confirm::differences::{
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
+use crate::confirm::negations::are_reversed;
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
@@ -192,10 +193,16 @@ impl<'t> Kinds<'t> {
             counted > Counted::None && are_other_questions((a, b), clause, &edits)
                 || words && are_other_quotations((a, b), clause)
         });
-        let few: Vec<&[&Span]> =
-            others.into_iter().filter(|clause| clause.len() < CLAUSE_EDITS).collect();
-        let kept: Vec<&Span> = few.concat();
-        let alone = few.iter().flat_map(|clause| clause.iter().map(|_| clause.len() == 1));
+        // A rewritten clause may say the opposite.
+        let reverses = |span: &&&Span| are_reversed(a.within(&span.a), b.within(&span.b));
+        let (mut kept, mut alone) = (Vec::new(), Vec::new());
+        for clause in others {
+            match clause.len() < CLAUSE_EDITS {
+                true => kept.extend(clause.iter().copied()),
+                false => kept.extend(clause.iter().filter(reverses).copied()),
+            }
+            alone.resize(kept.len(), clause.len() == 1);
+        }
         let swaps = swaps::of(a, b, &kept);
         let replaced = |span: &Span| [a.passage(&span.a), b.passage(&span.b)];
         let mut times = HashMap::<[&str; 2], usize>::new();
@@ -226,7 +233,7 @@ impl<'t> Kinds<'t> {
         let [a, b] = self.texts;
         match options.facts < Facts::Words {
             true => Vec::new(),
-            false => template::slots(a, b, &self.edits()),
+            false => template::slots(a, b, &self.edits(), options.dictionary.as_deref()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Tells whether two words share so few letters that they are different words, not one word
 //! misspelt or in another form.
 
+use crate::confirm::alignment::{Passage, is_han_token};
 use crate::confirm::lcs;
 
 /// An inflection or a misspelling of a word has at least so many of its letters ...
@@ -19,6 +20,20 @@ pub fn share_few_letters(p: &[char], q: &[char]) -> bool {
 /// Whether two words of Chinese characters are different words. Symmetric.
 pub fn share_few_characters(p: &[char], q: &[char]) -> bool {
     OF_CHARACTERS * lcs::length(p, q) < KEPT_CHARACTERS * p.len().max(q.len())
+}
+
+/// Whether one of two Chinese passages only lacks characters of the other: `中科院`, `中国科学院`.
+/// Symmetric.
+pub fn only_lacks(a: Passage<'_>, b: Passage<'_>) -> bool {
+    let are_han = |Passage { tokens, range }: &Passage<'_>| {
+        (*range).clone().all(|at| is_han_token(tokens.token(at)))
+    };
+    let (less, more) = if a.range.len() < b.range.len() { (a, b) } else { (b, a) };
+    let mut rest = more.range.clone().map(|at| more.tokens.token(at));
+    less.range.len() < more.range.len()
+        && are_han(&less)
+        && are_han(&more)
+        && less.range.clone().all(|at| rest.any(|token| token == less.tokens.token(at)))
 }
 
 /// The letters, digits and characters of a passage.

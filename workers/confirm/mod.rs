@@ -288,9 +288,12 @@ const SHORT_FLOOR: u16 = 4000;
 /// left.
 const LONG_FLOOR: u16 = 3000;
 /// The same where the 5-grams alone measure. Where three of a hundred letters are replaced, 0.75 is
-/// left, and 0.68 to 0.82 in a text of 1,000 letters. A floor of 0.65 would find all such texts.
-/// But many texts of the same subject share 0.6, and to read them would double the time.
+/// left, and 0.65 to 0.82 in a text of 1,000 letters. Many texts of the same subject share 0.6, and
+/// to read all of them would double the time. Wrong letters hardly change the length of a text, so
+/// the lower floor holds for texts whose lengths differ by at most one part of `LENGTH_PARTS`.
 const ALL_LONG_FLOOR: u16 = 7000;
+const EQUALLY_LONG_FLOOR: u16 = 6400;
+const LENGTH_PARTS: u32 = 50;
 /// Where texts are not kept, other numbers refuse a pair of texts up to this length, in characters.
 const UNREAD_CHARS_MAX: u32 = 1000;
 
@@ -329,6 +332,8 @@ struct Lengths {
     longer: u32,
     /// Whether both are long.
     all_long: bool,
+    /// Whether they are nearly the same.
+    are_equal: bool,
     /// Whether replaced facts matter.
     facts_matter: bool,
 }
@@ -339,7 +344,17 @@ impl Lengths {
         Lengths {
             longer,
             all_long: shorter as usize >= texts::LONG_CHARS,
+            are_equal: longer - shorter <= longer / LENGTH_PARTS,
             facts_matter: options.facts > Facts::Off && longer <= options.facts_chars_max,
+        }
+    }
+
+    /// No rule by 5-grams accepts texts of these lengths whose sets are less similar.
+    fn long_floor(self) -> u16 {
+        match (self.all_long, self.are_equal) {
+            (false, _) => LONG_FLOOR,
+            (true, false) => ALL_LONG_FLOOR,
+            (true, true) => EQUALLY_LONG_FLOOR,
         }
     }
 
@@ -367,8 +382,7 @@ fn by_sketches(
     let lengths = Lengths::of(a, b, options);
     let repetitive =
         repetitive::repeats_itself(a.chars(), &x) || repetitive::repeats_itself(b.chars(), &y);
-    let long_floor =
-        if lengths.all_long { ALL_LONG_FLOOR.min(options.similarity_min) } else { LONG_FLOOR };
+    let long_floor = lengths.long_floor().min(options.similarity_min);
     let hopeless =
         |alike: Option<Alike>, floor| alike.is_none_or(|alike| alike.band(floor) == Band::No);
     let by_long_alone = hopeless(short, SHORT_FLOOR);

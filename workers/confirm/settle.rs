@@ -106,7 +106,13 @@ fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
         return true;
     }
     // A name may have a character in common with the one that it replaces. Words part at spaces.
-    let inside = between == 0 || between == 1 && is_han_token(a.token(last.a.end));
+    let near = between == 0 || between == 1 && is_han_token(a.token(last.a.end));
+    // Between two items of a list or two clauses is a mark.
+    let parts = |tokens: &Tokens<'_>, from: usize, to: usize| {
+        (from..=to).any(|at| tokens.gap(at).contains([',', '、', '。', ';', '!', '?']))
+    };
+    let inside =
+        near && !(parts(a, last.a.end, next.a.start) && parts(b, last.b.end, next.b.start));
     let longest =
         [&last.a, &last.b, &next.a, &next.b].map(|side| side.len()).into_iter().max().unwrap_or(0);
     // One span deletes and the other inserts, with few tokens between them.
@@ -120,8 +126,9 @@ mod tests {
 
     /// `5日(周六)` and `5(星期六)` were one replacement, in which no list of words found the two forms
     /// of a day of the week. What stands before a bracket is one replacement, and what stands behind it another.
+    /// So it was with two words of a list, each in another form.
     #[test]
-    fn brackets_part() {
+    fn marks_part() {
         let parts = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
             let of = |span: &Span| format!("{}|{}", x.passage(&span.a), y.passage(&span.b));
@@ -129,6 +136,7 @@ mod tests {
         };
         assert_eq!(parts("定于5日(周六)开始", "定于5(星期六)开始"), ["日|", "周|星期"]);
         assert_eq!(parts("定于5(星期六)开始", "定于5日(周六)开始"), ["|日", "星期|周"]);
+        assert_eq!(parts("换了晶片,记忆体都在", "换了芯片,内存都在"), ["晶|芯", "记忆体|内存"]);
         assert_eq!(parts("请张三(工程师)来", "请李四(工程师)来"), ["张三|李四"]);
     }
 }

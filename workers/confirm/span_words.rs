@@ -37,6 +37,12 @@ pub struct SpanWords {
     pub has_noun: bool,
     /// All are nouns: also those of one character, which are mostly parts of words.
     pub are_nouns: bool,
+    /// One is not in the dictionary, or has one character and is no particle.
+    has_fragment: bool,
+    /// One is a particle, a preposition or a conjunction of one character, such as 的, 在 or 和.
+    has_particle: bool,
+    /// One has several characters and is in the dictionary.
+    has_known: bool,
     /// Their letters, each variant as the first of its class.
     pub letters: Vec<char>,
 }
@@ -55,6 +61,9 @@ const CONTENT: &str = "nvailbtsxzjf";
 
 /// Those of nouns and adjectives.
 const NOUNS_AND_ADJECTIVES: &str = "nabz";
+
+/// Those of particles, prepositions and conjunctions.
+const PARTICLES: &str = "ucp";
 
 /// The longest window whose words are looked for. A longer one holds what is no word, such as
 /// encoded data, or a whole text without spaces.
@@ -80,6 +89,12 @@ impl SpanWords {
     /// Whether one is a content word, or a noun or an adjective of one character.
     pub fn say_something(&self) -> bool {
         self.has_content || self.has_noun
+    }
+
+    /// Whether wrong characters broke words of the other side, of as many tokens: it has words of
+    /// the dictionary, and nothing is left of them here but particles and fragments.
+    pub fn are_broken(&self, other: &SpanWords) -> bool {
+        other.has_known && !other.has_fragment && self.has_particle && !self.has_known
     }
 
     /// The words that the tokens of `range` belong to; `None` if their window is too long.
@@ -154,6 +169,10 @@ impl SpanWords {
             words.has_noun |= known
                 && word.starts_with(is_han)
                 && tag.starts_with(|c| NOUNS_AND_ADJECTIVES.contains(c));
+            let is_particle = known && tag.starts_with(|c| PARTICLES.contains(c));
+            words.has_particle |= is_particle && length == 1;
+            words.has_fragment |= length > 0 && !is_particle && (!known || length == 1);
+            words.has_known |= known && length >= 2;
             if length >= 2 && word.chars().all(is_han) {
                 words.has_name |= known && NAMES.contains(&tag);
                 words.has_unknown |= !known;

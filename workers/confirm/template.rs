@@ -10,9 +10,11 @@ use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
-use crate::confirm::likeness::{letters, share_few_characters};
+use crate::confirm::likeness::{letters, only_lacks, share_few_characters};
+use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::are_parted;
 use crate::text::characters::{is_han, runs_on};
+use crate::text::dictionary::UserDictionary;
 use std::collections::HashSet;
 
 /// Two texts are of one template if at least so many different passages are replaced ...
@@ -35,15 +37,25 @@ const LATIN_MIN: usize = 3;
 
 /// The slots of a template among the edits of two texts. Empty if the texts are not pages of one
 /// template. Symmetric.
-pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s Span> {
+pub fn slots<'s>(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    edits: &[&'s Span],
+    dictionary: Option<&UserDictionary>,
+) -> Vec<&'s Span> {
+    let is_slot = |span: &Span| {
+        is_slot(a, b, span)
+            && !only_lacks(a.within(&span.a), b.within(&span.b))
+            && !is_broken(a, b, span, dictionary)
+    };
     let (mut slots, mut filled_chars, mut edited_chars) = (Vec::new(), 0, 0);
     for clause in clauses(edits) {
         // If a clause has many edits, either all of them are slots or none is.
         let is_long = clause.len() >= CLAUSE_EDITS;
-        let are_slots = is_long && clause.iter().all(|span| is_slot(a, b, span));
+        let are_slots = is_long && clause.iter().all(|span| is_slot(span));
         for span in clause {
             let chars = a.chars(span.a.clone()) + b.chars(span.b.clone());
-            if are_slots || !is_long && is_slot(a, b, span) {
+            if are_slots || !is_long && is_slot(span) {
                 filled_chars += chars;
                 slots.push(*span);
             } else {
@@ -63,6 +75,19 @@ pub fn slots<'s>(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&'s Span]) -> Vec<&'s 
         && slots.iter().all(|span| is_within_a_clause(a, b, span));
     let is_filled = different >= SLOTS_MIN || few;
     if is_filled && filled_chars >= SLOTS_PER_EDIT * edited_chars { slots } else { Vec::new() }
+}
+
+/// Whether wrong characters broke the words of a span on one side.
+fn is_broken(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    span: &Span,
+    dictionary: Option<&UserDictionary>,
+) -> bool {
+    let words =
+        || SpanWords::around(a, &span.a, dictionary).zip(SpanWords::around(b, &span.b, dictionary));
+    span.a.len() == span.b.len()
+        && words().is_some_and(|(left, right)| left.are_broken(&right) || right.are_broken(&left))
 }
 
 /// Whether a token may be another form of a word: of a script without spaces, but for Chinese.
@@ -112,7 +137,7 @@ mod tests {
     fn count(a: &str, b: &str) -> usize {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            slots(&x, &y, &settled(&x, &y).iter().collect::<Vec<_>>()).len()
+            slots(&x, &y, &settled(&x, &y).iter().collect::<Vec<_>>(), None).len()
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)

@@ -46,7 +46,17 @@ fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
     // Only a unit of a script with spaces may have a space in front of it.
     let touches = tokens.gap(next).is_empty() || spaced && tokens.gap(next) == " ";
     let start = tokens.places[next].start as usize;
-    let end = if is_word_alone(first) { start + first.len() } else { tokens.text.len() };
+    let is_power = |at: usize| {
+        ["m", "cm", "km"].contains(&first)
+            && at < tokens.len()
+            && tokens.gap(at).is_empty()
+            && ["2", "3"].contains(&tokens.token(at))
+    };
+    let end = match is_word_alone(first) {
+        true if is_power(next + 1) => tokens.places[next + 1].end as usize,
+        true => start + first.len(),
+        false => tokens.text.len(),
+    };
     touches.then_some(&tokens.text[start..end])
 }
 
@@ -111,12 +121,16 @@ fn agree(left: &[usize], right: &[usize]) -> bool {
 /// Whether a span writes the unit of a number in another way: `350 m` and `350 metres`. Symmetric.
 pub fn is_same_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let (i, j) = (span.a.start, span.b.start);
-    let one = span.a.len() == 1 && span.b.len() == 1 && i > 0 && j > 0;
-    let are_words = one && is_word_alone(a.token(i)) && is_word_alone(b.token(j));
-    are_words && is_part(a, i - 1) && is_part(b, j - 1) && {
-        let units = behind(a, i - 1).zip(behind(b, j - 1));
-        units.is_some_and(|(left, right)| agree(unit_of(left), unit_of(right)))
-    }
+    let one = span.a.len() == 1 && span.b.len() == 1;
+    let are_behind = i > 0 && j > 0 && is_part(a, i - 1) && is_part(b, j - 1);
+    let are_words = || {
+        one && is_word_alone(a.token(i)) && is_word_alone(b.token(j)) && {
+            let units = behind(a, i - 1).zip(behind(b, j - 1));
+            units.is_some_and(|(left, right)| agree(unit_of(left), unit_of(right)))
+        }
+    };
+    let are_units = || agree(meanings(a.passage(&span.a)), meanings(b.passage(&span.b)));
+    are_behind && (are_words() || are_units())
 }
 
 /// Whether a span writes a unit in another way that begins with 千, which is a part of the number

@@ -37,6 +37,9 @@ pub fn are_of_one_class(classes: &HashMap<&str, Vec<usize>>, x: &str, y: &str) -
     classes.get(x).is_some_and(|found| classes.get(y) == Some(found))
 }
 
+/// The end of each day of the week.
+const KOREAN_DAY: &str = "요일";
+
 /// The numeral, in digits or Chinese characters, that a word stands for.
 ///
 /// ```
@@ -50,6 +53,10 @@ pub fn numeral(word: &str) -> Option<&'static str> {
     static WORDS: OnceLock<HashMap<&str, &str>> = OnceLock::new();
     let words =
         WORDS.get_or_init(|| lines(NUMBER_WORDS).filter_map(|line| line.split_once(' ')).collect());
+    // Behind a day of the week in Korean there may be a particle.
+    let is_korean = word.as_bytes().first().is_some_and(|byte| *byte >= 0xea);
+    let day = if is_korean { word.find(KOREAN_DAY) } else { None };
+    let word = day.map_or(word, |at| &word[..at + KOREAN_DAY.len()]);
     // Most tokens are no numerals, and this function is called often.
     if !(3..=NUMBER_WORD_BYTES_MAX).contains(&word.len()) {
         return None;

@@ -23,8 +23,9 @@ pub struct Original {
     pub is_copy: bool,
     /// The source that it was read for.
     pub source: String,
-    /// The number of its records that were rejected then.
-    pub rejected: u64,
+    /// The number of its records that were rejected then; `None` if it gave no page, so that none can
+    /// be lost.
+    pub rejected: Option<u64>,
 }
 
 /// The files that `job` names now. Other files in its folders are passed by.
@@ -79,7 +80,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
             name: below(&root, &path),
             is_copy: !digests.insert(input.digest.clone()),
             source: source.map_or_else(String::new, |source| source.name.clone()),
-            rejected: last.taken.rejected,
+            rejected: (!last.taken.is_barren()).then_some(last.taken.rejected),
             input,
         });
     }

@@ -359,8 +359,9 @@ fn check_rejects(
     totals: &Totals,
     shape: Option<(Format, Codec)>,
 ) -> Result<()> {
+    let Some(rejected) = original.rejected else { return Ok(()) };
     let has_rows = matches!(shape, Some((Format::Jsonl | Format::Parquet, _)));
-    let remedy = match totals.rejected().cmp(&original.rejected) {
+    let remedy = match totals.rejected().cmp(&rejected) {
         cmp::Ordering::Greater => "; put [read.limits] back as they were then",
         cmp::Ordering::Less if has_rows => {
             ", by another build; `pagefold rebuild JOB` reads it again"
@@ -371,7 +372,7 @@ fn check_rejects(
         "{}: {} records are rejected now and {} were when the store read it{remedy}",
         original.input.shown(),
         totals.rejected(),
-        original.rejected
+        rejected
     );
     Err(Error::new(Kind::NoInput, line))
 }

@@ -88,8 +88,10 @@ pub fn body(
     };
     let headers = Headers::parse(head);
     match status {
-        // A part of a page, or the answer to HEAD, shows that the page is there, but not its text.
-        206 => return Ok(Body::Seen),
+        // An answer without content, a part of a page, or the answer to HEAD shows that the page is
+        // there, but not its text.
+        204..=206 => return Ok(Body::Seen),
+        202 if body.is_empty() => return Ok(Body::Seen),
         200..=299 if body.is_empty() && lacks_body(&headers) => return Ok(Body::Seen),
         200..=299 => {}
         301 | 308 | 404 | 410 => return Ok(Body::Removed),
@@ -407,6 +409,10 @@ mod tests {
         assert_eq!(of(head).0, Ok(Body::Seen));
         let part = b"HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\n\r\nxyz";
         assert_eq!(of(part).0, Ok(Body::Seen));
+        for status in ["202 Accepted", "204 No Content", "205 Reset Content"] {
+            let empty = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+            assert_eq!(of(empty.as_bytes()).0, Ok(Body::Seen), "{status}");
+        }
     }
 
     /// The status decides whether the page is there, gone or unchanged.

@@ -62,6 +62,8 @@ pub struct Outcome<'a> {
     pub missing_kept: u64,
     /// Records of a URL that another record of the same run replaced.
     pub superseded: u64,
+    /// Records that are older than what the store has of their page.
+    pub outdated: u64,
     /// The counts of other records that became no page of the results.
     pub lost: Lost,
     /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
@@ -274,6 +276,12 @@ impl Outcome<'_> {
             let rest =
                 format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
             lines.line("superseded", rest);
+        }
+        if self.outdated > 0 {
+            let outdated = grouped(self.outdated);
+            let rest =
+                format!("{outdated:<8} by what the store has of their pages, with later dates");
+            lines.line("outdated", rest);
         }
         if let Some(rest) = self.lost.changed(self.job) {
             lines.line("changed", rest);
