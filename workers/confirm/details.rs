@@ -37,6 +37,8 @@ pub enum Detail {
     Word,
     /// A headline in front of one text.
     Headline,
+    /// Words of the site behind one text.
+    Tail,
     /// A copyright or licence line.
     CopyrightLine,
     /// A date line.
@@ -65,7 +67,7 @@ pub enum Detail {
 
 impl Detail {
     /// All of them.
-    pub const ALL: [Detail; 20] = [
+    pub const ALL: [Detail; 21] = [
         Detail::Date,
         Detail::Ordinal,
         Detail::Model,
@@ -74,6 +76,7 @@ impl Detail {
         Detail::Name,
         Detail::Word,
         Detail::Headline,
+        Detail::Tail,
         Detail::CopyrightLine,
         Detail::DateLine,
         Detail::Clock,
@@ -99,6 +102,7 @@ impl Detail {
             Detail::Name => PartKind::Name,
             Detail::Word => PartKind::Word,
             Detail::Headline => PartKind::Headline,
+            Detail::Tail => PartKind::Tail,
             Detail::CopyrightLine
             | Detail::DateLine
             | Detail::Clock
@@ -124,6 +128,7 @@ impl Detail {
             Detail::Name => "name",
             Detail::Word => "word",
             Detail::Headline => "headline",
+            Detail::Tail => "tail",
             Detail::CopyrightLine => "copyright_line",
             Detail::DateLine => "date_line",
             Detail::Clock => "clock",
@@ -171,6 +176,7 @@ fn detail(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Detail
         PartKind::Name => Detail::Name,
         PartKind::Word => Detail::Word,
         PartKind::Headline => Detail::Headline,
+        PartKind::Tail => Detail::Tail,
         PartKind::Variant => Detail::Variant,
         PartKind::Edit => Detail::Edit,
     }

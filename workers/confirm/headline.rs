@@ -6,8 +6,10 @@
 //! texts behind them.
 
 use crate::confirm::alignment::Tokens;
+use crate::confirm::digits::is_digit;
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::furniture;
+use crate::confirm::negations::has_negation;
 use crate::confirm::options::Options;
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -28,6 +30,10 @@ const ECHOES_OF_TEN: usize = 3;
 /// Two words of a script with spaces are the same if so many first letters are equal, whatever
 /// their endings.
 const STEM_CHARS: usize = 4;
+
+/// A label of a tail has at most so many Chinese characters, or letters of another script.
+const LABEL_HAN_MAX: usize = 16;
+const LABEL_LETTERS_MAX: usize = 20;
 
 /// Which of the spans, in which two texts differ, are in headlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +97,60 @@ fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
         gap.contains(['。', '!', '?', ';', '…']) || gap.contains(". ") || gap.contains("..")
     };
     (range.start + 1..range.end).all(|at| !ends(tokens.gap(at)))
+}
+
+/// Whether the last span is a tail: behind the last sentence of one text stand a few words of the
+/// site, as of a reader's device, buttons or a reporter. It says nothing by itself: it has no
+/// number, no negation and no whole sentence.
+pub fn has_tail(
+    spans: &[Span],
+    lengths: [usize; 2],
+    texts: [&Tokens<'_>; 2],
+    options: &Options,
+) -> bool {
+    let ends = |span: &&Span| span.a.end == texts[0].len() && span.b.end == texts[1].len();
+    let Some(last) = spans.last().filter(ends) else { return false };
+    let (side, range) = match (last.a.is_empty(), last.b.is_empty()) {
+        (true, false) => (1, &last.b),
+        (false, true) => (0, &last.a),
+        _ => return false,
+    };
+    let tokens = texts[side];
+    let chars = tokens.chars(range.clone());
+    let rest = lengths[side] - chars;
+    range.start > 0
+        && range.len() <= options.leading_tokens_max as usize
+        && 2 * chars <= rest
+        && rest >= FRAMED_CHARS_MIN
+        && ends_a_sentence(tokens.gap(range.start))
+        && is_sentence(tokens, range)
+        && !ends_a_sentence(tokens.gap(range.end))
+        && !range.clone().any(|at| is_digit(tokens.token(at)))
+        && !has_negation(tokens.within(range))
+        && are_labels(tokens, range)
+}
+
+/// Whether a mark in `gap` ends a sentence.
+fn ends_a_sentence(gap: &str) -> bool {
+    gap.contains(['。', '!', '?', '…'])
+        || gap.contains(". ")
+        || gap.starts_with('.')
+        || gap.contains(".\n")
+}
+
+/// Whether the tokens of `range` are labels: between spaces and marks are few characters. In a
+/// script with spaces a label may have several words.
+fn are_labels(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let mut chars = 0;
+    range.clone().all(|at| {
+        let gap = tokens.gap(at);
+        let (begins, most) = match tokens.token(at).starts_with(is_han) {
+            true => (!gap.is_empty(), LABEL_HAN_MAX),
+            false => (gap.contains(|c: char| c == '\n' || !c.is_whitespace()), LABEL_LETTERS_MAX),
+        };
+        chars = if begins { 0 } else { chars } + tokens.chars(at..at + 1);
+        chars <= most
+    })
 }
 
 /// For each text the first token behind its headline, if both headlines are short and their words
@@ -164,6 +224,36 @@ mod tests {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
         let lengths = [&x, &y].map(|text| text.chars(0..text.len()));
         Headlines::of(&settled(&x, &y), lengths, [&x, &y], &Options::default())
+    }
+
+    /// Buttons, a device or a reporter behind the last sentence of a short text made two texts of one
+    /// post. What says something there, and a sentence, counts.
+    #[test]
+    fn tails() {
+        let tail = |text: &str, behind: &str| {
+            let (a, b) = (text.to_owned(), format!("{text}{behind}"));
+            let (x, y) = (Tokens::of(&*a).expect("short"), Tokens::of(&*b).expect("short"));
+            let of = |x: &Tokens<'_>, y: &Tokens<'_>| {
+                let lengths = [x, y].map(|text| text.chars(0..text.len()));
+                has_tail(&settled(x, y), lengths, [x, y], &Options::default())
+            };
+            assert_eq!(of(&x, &y), of(&y, &x));
+            of(&x, &y)
+        };
+        let post = "今天的晚霞真的太好看了，站在桥上看了半个小时，脚都站麻了也舍不得走。";
+        for behind in [" 来自iphone客户端", " 加入购物车 立即购买 收藏商品", "（新华社）"]
+        {
+            assert!(tail(post, behind), "{behind}");
+        }
+        for behind in
+            ["明天再来。", " 来自3号线", " 未经证实", "我们明天晚上还要到同一座桥上去看晚霞"]
+        {
+            assert!(!tail(post, behind), "{behind}");
+        }
+        let english = "we walked to the bridge and watched the sunset for half an hour.";
+        assert!(tail(english, " share this post"));
+        assert!(!tail(english, " tomorrow we will come here again and bring the children"));
+        assert!(!tail("we walked to the bridge", " in the rain"), "no sentence ends before it");
     }
 
     /// Another headline of the same article is left out. What a page of a template begins with is

@@ -10,7 +10,7 @@ use crate::confirm::differences::{
 };
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
-use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines};
+use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
 use crate::confirm::negations::are_reversed;
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
@@ -37,6 +37,8 @@ pub enum PartKind {
     Word,
     /// A headline in front of one text, or different headlines in front of both; left out.
     Headline,
+    /// Words of the site behind one text; left out.
+    Tail,
     /// What stands around an article ([`crate::confirm::furniture::Furniture`]); left out.
     Furniture,
     /// The same number in other characters; left out.
@@ -47,11 +49,12 @@ pub enum PartKind {
 
 impl PartKind {
     /// All kinds, facts first.
-    pub const ALL: [PartKind; 7] = [
+    pub const ALL: [PartKind; 8] = [
         PartKind::Number,
         PartKind::Name,
         PartKind::Word,
         PartKind::Headline,
+        PartKind::Tail,
         PartKind::Furniture,
         PartKind::Variant,
         PartKind::Edit,
@@ -64,6 +67,7 @@ impl PartKind {
             PartKind::Name => "name",
             PartKind::Word => "word",
             PartKind::Headline => "headline",
+            PartKind::Tail => "tail",
             PartKind::Furniture => "furniture",
             PartKind::Variant => "variant",
             PartKind::Edit => "edit",
@@ -101,6 +105,7 @@ impl<'t> Kinds<'t> {
         let lengths = texts.map(|text| text.chars(0..text.len()));
         let found = settle(a, b, &spans(a, b, edits_max(texts, lengths, options))?);
         let headlines = Headlines::of(&found, lengths, texts, options);
+        let has_tail = options.furniture && has_tail(&found, lengths, texts, options);
         let short = is_short(lengths, options);
         let kind = |at: usize, span: &Span| match of_numbers(a, b, span, short) {
             _ if headlines == Headlines::OfOne && at == 0 => PartKind::Headline,
@@ -112,6 +117,7 @@ impl<'t> Kinds<'t> {
             _ if are_variants(a, b, span) || synonyms::are_replaced(a, b, span) => {
                 PartKind::Variant
             }
+            Difference::Edit if has_tail && at + 1 == found.len() => PartKind::Tail,
             _ => PartKind::Edit,
         };
         let kinds: Vec<PartKind> =
@@ -233,7 +239,13 @@ impl<'t> Kinds<'t> {
         let [a, b] = self.texts;
         match options.facts < Facts::Words {
             true => Vec::new(),
-            false => template::slots(a, b, &self.edits(), options.dictionary.as_deref()),
+            false => {
+                // Pages of one template end alike, so a tail speaks against slots.
+                let is_edit = |kind: PartKind| matches!(kind, PartKind::Edit | PartKind::Tail);
+                let edits = self.spans.iter().filter(|(_, kind)| is_edit(*kind));
+                let edits: Vec<&Span> = edits.map(|(span, _)| span).collect();
+                template::slots(a, b, &edits, options.dictionary.as_deref())
+            }
         }
     }
 

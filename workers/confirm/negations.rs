@@ -118,7 +118,7 @@ fn is_negation(passage: Passage<'_>) -> bool {
 }
 
 /// Whether there is a negation in the passage.
-fn has_negation(passage: Passage<'_>) -> bool {
+pub fn has_negation(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
     range.clone().any(|at| is_negation(tokens.within(&(at..at + 1))) || is_contracted(tokens, at))
 }
