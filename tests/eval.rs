@@ -78,13 +78,14 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .937/.914, 1/.777, 1/.721, .873/.741, .811/.840, .968/.762 and 1/1 as of today.
+    // .937/.914, 1/.795, 1/.736, .881/.757, .813/.853, .984/.775, .964/.779 and 1/1 as of today.
     assert!(least(shares("first"), [0.93, 0.91]), "{:?}", shares("first"));
     assert!(least(shares("second"), [0.98, 0.77]), "{:?}", shares("second"));
     assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
     assert!(least(shares("fourth"), [0.85, 0.72]), "{:?}", shares("fourth"));
     assert!(least(shares("fifth"), [0.79, 0.80]), "{:?}", shares("fifth"));
     assert!(least(shares("sixth"), [0.95, 0.75]), "{:?}", shares("sixth"));
+    assert!(least(shares("seventh"), [0.94, 0.76]), "{:?}", shares("seventh"));
     // Written by a reader of the rules, of what they decided wrongly.
     assert!(least(shares("review"), [0.95, 0.95]), "{:?}", shares("review"));
 }

@@ -26,6 +26,37 @@ fn quiet() {
     assert!(failure(&refused.stderr).contains("lies in [read] inputs"), "{refused:?}");
 }
 
+/// A filter of a job with another `[keep]` wrote what the last epoch had decided, without a word.
+#[test]
+fn a_job_that_decides_otherwise() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    bench.run_well(&[]);
+    let arguments = ["--to", "kept", "--set", "keep.hosts=['a.example']"];
+    let refused = bench.pagefold("filter", &arguments);
+    let said = failure(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(78), "{said}");
+    assert!(said.contains("run the job first") && !bench.at("kept").exists(), "{said}");
+    bench.run_well(&arguments[2..]);
+    filter(&bench, &arguments);
+}
+
+/// Two empty files, one of which has the name of a table, blocked each filter: the store counts a
+/// reject for one of their names.
+#[test]
+fn empty_files() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(0..400)).expect("written");
+    for name in ["b.parquet", "c.done"] {
+        std::fs::write(bench.at("in").join(name), "").expect("written");
+    }
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept"]);
+    assert!(bench.at("kept/a.jsonl").exists());
+}
+
 /// A filter without the `--removed` of the filter before it called that filter's file foreign,
 /// although the note was in the other folder. It says which options to repeat.
 #[test]

@@ -193,8 +193,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
 }
 
-/// Whether the sides have the same tokens but for digits and numerals of the same values, as in `两室一厅`
-/// and `2室1厅`.
+/// Whether the sides have the same tokens but for digits and numerals of the same values, as in
+/// `两室一厅` and `2室1厅`.
 fn are_same_numerals(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let value = |tokens: &Tokens<'_>, at: usize| {
         is_digit_or_numeral(tokens.token(at)).then(|| numbers::values(tokens, at..at + 1))
