@@ -13,6 +13,7 @@ use workers::ask::index::Index;
 use workers::ask::page;
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
+use workers::read::Format;
 use workers::read::codec::{Codec, without_ending};
 use workers::read::fields::Wanted;
 use workers::read::json;
@@ -95,12 +96,11 @@ impl Input {
     /// compressed.
     fn decoded(&self, bytes: &[u8], arguments: &cli::Query) -> Option<String> {
         let decoder = shell::decoder(Codec::of(bytes))?;
-        let name = without_ending(&self.name);
-        if [".warc", ".arc"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending)) {
+        if let Some(Format::Warc | Format::Arc) = Format::by_name(Path::new(&self.name)) {
             return None;
         }
         // For stdin there is no name that could say that there are rows.
-        let has_rows = arguments.of.json || is_of_rows(name);
+        let has_rows = arguments.of.json || is_of_rows(without_ending(&self.name));
         let command = piped(decoder, arguments, has_rows);
         Some(format!("{command} asks about what is in it"))
     }

@@ -8,7 +8,7 @@ use crate::schedule::moments::{Moments, RunCommand, absolute};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
-use workers::job::Job;
+use workers::job::{Job, base};
 use workers::store::durable;
 
 /// The placeholder for the instance in a template.
@@ -154,21 +154,12 @@ fn places(command: &RunCommand, job: Option<&Job>) -> Result<Places> {
     let list = list.join(" ");
     // A disk that is not mounted must not look like a missing store or an empty crawl.
     let mut mounts: Vec<String> =
-        inputs.iter().map(|input| quoted(&fixed_part(input), false)).collect();
+        inputs.iter().map(|input| absolute(&base(Path::new(input)).0)).collect::<Result<_>>()?;
     mounts.sort();
     mounts.dedup();
-    mounts.insert(0, list.clone());
-    let mounts = format!("RequiresMountsFor={}\n", mounts.join(" "));
+    let mounts = mounts.iter().map(|folder| format!(" {}", quoted(folder, false)));
+    let mounts = format!("RequiresMountsFor={list}{}\n", mounts.collect::<String>());
     Ok(Places { mounts, writes: format!("ReadWritePaths={list}\n"), temporary })
-}
-
-/// The folders in front of the first part of a path that is a pattern; a path without one, whole.
-fn fixed_part(path: &str) -> String {
-    let is_pattern = |part: &std::path::Component<'_>| {
-        part.as_os_str().to_string_lossy().contains(['*', '?', '[', '{'])
-    };
-    let parts = Path::new(path).components().take_while(|part| !is_pattern(part));
-    parts.collect::<PathBuf>().display().to_string()
 }
 
 fn service(

@@ -12,12 +12,18 @@ fn lines(pages: std::ops::Range<u64>) -> String {
     pages.map(page).collect()
 }
 
+/// A bench whose input is one file with these pages.
+fn crawl(pages: std::ops::Range<u64>) -> Bench {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    std::fs::write(bench.at("in/a.jsonl"), lines(pages)).expect("written");
+    bench
+}
+
 /// `--quiet` was no option of it, and a script had to drop its report. Warnings and errors stay.
 #[test]
 fn quiet() {
-    let bench = Bench::new(Path::new("in"), "");
-    std::fs::create_dir(bench.at("in")).expect("made");
-    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    let bench = crawl(0..8);
     bench.run_well(&[]);
     let output = bench.pagefold("filter", &["--to", "kept", "--quiet"]);
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
@@ -29,9 +35,7 @@ fn quiet() {
 /// A filter of a job with another `[keep]` wrote what the last epoch had decided, without a word.
 #[test]
 fn a_job_that_decides_otherwise() {
-    let bench = Bench::new(Path::new("in"), "");
-    std::fs::create_dir(bench.at("in")).expect("made");
-    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    let bench = crawl(0..8);
     bench.run_well(&[]);
     let arguments = ["--to", "kept", "--set", "keep.hosts=['a.example']"];
     let refused = bench.pagefold("filter", &arguments);
@@ -46,9 +50,7 @@ fn a_job_that_decides_otherwise() {
 /// reject for one of their names.
 #[test]
 fn empty_files() {
-    let bench = Bench::new(Path::new("in"), "");
-    std::fs::create_dir(bench.at("in")).expect("made");
-    std::fs::write(bench.at("in/a.jsonl"), lines(0..400)).expect("written");
+    let bench = crawl(0..400);
     for name in ["b.parquet", "c.done"] {
         std::fs::write(bench.at("in").join(name), "").expect("written");
     }
@@ -61,9 +63,7 @@ fn empty_files() {
 /// although the note was in the other folder. It says which options to repeat.
 #[test]
 fn without_the_folder_of_the_notes() {
-    let bench = Bench::new(Path::new("in"), "");
-    std::fs::create_dir(bench.at("in")).expect("made");
-    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    let bench = crawl(0..8);
     bench.run_well(&[]);
     filter(&bench, &["--to", "kept", "--removed", "removed"]);
     let refused = bench.pagefold("filter", &["--to", "kept"]);
@@ -77,9 +77,7 @@ fn without_the_folder_of_the_notes() {
 /// the exit code is always that of damaged data, unless the user allows it.
 #[test]
 fn a_file_that_is_copied_whole() {
-    let bench = Bench::new(Path::new("in"), "");
-    std::fs::create_dir(bench.at("in")).expect("made");
-    std::fs::write(bench.at("in/a.jsonl"), lines(0..8)).expect("written");
+    let bench = crawl(0..8);
     let mut cut = gzip(lines(8..400).as_bytes());
     cut.truncate(cut.len() / 2);
     std::fs::write(bench.at("in/b.jsonl.gz"), &cut).expect("written");

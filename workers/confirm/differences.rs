@@ -346,8 +346,8 @@ pub fn of_words(
     }
     let words_around = SpanWords::around(a, x, dictionary).zip(SpanWords::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
-    let are_broken = x.len() == y.len() && (left.are_broken(&right) || right.are_broken(&left));
-    if are_broken || only_lacks(a.within(x), b.within(y)) {
+    let is_broken = x.len() == y.len() && SpanWords::is_broken(&left, &right);
+    if is_broken || only_lacks(a.within(x), b.within(y)) {
         return Difference::Edit;
     }
     // A clause that was rewritten has other words, too.

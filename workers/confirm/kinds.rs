@@ -241,9 +241,8 @@ impl<'t> Kinds<'t> {
             true => Vec::new(),
             false => {
                 // Pages of one template end alike, so a tail speaks against slots.
-                let is_edit = |kind: PartKind| matches!(kind, PartKind::Edit | PartKind::Tail);
-                let edits = self.spans.iter().filter(|(_, kind)| is_edit(*kind));
-                let edits: Vec<&Span> = edits.map(|(span, _)| span).collect();
+                let mut edits = self.edits();
+                edits.extend(self.spans_of(PartKind::Tail));
                 template::slots(a, b, &edits, options.dictionary.as_deref())
             }
         }

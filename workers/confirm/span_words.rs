@@ -91,10 +91,14 @@ impl SpanWords {
         self.has_content || self.has_noun
     }
 
-    /// Whether wrong characters broke words of the other side, of as many tokens: it has words of
-    /// the dictionary, and nothing is left of them here but particles and fragments.
-    pub fn are_broken(&self, other: &SpanWords) -> bool {
-        other.has_known && !other.has_fragment && self.has_particle && !self.has_known
+    /// Whether wrong characters broke the words of one of two sides of as many tokens: the other side
+    /// has words of the dictionary, and nothing is left of them but particles and fragments.
+    /// Symmetric.
+    pub fn is_broken(left: &SpanWords, right: &SpanWords) -> bool {
+        let broken = |side: &SpanWords, other: &SpanWords| {
+            other.has_known && !other.has_fragment && side.has_particle && !side.has_known
+        };
+        broken(left, right) || broken(right, left)
     }
 
     /// The words that the tokens of `range` belong to; `None` if their window is too long.

@@ -87,7 +87,7 @@ fn is_broken(
     let words =
         || SpanWords::around(a, &span.a, dictionary).zip(SpanWords::around(b, &span.b, dictionary));
     span.a.len() == span.b.len()
-        && words().is_some_and(|(left, right)| left.are_broken(&right) || right.are_broken(&left))
+        && words().is_some_and(|(left, right)| SpanWords::is_broken(&left, &right))
 }
 
 /// Whether a token may be another form of a word: of a script without spaces, but for Chinese.

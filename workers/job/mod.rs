@@ -18,7 +18,7 @@ mod read;
 mod serve;
 
 pub use output::{Form, Output, TableForms, When, check_ping};
-pub use places::{collide, resolved};
+pub use places::{base, collide, resolved};
 pub use read::Read;
 pub use serve::Serve;
 

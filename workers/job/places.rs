@@ -163,7 +163,7 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
 }
 
 /// The path before the first component of `pattern` that is a pattern, and the rest.
-fn base(pattern: &Path) -> (PathBuf, PathBuf) {
+pub fn base(pattern: &Path) -> (PathBuf, PathBuf) {
     if pattern.exists() {
         return (pattern.to_owned(), PathBuf::new());
     }

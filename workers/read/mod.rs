@@ -204,7 +204,7 @@ impl Format {
     }
 
     /// The format of a file by its name without the ending of its compression.
-    fn by_name(path: &Path) -> Option<Format> {
+    pub fn by_name(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let name = codec::without_ending(&name);
         match name.rsplit_once('.')?.1 {
