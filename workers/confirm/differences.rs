@@ -16,21 +16,13 @@
 //! [`negations`]: crate::confirm::negations
 
 use crate::confirm::alignment::{Passage, Tokens, is_han_token};
-use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
-use crate::confirm::furniture::{self, Furniture};
-use crate::confirm::in_code::in_code;
-use crate::confirm::lcs;
 use crate::confirm::likeness::{only_lacks, share_few_characters};
-use crate::confirm::models::{is_other_edition, is_other_model};
 use crate::confirm::negations::{are_reversed, deny};
-use crate::confirm::numbers;
 use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
-use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
-use crate::confirm::words::{are_opposites, are_short_names, numeral};
+use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::dictionary::UserDictionary;
-use std::ops::Range;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
@@ -57,16 +49,7 @@ pub enum Difference {
 
 /// The most tokens of a fact, where each number counts as one token. A longer passage replaces more
 /// than a fact.
-const FACT_TOKENS_MAX: usize = 12;
-
-/// A shorter word is no misspelt number: `tent` is another word than `ten`.
-const MISSPELT_LETTERS_MIN: usize = 5;
-
-/// What counts as a numeral where the other text has a numeral: 半片, 两片.
-const HALF: &str = "半";
-
-/// The numbers of a date, of which one is its month.
-const DATE_NUMBERS_MAX: usize = 3;
+pub(super) const FACT_TOKENS_MAX: usize = 12;
 
 /// More words than this are a clause, even if there is a name among them. If a side has no known
 /// name, [`FACT_WORDS_MAX`] is the limit, and a side more than twice as long as the other is a
@@ -80,214 +63,6 @@ const PASSAGES_OF_TEXT: usize = 20;
 pub fn is_small(span: &Span) -> bool {
     let (less, more) = (span.a.len().min(span.b.len()), span.a.len().max(span.b.len()));
     less > 0 && more <= 3
-}
-
-/// What the numbers of a span are; `Edit` if none is replaced. Symmetric.
-///
-/// In a short text a number in code is a fact: it may be the model of a product. In a longer text
-/// it is a version, or stands in a line of a listing.
-///
-/// ```
-/// use workers::confirm::alignment::{Tokens, spans};
-/// use workers::confirm::differences::{Difference, of_numbers};
-/// use workers::confirm::settle::settle;
-///
-/// let (a, b) = ("a boat of 12 metres", "a boat of 15 metres");
-/// let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
-/// // One digit differs, and the span covers the whole number.
-/// let spans = settle(&a, &b, &spans(&a, &b, 100).unwrap());
-/// assert_eq!((spans.len(), spans[0].a.len()), (1, 2));
-/// assert_eq!(of_numbers(&a, &b, &spans[0], false), Difference::Number);
-/// ```
-pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
-    if is_unit_of_thousand(a, b, span) {
-        return Difference::Variant;
-    }
-    match of_values(a, b, span, short) {
-        Difference::Edit
-            if is_other_unit(a, b, span)
-                || is_other_model(a, b, span)
-                || short && is_other_edition(a, b, span) =>
-        {
-            Difference::Number
-        }
-        Difference::Edit if is_same_unit(a, b, span) => Difference::Variant,
-        difference => difference,
-    }
-}
-
-/// What the numbers of a span are by their values.
-fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
-    let (x, y) = (span.a.clone(), span.b.clone());
-    if is_cut_off(a.within(&x), b.within(&y)) || is_cut_off(b.within(&y), a.within(&x)) {
-        return Difference::Edit;
-    }
-    if x.is_empty() || y.is_empty() {
-        let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
-        return match furniture::of(tokens, range) {
-            Some(Furniture::Credit) => Difference::Credit,
-            Some(_) => Difference::Furniture,
-            None => Difference::Edit,
-        };
-    }
-    // A numeral in place of another is another number, whatever stands behind it.
-    let is_count = |token: &str| is_numeral(token) || token == HALF;
-    let alone = x.len() == 1 && y.len() == 1;
-    let numerals = alone && is_count(a.token(x.start)) && is_count(b.token(y.start));
-    // A numeral is often part of a word, but not where the other text has digits.
-    let are_numbers =
-        alone && is_digit_or_numeral(a.token(x.start)) && is_digit_or_numeral(b.token(y.start));
-    if are_numbers && numbers::values(a, x.clone()) == numbers::values(b, y.clone()) {
-        return Difference::Variant;
-    }
-    if are_same_numerals(a, b, span) {
-        return Difference::Variant;
-    }
-    let counts = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
-    let only_numbers = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().all(|at| is_digit_or_numeral(tokens.token(at)))
-    };
-    let found = numerals
-        || counts == [true, true]
-        || counts != [false, false] && only_numbers(a, &x) && only_numbers(b, &y);
-    // A number is as long as a word, however many digits it has.
-    let numbers_and_words = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().filter(|at| *at == range.start || !numbers::joins(tokens, *at)).count()
-    };
-    let one = |tokens: &Tokens<'_>, range: &Range<usize>| numbers_and_words(tokens, range) == 1;
-    let long = numbers_and_words(a, &x).max(numbers_and_words(b, &y)) > FACT_TOKENS_MAX;
-    let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
-    match framed {
-        (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
-        (None, None) if !found || long => return Difference::Edit,
-        _ => {}
-    }
-    if numerals && (a.token(x.start) == HALF) != (b.token(y.start) == HALF) {
-        return Difference::Number;
-    }
-    let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
-    if left == right || numbers::same_digits(a.within(&x), b.within(&y)) {
-        return Difference::Variant;
-    }
-    match framed {
-        (Some(_), Some(_)) => return Difference::Furniture,
-        // A date line in place of a headline replaces no number, and is not left out.
-        (Some(_), None) | (None, Some(_)) => return Difference::Edit,
-        (None, None) => {}
-    }
-    if is_same_day(&left, &right) {
-        return Difference::Variant;
-    }
-    let lacks = |these: &[i128], those: &[i128]| these.iter().any(|value| !those.contains(value));
-    let lacking = [lacks(&left, &right), lacks(&right, &left)];
-    let other = match lacking {
-        // One number each, such as `11.11.2024` and `11.12.2024`.
-        _ if left.len() == right.len() && one(a, &x) && one(b, &y) => true,
-        [false, false] => left.len() == right.len() && same_words(a, b, span),
-        _ => lacking[0] && lacking[1],
-    };
-    let code = !short && (in_code(a, x) || in_code(b, y));
-    match other && !code && !is_slip_of_number(a, b, span) {
-        true => Difference::Number,
-        false => Difference::Edit,
-    }
-}
-
-/// Whether the sides have the same tokens but for digits and numerals of the same values, as in
-/// `两室一厅` and `2室1厅`.
-fn are_same_numerals(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let value = |tokens: &Tokens<'_>, at: usize| {
-        is_digit_or_numeral(tokens.token(at)).then(|| numbers::values(tokens, at..at + 1))
-    };
-    let mut places = span.a.clone().zip(span.b.clone());
-    span.a.len() == span.b.len()
-        && places.all(|(i, j)| {
-            a.token(i) == b.token(j) || value(a, i).is_some() && value(a, i) == value(b, j)
-        })
-}
-
-/// Whether the first text ends within a number, behind which the other text goes on. A teaser may
-/// be cut there.
-fn is_cut_off(one: Passage<'_>, other: Passage<'_>) -> bool {
-    let (Passage { tokens: short, range: x }, Passage { tokens: whole, range: y }) = (one, other);
-    if x.is_empty() || x.end < short.len() || x.len() >= y.len() {
-        return false;
-    }
-    let cut = y.start + x.len();
-    let mut equal = x.clone().zip(y.clone());
-    let behind = (cut..whole.len()).find(|at| !numbers::joins(whole, *at));
-    short.gap(short.len()).trim_end_matches(['.', '…']).is_empty()
-        && is_digit(short.token(x.end - 1))
-        && numbers::joins(whole, cut)
-        && behind.is_some()
-        && equal.all(|(i, j)| short.token(i) == whole.token(j))
-}
-
-/// Whether two dates have the same parts in another order, of which one is the name of a month:
-/// `march 3, 2021` and `3 march 2021`.
-fn is_same_day(left: &[i128], right: &[i128]) -> bool {
-    let sorted = |values: &[i128]| {
-        let mut values = values.to_vec();
-        values.sort_unstable();
-        values
-    };
-    left.len() <= DATE_NUMBERS_MAX
-        && left.iter().any(|value| numbers::is_value_of_month(*value))
-        && sorted(left) == sorted(right)
-}
-
-/// Whether the sides are equal except for their numbers: `2 to 1` and `1 to 2`, but not a clause
-/// that moved.
-fn same_words(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let is_word = |token: &&str| !is_digit_or_numeral(token);
-    let left = span.a.clone().map(|at| a.token(at)).filter(is_word);
-    left.eq(span.b.clone().map(|at| b.token(at)).filter(is_word))
-}
-
-/// The tokens of a span that differ from the token in the same place of the other text.
-fn replaced_tokens<'t>(
-    a: &'t Tokens<'_>,
-    b: &'t Tokens<'_>,
-    span: &Span,
-) -> impl Iterator<Item = (&'t str, &'t str)> {
-    let pairs = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
-    pairs.filter(|(x, y)| x != y)
-}
-
-/// Whether a token is a digit or a Chinese numeral.
-fn is_digit_or_numeral(token: &str) -> bool {
-    is_digit(token) || is_numeral(token)
-}
-
-/// Whether what makes another number may be slips of the pen: both sides have as many tokens, and
-/// no digit or numeral replaces another. `5月` and `5人` is another unit, or one wrong character.
-pub fn may_be_slips(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let mut differ = replaced_tokens(a, b, span).peekable();
-    span.a.len() == span.b.len()
-        && differ.peek().is_some()
-        && differ.all(|(x, y)| !(is_digit_or_numeral(x) && is_digit_or_numeral(y)))
-}
-
-/// Whether the sides differ in one character, which is a numeral on one side alone. This is a slip,
-/// not another number.
-fn is_slip_of_number(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    if span.a.len() != span.b.len() {
-        return false;
-    }
-    let mut differ = replaced_tokens(a, b, span);
-    let is_slip = |(x, y)| is_digit_or_numeral(x) != is_digit_or_numeral(y) || is_misspelt(x, y);
-    differ.next().is_some_and(is_slip) && differ.next().is_none()
-}
-
-/// Whether one of two words is a number and the other one is that word misspelt: `thousnd`.
-fn is_misspelt(x: &str, y: &str) -> bool {
-    let is_number = |word: &str| !is_digit_or_numeral(word) && numeral(word).is_some();
-    let [p, q] = [x, y].map(|word| word.chars().collect::<Vec<char>>());
-    // A letter is lost, added or replaced, or two change places.
-    let longer = p.len().max(q.len());
-    is_number(x) != is_number(y)
-        && longer >= MISSPELT_LETTERS_MIN
-        && lcs::length(&p, &q) + 1 >= longer
 }
 
 /// Which content words are facts if they are replaced. Each value includes the values before it.
@@ -466,6 +241,7 @@ fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::confirm::replaced_numbers::of_numbers;
     use crate::confirm::settle::settled;
     use crate::text::normalize;
 

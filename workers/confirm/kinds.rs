@@ -5,9 +5,7 @@
 
 use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
-use crate::confirm::differences::{
-    Around, Counted, Difference, may_be_slips, of_numbers, of_words,
-};
+use crate::confirm::differences::{Around, Counted, Difference, of_words};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
@@ -16,6 +14,7 @@ use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
 use crate::confirm::passages::{are_other_questions, are_other_quotations};
+use crate::confirm::replaced_numbers::{may_be_slips, of_numbers};
 use crate::confirm::settle::settle;
 use crate::confirm::swaps::{self, Swap};
 use crate::confirm::synonyms;

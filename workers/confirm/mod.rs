@@ -54,6 +54,7 @@ pub mod parts;
 mod passages;
 pub(crate) mod prepared;
 mod repetitive;
+pub mod replaced_numbers;
 pub mod settle;
 mod signs;
 mod span_words;
