@@ -27,6 +27,7 @@ use workers::error::{Error, Kind, Result};
 use workers::export::{self, ours};
 use workers::fold;
 use workers::job::Job;
+use workers::plan::examine::{self, Passed};
 use workers::plan::inputs::{self, Input, Listing};
 use workers::read::{self, Split};
 use workers::store::{Store, random_hex};
@@ -129,15 +130,17 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     if found.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    let mut looked_at = Vec::new();
+    let (mut looked_at, mut passed) = (Vec::new(), Vec::new());
     let mut refused = String::new();
     for path in found.iter().take(INPUTS_EXAMINED_MAX) {
         std::fs::File::open(path).map_err(|e| Error::input("read", path, e))?;
         let bytes = Input::stat(path)?.bytes;
         looked_at.push((path.clone(), bytes));
         let split = Split { path: path.clone(), start: 0, end: bytes };
-        if refused.is_empty()
-            && read::companion(path, bytes)?.is_none()
+        let companion = read::companion(path, bytes)?;
+        if let Some(what) = companion {
+            passed.push(Passed { path: path.to_string_lossy().into_owned(), what });
+        } else if refused.is_empty()
             && let Some(why) = read::refusal(&split, &job.read.options(""))?
         {
             refused = format!("; nothing can be read of {}: {why}", path.display());
@@ -145,7 +148,10 @@ fn look_at_inputs(job: &Job) -> Result<(Vec<(PathBuf, u64)>, String)> {
     }
     let left_out =
         if left_out.is_nothing() { String::new() } else { format!("; left out: {left_out}") };
-    let line = format!("{}{left_out}{refused}{warned}", counted(found.len() as u64, "file"));
+    let passed: String =
+        examine::lines(&passed).iter().map(|line| format!("; passed by: {line}")).collect();
+    let files = counted(found.len() as u64, "file");
+    let line = format!("{files}{left_out}{passed}{refused}{warned}");
     Ok((looked_at, line))
 }
 

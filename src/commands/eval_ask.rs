@@ -179,8 +179,11 @@ fn as_text(findings: &Findings) -> String {
     match estimate {
         None => {
             let missing = strata.iter().filter(|of| of.answers == 0).count() as u64;
-            let _ =
-                writeln!(out, "too few    {} without an answer yet", counted(missing, "stratum"));
+            let _ = writeln!(
+                out,
+                "too few    {} of this table without an answer yet",
+                counted(missing, "row")
+            );
         }
         Some(of) => {
             let _ = writeln!(out, "precision  {}", share(of.precision));

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
+use workers::plan::examine;
 use workers::progress::Progress;
 
 /// The most hosts that the report names.
@@ -117,6 +118,7 @@ fn as_json(outcome: &Outcome) -> serde_json::Value {
         "files_left_over": names(&outcome.left_over),
         "files_pruned": names(&outcome.pruned),
         "files_recoded": outcome.recoded,
+        "passed_by": outcome.passed,
         "records": totals.verdicts,
         "records_stay": totals.stay,
         "removed": totals.removed,
@@ -240,6 +242,9 @@ fn say_files(text: &mut String, outcome: &Outcome) {
             plain(path),
             plain(why)
         );
+    }
+    for line in examine::lines(&outcome.passed) {
+        let _ = writeln!(text, "passed by  {}", plain(&line));
     }
     if outcome.totals.stay > 0 {
         let _ = writeln!(

@@ -1,12 +1,12 @@
 //! `pagefold send`: sends JSON lines to a server and prints its answers.
 //!
-//! Rows go in batches. A batch for which the server has no room now is sent again as a whole: rows
+//! Rows go in batches, and a batch goes if no row follows for a second. A batch for which the server has no room now is sent again as a whole: rows
 //! that were inserted before are then found, and nothing is inserted twice. Rows for which the
 //! inbox has no room are sent again until a run has taken it, for a bounded time. A batch that is
 //! too large for the server goes in parts. Rows that the server did not take are reported like
 //! rejected ones.
 
-use super::send_rows::{Batch, Row, Rows};
+use super::send_rows::{Batch, Next, Row, Rows};
 use crate::cli;
 use crate::serve::{BODY_BYTES_MAX, token_of};
 use crate::terminal::paint::plain;
@@ -63,10 +63,11 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
         rejected: 0,
         waits: true,
     };
-    let (mut rows, mut batch) = (Rows::new(input, name.clone(), BODY_BYTES_MAX), Batch::default());
-    while let Some(row) = rows.next()? {
-        match row {
-            Row::Whole(line, row) => {
+    let rows = Rows::new(input, name.clone(), BODY_BYTES_MAX).arriving();
+    let mut batch = Batch::default();
+    loop {
+        match rows.next(batch.rows.is_empty())? {
+            Next::Row(Row::Whole(line, row)) => {
                 if !batch.has_room(row.len(), sender.batch_bytes) {
                     sender.send(&std::mem::take(&mut batch))?;
                 }
@@ -75,11 +76,13 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
                     sender.send(&std::mem::take(&mut batch))?;
                 }
             }
-            Row::Long(line) => {
+            Next::Row(Row::Long(line)) => {
                 sender.send(&std::mem::take(&mut batch))?;
                 let detail = format!("more than {BODY_BYTES_MAX} bytes, which no server takes");
                 sender.reject(line, detail)?;
             }
+            Next::Nothing => sender.send(&std::mem::take(&mut batch))?,
+            Next::End => break,
         }
     }
     sender.send(&batch)?;
@@ -93,12 +96,12 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
 }
 
 /// The bytes of a file, or of stdin, that is not compressed.
-fn opened(file: Option<&Path>, arguments: &cli::Send) -> Result<Box<dyn BufRead>> {
+fn opened(file: Option<&Path>, arguments: &cli::Send) -> Result<Box<dyn BufRead + Send>> {
     let name = file.unwrap_or(Path::new("stdin"));
     let failed = |error| Error::input("read", name, error);
-    let mut input: Box<dyn BufRead> = match file {
+    let mut input: Box<dyn BufRead + Send> = match file {
         Some(path) => Box::new(BufReader::new(File::open(path).map_err(failed)?)),
-        None => Box::new(std::io::stdin().lock()),
+        None => Box::new(BufReader::new(std::io::stdin())),
     };
     let Some(decoder) = shell::decoder(Codec::of(input.fill_buf().map_err(failed)?)) else {
         return Ok(input);
@@ -240,6 +243,7 @@ impl Sender<'_> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {}", self.url, plain(why)));
         let mut refused = failed(Kind::TryAgain, "not sent");
         let mut silent_until: Option<Instant> = None;
+        let mut is_told = false;
         for _ in 0..TRIES {
             let left = silent_until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
@@ -281,8 +285,11 @@ impl Sender<'_> {
                 StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
                 StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                     let pause = Duration::from_secs(retry_after.unwrap_or(1));
-                    sleep(pause.min(PAUSE_MAX));
                     refused = failed(Kind::TryAgain, &body);
+                    if !std::mem::replace(&mut is_told, true) {
+                        tracing::warn!("{refused}; sends the rows up to {TRIES} times");
+                    }
+                    sleep(pause.min(PAUSE_MAX));
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     return Err(failed(Kind::Permission, &body));

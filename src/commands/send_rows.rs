@@ -3,11 +3,18 @@
 use std::io::{BufRead, Read};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
 use workers::error::{Error, Result};
 use workers::read::jsonl::unmarked;
 
 /// The most rows of a batch.
 const BATCH_ROWS: usize = 500;
+/// Rows that are read ahead. A row may be large.
+const ROWS_AHEAD: usize = 4;
+/// A batch is sent if no row follows for so long, because a pipe may stay open without rows.
+const IDLE_MAX: Duration = Duration::from_secs(1);
 
 /// A row of the input that is not blank.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,22 +27,49 @@ pub enum Row {
 
 /// The rows of a file or a pipe.
 pub struct Rows {
-    input: Box<dyn BufRead>,
+    input: Box<dyn BufRead + Send>,
     name: PathBuf,
     bytes_max: usize,
     line: u64,
 }
 
+/// What came next.
+pub enum Next {
+    /// A row.
+    Row(Row),
+    /// No row for a while. There may be more.
+    Nothing,
+    /// No row follows.
+    End,
+}
+
+/// Rows that a thread reads while others are sent.
+pub struct Arriving(Receiver<Result<Row>>);
+
 impl Rows {
     /// The rows of `input`, which messages call `name`. Rows with more than `bytes_max` bytes are
     /// not held in memory.
-    pub fn new(input: Box<dyn BufRead>, name: PathBuf, bytes_max: usize) -> Rows {
+    pub fn new(input: Box<dyn BufRead + Send>, name: PathBuf, bytes_max: usize) -> Rows {
         Rows { input, name, bytes_max, line: 0 }
     }
 
     /// The next row; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Row>> {
         self.read().map_err(|error| Error::input("read", &self.name, error))
+    }
+
+    /// Reads the rows in a thread of its own, which ends with the last row or the first error.
+    pub fn arriving(mut self) -> Arriving {
+        let (sender, receiver) = sync_channel(ROWS_AHEAD);
+        thread::spawn(move || {
+            while let Some(row) = self.next().transpose() {
+                let is_last = row.is_err();
+                if sender.send(row).is_err() || is_last {
+                    break;
+                }
+            }
+        });
+        Arriving(receiver)
     }
 
     fn read(&mut self) -> std::io::Result<Option<Row>> {
@@ -55,6 +89,22 @@ impl Rows {
             if !row.is_empty() {
                 return Ok(Some(Row::Whole(self.line, row.to_vec())));
             }
+        }
+    }
+}
+
+impl Arriving {
+    /// Waits for the next row; if `is_patient`, for as long as it takes.
+    pub fn next(&self, is_patient: bool) -> Result<Next> {
+        let row = if is_patient {
+            self.0.recv().map_err(RecvTimeoutError::from)
+        } else {
+            self.0.recv_timeout(IDLE_MAX)
+        };
+        match row {
+            Ok(row) => Ok(Next::Row(row?)),
+            Err(RecvTimeoutError::Timeout) => Ok(Next::Nothing),
+            Err(RecvTimeoutError::Disconnected) => Ok(Next::End),
         }
     }
 }

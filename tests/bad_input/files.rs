@@ -174,6 +174,12 @@ fn companions() {
         assert!(line.contains(remedy), "{line}");
     }
     assert!(bench.run_well(&[]).contains("nothing due"));
+    // What is filtered lacks these files as well, and a check of the job says so before any run.
+    for (command, of) in [("check", &[][..]), ("filter", &["--to", "kept"])] {
+        let output = bench.other(command, of).output().expect("started");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("in/table.csv: a table"), "{said}");
+    }
     let stderr = fails(&bench, &["--set", "read.inputs=[\"in/a.zip\"]"], 65);
     assert!(
         stderr.contains("in/a.zip is a zip archive") && stderr.contains("run unzip"),

@@ -101,7 +101,8 @@ fn what_expires_before_a_run_can_see_it_is_inserted() {
     };
     // A run can see at once what this one takes.
     let server = Server::start(&bench, &["--seal-seconds", "1"]);
-    assert_eq!(insert(&server, page("copy", 1)), ("identical".into(), false, false));
+    let checked = server.post("/check", &page("copy", 1)).json();
+    assert!(!checked["because"].as_array().expect("words").contains(&json!("expires")));
     assert!(server.stop().success());
     let server = Server::start(&bench, &["--seal-seconds", "3600"]);
     let checked = server.post("/check", &page("copy", 1)).json();
@@ -120,6 +121,43 @@ fn what_expires_before_a_run_can_see_it_is_inserted() {
     let urls: Vec<String> = members(&bench).into_keys().collect();
     let expected = ["b", "copy", "late", "old"].map(|name| format!("http://{name}.example/"));
     assert_eq!(urls, expected);
+}
+
+/// Pages that were sent every day expired, because a record of a known text is not inserted, and a
+/// run saw none of them. A record is inserted if its page, or each page by which its text is known,
+/// was not seen for half of the time; a younger page takes no row of the inbox.
+#[test]
+fn what_is_sent_again_does_not_expire() {
+    let bench = Bench::new(Path::new("in"), &format!("[pages]\nretain_days = 10\n{INBOX}"));
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let page = |name: &str, number: u64| row(&format!("http://{name}.example/"), &unlike(number));
+    let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    let epochs = [
+        (9, vec![page("old", 1), page("silent", 2), page("known", 3)]),
+        (4, vec![page("young", 4)]),
+    ];
+    for (days, rows) in epochs {
+        std::fs::write(bench.at(&format!("in/{days}.jsonl")), super::lines(&rows))
+            .expect("written");
+        bench.run_well(&["--now", &(now - days * 86_400).to_string()]);
+    }
+    let server = Server::start(&bench, &[]);
+    let insert = |row: Value| {
+        let answer = server.post("/insert", &row).json();
+        assert_eq!((text_of(&answer, "verdict"), expires(&answer)), ("identical".into(), false));
+        answer["inserted"] == true
+    };
+    assert!(insert(page("old", 1)), "its page is old");
+    assert!(!insert(page("old", 1)), "the inbox has it");
+    assert!(insert(page("copy", 3)), "the only page with its text is old");
+    assert!(!insert(page("third", 3)), "the inbox has its text");
+    assert!(!insert(page("young", 4)), "its page was seen four days ago");
+    assert!(!insert(page("other", 4)), "a page with its text was seen four days ago");
+    assert!(server.stop().success());
+    bench.run_well(&[]);
+    bench.run_well(&["--now", &(now + 40 * 3_600).to_string()]);
+    let urls: Vec<String> = members(&bench).into_keys().collect();
+    assert_eq!(urls, ["copy", "old", "young"].map(|name| format!("http://{name}.example/")));
 }
 
 fn expires(answer: &Value) -> bool {

@@ -259,6 +259,66 @@ fn rows_are_not_lost_behind_a_proxy() {
     answering.join().expect("no panic");
 }
 
+/// `pagefold send` waited for the end of a pipe, or for 500 rows of it, before it sent any. It sends
+/// what it has if no row follows for a while.
+#[test]
+fn rows_of_an_open_pipe_are_sent() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let mut child = Command::new(crate::workbench::pagefold())
+        .args(["send", &format!("http://{}/check", server.at)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut pipe = child.stdin.take().expect("piped");
+    let mut answers = BufReader::new(child.stdout.take().expect("piped")).lines();
+    for n in 0..2 {
+        let url = format!("http://pipe.example/{n}");
+        writeln!(pipe, "{}", row(&url, &text(n, 0))).expect("written");
+        let answer = answers.next().expect("an answer").expect("UTF-8");
+        assert!(answer.contains(&url), "{answer}");
+    }
+    drop(pipe);
+    assert!(answers.next().is_none() && child.wait().expect("ended").success());
+    assert!(server.stop().success());
+}
+
+/// A server that answered 503 was asked again for minutes without a word. Its reason is printed at
+/// once, and the rows are sent again.
+#[test]
+fn a_busy_server_is_reported() {
+    let bench = bench(8, "");
+    std::fs::write(bench.at("rows.jsonl"), "{}\n").expect("written");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("free");
+    let url = format!("http://{}/check", listener.local_addr().expect("an address"));
+    let replies = ["503 Service Unavailable\r\nRetry-After: 0", "200 OK"];
+    let answering = thread::spawn(move || {
+        for (reply, body) in
+            replies.into_iter().zip(["it opens its store", "{\"verdict\":\"new\"}"])
+        {
+            let (mut client, _) = listener.accept().expect("a client");
+            let length = body.len();
+            let reply = format!(
+                "HTTP/1.1 {reply}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+            client.write_all(reply.as_bytes()).expect("written");
+            client.shutdown(Shutdown::Write).expect("ended");
+            let _ = client.read_to_end(&mut Vec::new());
+        }
+    });
+    let output = Command::new(crate::workbench::pagefold())
+        .args(["send", &url, "rows.jsonl"])
+        .current_dir(bench.at(""))
+        .env_remove("RUST_LOG")
+        .output()
+        .expect("started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && output.stdout.starts_with(b"{\"verdict\""), "{said}");
+    assert!(said.contains("it opens its store; sends the rows up to"), "{said}");
+    answering.join().expect("no panic");
+}
+
 /// `-` was taken for a file of that name. It is stdin, for `send` and for `query`.
 #[test]
 fn a_dash_is_stdin() {

@@ -181,6 +181,14 @@ impl Answer {
         self.verdict != TextVerdict::New && !self.outlives
     }
 
+    /// The contents by which a known text is known: `content`, which it has, or those near it.
+    pub fn like(&self, content: Id) -> Vec<Id> {
+        match self.verdict {
+            TextVerdict::Identical => vec![content],
+            _ => self.matches.iter().map(|found| found.id).collect(),
+        }
+    }
+
     /// Decides, from its matches, about a text that no page has.
     pub fn settle(&mut self, clusters: &clusters::Options) {
         self.sort();

@@ -16,6 +16,7 @@
 use crate::ask::answer::{Answer, TextVerdict, because};
 use crate::ask::index::Index;
 use crate::document::Id;
+use crate::job::pages;
 use crate::plan::time::now;
 use crate::store::damage::end_reading;
 use crate::store::entry::Retention;
@@ -73,7 +74,25 @@ impl Index {
     /// Whether all pages of a content, without those in `gone`, expire with the next epoch. False
     /// if there are very many pages.
     pub fn expires(&self, content: Id, gone: &BTreeSet<Id>) -> bool {
-        let Some(retention) = self.retention() else { return false };
+        self.retention().is_some_and(|retention| self.all_go(content, gone, retention))
+    }
+
+    /// Whether all pages of a content, without those in `gone`, are old as [`Index::is_old`] says.
+    /// False if there are very many pages.
+    pub fn are_old(&self, content: Id, gone: &BTreeSet<Id>) -> bool {
+        let half = self.retention_by(pages::Options::half_retention);
+        half.is_some_and(|half| self.all_go(content, gone, half))
+    }
+
+    /// Whether a page was not seen for half of the time after which it expires, or is not there. If
+    /// it is sent again, it is worth a row of the inbox: nobody knows when epochs run, and a page
+    /// that the next one keeps may expire with the one after it.
+    pub fn is_old(&self, doc: Id) -> bool {
+        let half = self.retention_by(pages::Options::half_retention);
+        half.is_some_and(|half| self.goes(doc, half))
+    }
+
+    fn all_go(&self, content: Id, gone: &BTreeSet<Id>, retention: Retention) -> bool {
         let docs_max = gone.len() + STAYING_PAGES_MAX;
         let docs = self.tables.first_pages(content, docs_max + 1);
         let is_whole = docs.len() <= docs_max;
@@ -107,10 +126,17 @@ impl Index {
     /// Which pages the next epoch keeps, if it runs as soon as it can read what is inserted now;
     /// `None` if it keeps all.
     fn retention(&self) -> Option<Retention> {
+        self.retention_by(pages::Options::retention)
+    }
+
+    fn retention_by(
+        &self,
+        rule: impl FnOnce(&pages::Options, &[u64], i64) -> Retention,
+    ) -> Option<Retention> {
         let pages = &self.job.pages;
         let time = now().saturating_add(self.lead_seconds).max(self.logical_time);
         let keeps_all = pages.retain_days.is_none() && pages.retain_epochs.is_none();
-        (!keeps_all).then(|| pages.retention(&self.reading, time))
+        (!keeps_all).then(|| rule(pages, &self.reading, time))
     }
 
     /// Whether a page expires, or is not there.

@@ -137,9 +137,18 @@ impl Index {
     }
 
     /// The date that a record of `doc` must reach to hold: of its live page, or of its removal. A
-    /// removal that the next epoch forgets does not count.
+    /// removal that the next epoch forgets does not count, nor does a page of an earlier snapshot of
+    /// the job's source if the job reads complete ones.
     pub fn as_of(&self, doc: Id) -> Option<i64> {
-        let page = self.tables.page(doc).map(|page| page.as_of);
+        let read = &self.job.read;
+        let is_replaced = |source: u16| {
+            read.complete && self.sources.get(usize::from(source)) == Some(&read.source)
+        };
+        let page = self.tables.page(doc);
+        if page.as_ref().is_some_and(|page| is_replaced(page.source)) {
+            return None;
+        }
+        let page = page.map(|page| page.as_of);
         let gone = || self.tables.gone(doc).filter(|gone| gone.last_time >= self.gone_min);
         page.or_else(|| gone().map(|gone| gone.as_of))
     }

@@ -1,7 +1,7 @@
 //! Words the refusal of an epoch with too many rejected records, which `guards.rs` decides.
 //!
 //! The refusal says what would help. It advises to let the records pass only if most others were
-//! good. If hardly any record was good, the job reads the wrong field, and a commit would consume
+//! good, with the remedy for a damaged file or a limit before it. If hardly any record was good, the job reads the wrong field, and a commit would consume
 //! the inputs for nothing.
 
 use crate::figures::{counted, grouped, plain};
@@ -69,7 +69,11 @@ impl Rejects {
             plain(&such)
         });
         let remedy = self.document().unwrap_or_else(|| {
-            if self.accepted < self.rejected { self.remedy() } else { allow.to_owned() }
+            match (self.accepted < self.rejected, self.concerns_a_file()) {
+                (true, _) => self.remedy(),
+                (false, true) => format!("{}. {allow}", self.remedy()),
+                (false, false) => allow.to_owned(),
+            }
         });
         format!(
             "{} of {} {} rejected ({}{first}); nothing was committed. {remedy}{}",
@@ -101,6 +105,13 @@ impl Rejects {
         is_of_document(reason, detail)
             .then(|| documents::remedy(Path::new(file), self.why_read).ok().flatten())
             .flatten()
+    }
+
+    /// Whether the remedy for the example helps also if most records are good, because it concerns a
+    /// limit, or one file, and not what the job reads of all.
+    fn concerns_a_file(&self) -> bool {
+        let of_files = ["long_line", "too_long", "bomb", "bad_row_group", "bad_file"];
+        self.example.as_ref().is_some_and(|line| of_files.contains(&line.reason.as_str()))
     }
 
     fn remedy(&self) -> String {
@@ -255,6 +266,13 @@ mod tests {
             "10 of 100 records were rejected (bad_json 10; such as p/x.json at 7, bad_json: EOF); nothing was committed. \
              ALLOW. Rejected records: a/rejects.jsonl"
         );
+        for (reason, detail, remedy) in [
+            ("too_long", "more than 9 bytes", "If such records are wanted, raise [read.limits]"),
+            ("bad_row_group", "x", "p/x.json is damaged; fetch it or write it again"),
+        ] {
+            let said = of(90, reason, detail);
+            assert!(said.contains(remedy) && said.contains(". ALLOW. "), "{said}");
+        }
         for (reason, detail, remedy) in [
             ("no_url", "no `url`; it has id, metadata, text", "[read] key = \"id\""),
             ("no_url", "no `url`; it has link, text", "[read.fields] url = [\"link\"]"),

@@ -4,6 +4,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::consumed::History;
+use crate::plan::examine::Passed;
 use crate::plan::inputs::{self, Input};
 use crate::read;
 use crate::store::Store;
@@ -28,20 +29,32 @@ pub struct Original {
     pub rejected: Option<u64>,
 }
 
-/// The files that `job` names now. Other files in its folders are passed by.
+/// The files that are filtered, and those beside them.
+#[derive(Debug, Default)]
+pub struct Originals {
+    /// The files that are filtered.
+    pub files: Vec<Original>,
+    /// Files in the folders of the job that a run passes by, because they are no crawl.
+    pub passed: Vec<Passed>,
+}
+
+/// The files that `job` names now.
 ///
 /// # Errors
 ///
 /// `NoInput` for a file whose bytes the store has not read, has read only in an epoch that a
 /// rollback undid, or would read with other options now.
-pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>> {
+pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Originals> {
     let history = History::read(job, store, Some(head))?;
     let root = job.inputs_root();
     let mut digests = BTreeSet::new();
-    let mut originals = Vec::new();
+    let mut originals = Originals::default();
     for path in inputs::find(&job.read.inputs)? {
         let input = Input::stat(&path)?;
-        if !history.is_as_it_was(&input) && read::companion(&path, input.bytes)?.is_some() {
+        if !history.is_as_it_was(&input)
+            && let Some(what) = read::companion(&path, input.bytes)?
+        {
+            originals.passed.push(Passed { path: input.shown(), what });
             continue;
         }
         let input = history.digested(input)?;
@@ -76,7 +89,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
         let consumed = head.manifest.consumed.iter().find(|consumed| Some(consumed.epoch) == epoch);
         let source =
             consumed.and_then(|consumed| head.manifest.sources.get(usize::from(consumed.source)));
-        originals.push(Original {
+        originals.files.push(Original {
             name: below(&root, &path),
             is_copy: !digests.insert(input.digest.clone()),
             source: source.map_or_else(String::new, |source| source.name.clone()),
@@ -84,7 +97,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Vec<Original>>
             input,
         });
     }
-    if originals.is_empty() {
+    if originals.files.is_empty() {
         return Err(inputs::none_found(&job.read.inputs));
     }
     Ok(originals)

@@ -27,7 +27,7 @@ mod verdict;
 mod work;
 
 use crate::error::{Error, Kind, Result};
-pub use crate::filter::inputs::{Original, originals};
+pub use crate::filter::inputs::{Original, Originals, originals};
 pub use crate::filter::labels::Names;
 use crate::filter::note::Manner;
 pub use crate::filter::options::Options;
@@ -37,6 +37,7 @@ use crate::filter::verdict::Judge;
 pub use crate::filter::verdict::Verdict;
 use crate::filter::work::{Finished, Work};
 use crate::job::{Job, collide};
+use crate::plan::examine::Passed;
 use crate::read::{self, Format};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -55,6 +56,8 @@ pub struct Outcome {
     pub files_before: usize,
     /// Files that were copied whole, each with the reason.
     pub whole: Vec<(String, String)>,
+    /// Files in the folders of the job that are no crawl, and so are not in the output.
+    pub passed: Vec<Passed>,
     /// Files of earlier filters whose inputs are not there any more.
     pub left_over: Vec<PathBuf>,
     /// The files of `left_over` that were deleted.
@@ -112,7 +115,7 @@ pub fn filter<T>(
     if options.prune {
         left_over::check_inputs(job)?;
     }
-    let mut originals = originals(job, store, head)?;
+    let Originals { files: mut originals, passed } = originals(job, store, head)?;
     check_places(job, options, &originals)?;
     if options.to.is_some() {
         originals.iter().try_for_each(can_be_written)?;
@@ -137,7 +140,7 @@ pub fn filter<T>(
     let all =
         in_threads("a filter", &originals, options.threads, |original| done(original, false))?;
     let (epoch, files) = (head.manifest.epoch, originals.len());
-    let mut outcome = Outcome { epoch, files, pages_elsewhere, ..Outcome::default() };
+    let mut outcome = Outcome { epoch, files, passed, pages_elsewhere, ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {
         // Waits for files that another process has locked.
         let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;

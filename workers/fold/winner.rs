@@ -9,6 +9,9 @@
 //! newer record had said before it. A record whose date is too far ahead of the epoch's time is
 //! treated in the same way, and counts as being as new as the newest other record. Within the epoch
 //! its date counts, because a server dates the records of one URL so that the last one wins.
+//!
+//! A complete snapshot is all there is of its source. So a record of it holds over what an earlier
+//! snapshot of that source had, even if its date is earlier: a run from scratch knows no other.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::fold::wrong_clock::corrected;
@@ -57,8 +60,21 @@ pub struct Lost {
 }
 
 impl Now {
-    /// The least date with which a dated record can hold.
+    /// The least date with which a dated record can hold. A complete snapshot is all there is of
+    /// its source, so its records do not compete with pages of earlier snapshots, or with pages
+    /// that were not seen for long.
     fn least(self, before: &Known) -> i64 {
+        let is_anew =
+            self.lapse.complete.is_some_and(|source| match (&before.page, &before.gone) {
+                (Some(page), _) => page.source == source,
+                (None, Some(gone)) => gone.cause != pages::REMOVED,
+                (None, None) => true,
+            });
+        if is_anew { NO_DATE } else { self.known_date(before) }
+    }
+
+    /// The date that what is known has reached.
+    fn known_date(self, before: &Known) -> i64 {
         let page = before.page.as_ref().map(|page| page.as_of);
         let gone = before.gone.as_ref().filter(|gone| gone.last_time >= self.gone_min);
         page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE)
@@ -134,7 +150,7 @@ impl Now {
                     }
                     Some(page) if self.lacks_row(page) => Known::default(),
                     Some(page) if self.lapses(page) => {
-                        self.gone(&before, None, self.least(&before), url)
+                        self.gone(&before, None, self.known_date(&before), url)
                     }
                     Some(page) => {
                         page.last_time = corrected(page.last_time, self.lapse.seen_max, self.time);
@@ -425,6 +441,34 @@ mod tests {
         }
     }
 
+    /// A document of a complete snapshot kept its older text if the new snapshot had it with an
+    /// earlier date, and one that an earlier snapshot lacked did not come back. A page of another
+    /// source, and a removal, still hold over an older record.
+    #[test]
+    fn a_complete_snapshot_holds_whatever_its_dates() {
+        let lapse = LapseRule { complete: Some(1), ..now(2).lapse };
+        let snapshot = |epoch| Now { lapse, source: 1, ..now(epoch) };
+        let text = |known: &Known| known.page.as_ref().map(|page| page.content.high);
+        let first = after(&Known::default(), &[visit(50, PAGE, 1)], snapshot(1));
+        let second = after(&first, &[visit(40, PAGE, 2)], snapshot(2));
+        assert_eq!(
+            (text(&second), second.page.as_ref().map(|page| page.as_of)),
+            (Some(2), Some(40))
+        );
+        let missing = after(&first, &[], snapshot(2));
+        assert_eq!(after(&missing, &[visit(40, PAGE, 2)], now(3)), missing, "a late archive");
+        assert_eq!(text(&after(&missing, &[visit(40, PAGE, 2)], snapshot(3))), Some(2));
+        let removed = after(&first, &[visit(40, REMOVED, 0)], snapshot(2));
+        assert_eq!(
+            removed.gone.as_ref().map(|gone| (gone.cause, gone.as_of)),
+            Some((pages::REMOVED, 40))
+        );
+        let removed = after(&first, &[visit(60, REMOVED, 0)], snapshot(2));
+        assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
+        let other = after(&Known::default(), &[visit(50, PAGE, 1)], Now { source: 7, ..now(1) });
+        assert_eq!(text(&after(&other, &[visit(40, PAGE, 2)], snapshot(2))), Some(1));
+    }
+
     /// A complete snapshot with a record that cannot be read removes no page that it lacks, because
     /// the record may be about that page. Pages that expired go nevertheless.
     #[test]
@@ -482,7 +526,6 @@ mod tests {
         let cases = [
             (vec![visit(NO_DATE, REMOVED, 0)], now(2), pages::REMOVED),
             (vec![], Now { lapse: missing, ..now(2) }, pages::MISSING),
-            (vec![visit(40, REMOVED, 0)], Now { lapse: missing, ..now(2) }, pages::MISSING),
             (vec![], Now { lapse: expired, ..now(2) }, pages::EXPIRED),
         ];
         for (visits, now_2, cause) in cases {

@@ -54,11 +54,27 @@ impl Options {
     ///
     /// `reading` are the epochs that read something, ascending.
     pub fn retention(&self, reading: &[u64], logical_time: i64) -> Retention {
+        self.since(self.retain_epochs, 86_400, reading, logical_time)
+    }
+
+    /// The same for about half of that time. A page that a server is sent again, and that was not
+    /// seen since then, is worth a row of the inbox, so that a run sees it in time.
+    pub fn half_retention(&self, reading: &[u64], logical_time: i64) -> Retention {
+        self.since(self.retain_epochs.map(|n| n / 2 + 1), 43_200, reading, logical_time)
+    }
+
+    fn since(
+        &self,
+        epochs: Option<u32>,
+        seconds_a_day: i64,
+        reading: &[u64],
+        logical_time: i64,
+    ) -> Retention {
         let epoch =
             |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
-        let time = |days: u32| logical_time.saturating_sub(86_400 * i64::from(days));
+        let time = |days: u32| logical_time.saturating_sub(seconds_a_day * i64::from(days));
         Retention {
-            epoch_min: self.retain_epochs.map_or(0, epoch),
+            epoch_min: epochs.map_or(0, epoch),
             time_min: self.retain_days.map_or(i64::MIN, time),
         }
     }

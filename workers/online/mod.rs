@@ -230,7 +230,8 @@ impl Online {
     }
 
     /// What becomes of a record. It is inserted if its text is new, is new to its page, or folds
-    /// with none; if all pages with its text expire with the next epoch; or if `always` is set.
+    /// with none; if its page, or all pages with its text, were not seen for long; or if `always` is
+    /// set.
     pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
@@ -382,7 +383,9 @@ impl State {
     fn decided(&self, text: &Text, of_head: Answer) -> Result<(Answer, u64, bool)> {
         let index = &self.opened.index;
         let (answer, after) = self.overlay.decide(index, text, of_head)?;
-        let is_wanted = !answer.is_known() || self.overlay.is_own(index, text);
+        let is_wanted = !answer.is_known()
+            || self.overlay.is_own(index, text)
+            || self.overlay.is_due(index, text, &answer);
         Ok((answer, after, is_wanted))
     }
 

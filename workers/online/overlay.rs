@@ -304,10 +304,7 @@ impl Overlay {
     /// Says whether a page with the text, or with a near text, stays. The next epoch sees the pages
     /// of the inbox, and not those that the inbox took away.
     fn outlive(&self, index: &Index, content: Id, answer: &mut Answer, basis: &mut Basis) {
-        let contents: Vec<Id> = match answer.verdict {
-            TextVerdict::Identical => vec![content],
-            _ => answer.matches.iter().map(|found| found.id).collect(),
-        };
+        let contents = answer.like(content);
         let in_inbox = contents.iter().filter_map(|id| Some(self.contents.get(id)?.after)).min();
         if let Some(after) = in_inbox {
             if std::mem::take(&mut answer.outlives) {
@@ -399,6 +396,22 @@ impl Overlay {
         (content.is_some() || text.says_little)
             && content != Some(text.visit.content)
             && self.holds(index, &text.visit)
+    }
+
+    /// Whether a record of a known text is to be inserted so that a run sees it again: its page is
+    /// old, or all pages by which its text is known.
+    pub fn is_due(&self, index: &Index, text: &Text, answer: &Answer) -> bool {
+        let visit = &text.visit;
+        if self.pages.contains_key(&visit.doc) {
+            return false;
+        }
+        if index.page(visit.doc).is_some() {
+            return index.is_old(visit.doc);
+        }
+        let none = BTreeSet::new();
+        let left = |id: &Id| self.left.get(id).map_or(&none, |left| &left.docs);
+        let is_old = |id: &Id| !self.contents.contains_key(id) && index.are_old(*id, left(id));
+        answer.like(visit.content).iter().all(is_old)
     }
 
     /// The content that the page of `doc` has now; `None` if there is no such page.
