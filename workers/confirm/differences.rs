@@ -18,7 +18,7 @@
 use crate::confirm::alignment::{Passage, Tokens, is_han_token};
 use crate::confirm::edits::Span;
 use crate::confirm::likeness::{only_lacks, share_few_characters};
-use crate::confirm::negations::{are_reversed, deny};
+use crate::confirm::negations::{are_reversed, deny, revokes};
 use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
 use crate::confirm::words::{are_opposites, are_short_names};
@@ -26,7 +26,7 @@ use crate::text::dictionary::UserDictionary;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 19;
+pub const VERSION: u32 = 20;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +151,7 @@ fn is_reversed(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, around: Around) -> b
     let negations = around.counted >= Counted::Negations;
     let words = around.counted == Counted::All;
     (is_bare && negations || words && around.alone) && deny(one, other)
+        || is_bare && negations && (revokes(one) || revokes(other))
         || negations && are_reversed(one, other)
         || is_bare && words && is_other_direction(one, other)
 }

@@ -9,7 +9,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::furniture;
-use crate::confirm::negations::has_negation;
+use crate::confirm::negations::{has_negation, revokes};
 use crate::confirm::options::Options;
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -68,7 +68,8 @@ impl Headlines {
 }
 
 /// Whether the first span is a headline: few tokens in front of one text alone. They are at most
-/// half as long as the rest, or at most as long as the rest if they are one sentence.
+/// half as long as the rest, or at most as long as the rest if they are one sentence. What takes the
+/// text back is none.
 fn is_of_one(
     spans: &[Span],
     lengths: [usize; 2],
@@ -87,7 +88,8 @@ fn is_of_one(
             && (2 * chars <= rest || chars <= rest && is_sentence(texts[side], sides[side]))
             && rest >= FRAMED_CHARS_MIN
     };
-    alone && fits(0) && fits(1)
+    let revoked = (0..2).any(|side| revokes(texts[side].within(sides[side])));
+    alone && fits(0) && fits(1) && !revoked
 }
 
 /// Whether no mark inside the tokens of `range` ends a sentence.
@@ -101,7 +103,7 @@ fn is_sentence(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
 
 /// Whether the last span is a tail: behind the last sentence of one text stand a few words of the
 /// site, as of a reader's device, buttons or a reporter. It says nothing by itself: it has no
-/// number, no negation and no whole sentence.
+/// number, no negation and no whole sentence, and does not take the text back.
 pub fn has_tail(
     spans: &[Span],
     lengths: [usize; 2],
@@ -127,6 +129,7 @@ pub fn has_tail(
         && !ends_a_sentence(tokens.gap(range.end))
         && !range.clone().any(|at| is_digit(tokens.token(at)))
         && !has_negation(tokens.within(range))
+        && !revokes(tokens.within(range))
         && are_labels(tokens, range)
 }
 

@@ -3,7 +3,7 @@
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::likeness::share_few_letters;
-use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words};
+use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words, numeral};
 use crate::text::characters::is_han;
 use crate::text::lists::{lines, of_kind};
 use std::collections::{HashMap, HashSet};
@@ -13,6 +13,8 @@ const NEGATIONS: &str = include_str!("negations.txt");
 
 /// The most tokens of a negation. A longer passage is a clause.
 const TOKENS_MAX: usize = 4;
+/// The most tokens of a headline or a note that takes a text back. A longer one is a text.
+const REVOKING_TOKENS_MAX: usize = 30;
 /// The fewest letters of a word behind a prefix that denies it. Before a shorter word such letters
 /// are often part of the word.
 const PREFIXED_MIN: usize = 4;
@@ -24,6 +26,7 @@ struct Lists {
     inside: Vec<&'static str>,
     prefixes: Vec<&'static str>,
     harmless: Vec<&'static str>,
+    revocations: Vec<&'static str>,
     /// By word: its lines, and its side of each.
     reversals: HashMap<&'static str, Vec<ClassWord>>,
 }
@@ -37,6 +40,7 @@ fn lists() -> &'static Lists {
         inside: of("inside").collect(),
         prefixes: of("prefix").collect(),
         harmless: of("but").collect(),
+        revocations: of("revoke").collect(),
         reversals: {
             let lines = lines(NEGATIONS).filter_map(|line| line.strip_prefix("reverse "));
             let classes = lines.map(|line| line.split(" / ").map(|side| side.split(", ")));
@@ -90,6 +94,22 @@ pub fn are_reversed(a: Passage<'_>, b: Passage<'_>) -> bool {
     [(0, 0), (1, 0), (0, 1)].into_iter().any(|(before, behind)| {
         are_other_words_of_one_class(lines(a, before, behind), lines(b, before, behind))
     })
+}
+
+/// Whether the passage stands in front of a text or behind it and takes the text back, as `已取消` in
+/// a headline. The text itself does not say so.
+pub fn revokes(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
+    if range.is_empty() || range.len() > REVOKING_TOKENS_MAX {
+        return false;
+    }
+    let rest = match (range.start, tokens.len() - range.end) {
+        (0, _) => range.end..tokens.len(),
+        (_, 0) => 0..range.start,
+        _ => return false,
+    };
+    let (said, rest) = (tokens.passage(range), tokens.passage(&rest));
+    lists().revocations.iter().any(|word| said.contains(word) && !rest.contains(word))
 }
 
 /// Whether one word is the other behind a prefix that denies it, as `unlawful` and `lawful`.
@@ -157,9 +177,20 @@ fn is_misspelt(a: Passage<'_>, b: Passage<'_>) -> bool {
     };
     let (p, q) = (letters(a), letters(b));
     let one = a.range.len() == 1 && b.range.len() == 1;
+    // A number in place of `no` is no slip.
+    if one
+        && [a.tokens.token(a.range.start), b.tokens.token(b.range.start)].into_iter().any(is_number)
+    {
+        return false;
+    }
     let han = p.iter().chain(&q).all(|c| is_han(*c));
     let longer = p.len().max(q.len());
     p == q || one && (han || longer <= SLIP_LETTERS_MAX && !share_few_letters(&p, &q))
+}
+
+/// Whether a token is a digit, or a word for a number.
+fn is_number(token: &str) -> bool {
+    is_digit(token) || !token.starts_with(is_han) && numeral(token).is_some()
 }
 
 /// The most letters of a word of which a negation may be a misspelling.
@@ -201,6 +232,8 @@ mod tests {
             ("包裹已经收到", "包裹没收到"),
             ("公司将放假调休", "公司将不再放假调休"),
             ("他任主任一职", "他任副主任一职"),
+            ("mix it with 1 egg and stir", "mix it with no egg and stir"),
+            ("there was one egg left", "there was no egg left"),
         ] {
             assert!(is_denied(a, b), "{a} | {b}");
         }

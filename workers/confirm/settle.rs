@@ -1,9 +1,10 @@
 //! Settles the spans of an alignment, so that each is one replacement.
 
 use crate::confirm::alignment::{Tokens, is_han_token};
-use crate::confirm::digits::is_digit;
+use crate::confirm::digits::{is_digit, is_numeral};
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::joins;
+use crate::confirm::numbers::{joins, values};
+use crate::confirm::words::{names_a_day, numeral};
 use std::ops::Range;
 
 /// Makes spans cover whole numbers, and joins spans that belong together.
@@ -35,7 +36,8 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
             _ => settled.push(span),
         }
     }
-    settled.into_iter().flat_map(|span| parted(a, b, span)).flatten().collect()
+    let spans = settled.into_iter().flat_map(|span| parted(a, b, span)).flatten();
+    spans.flat_map(|span| without_equal_number(a, b, span)).flatten().collect()
 }
 
 /// The settled spans in which two texts differ, for tests.
@@ -94,6 +96,44 @@ fn parted(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<Span>; 2] {
     }
 }
 
+/// A span, or two: the number at its begin or end that both sides write in their own way, and the
+/// other words. `停运12` and `开通十二` differ in the words, though the numbers are the same.
+fn without_equal_number(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<Span>; 2] {
+    let is_number = |tokens: &Tokens<'_>, at: usize| {
+        let token = tokens.token(at);
+        is_digit(token) || is_numeral(token) || numeral(token).is_some() && !names_a_day(token)
+    };
+    let in_front = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.clone().take_while(|at| is_number(tokens, *at)).count()
+    };
+    let behind = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.clone().rev().take_while(|at| is_number(tokens, *at)).count()
+    };
+    let has_none = |tokens: &Tokens<'_>, mut range: Range<usize>| {
+        !range.is_empty() && range.all(|at| !is_number(tokens, at))
+    };
+    let (x, y) = (&span.a, &span.b);
+    let front = (x.start + in_front(a, x), y.start + in_front(b, y));
+    let back = (x.end - behind(a, x), y.end - behind(b, y));
+    let cuts = [(front, true), (back, false)].map(|((i, j), is_front)| {
+        let (number, rest) = ((x.start..i, y.start..j), (i..x.end, j..y.end));
+        let (number, rest) = if is_front { (number, rest) } else { (rest, number) };
+        let is_same = !number.0.is_empty()
+            && !number.1.is_empty()
+            && has_none(a, rest.0)
+            && has_none(b, rest.1)
+            && a.passage(&number.0) != b.passage(&number.1)
+            && values(a, number.0) == values(b, number.1);
+        is_same.then_some((i, j))
+    });
+    match cuts.into_iter().flatten().next() {
+        Some((i, j)) => {
+            [Some(Span { a: x.start..i, b: y.start..j }), Some(Span { a: i..x.end, b: j..y.end })]
+        }
+        None => [Some(span), None],
+    }
+}
+
 /// Whether two neighbouring spans are one replacement.
 fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     let between = next.a.start - last.a.end;
@@ -138,5 +178,20 @@ mod tests {
         assert_eq!(parts("定于5(星期六)开始", "定于5日(周六)开始"), ["|日", "星期|周"]);
         assert_eq!(parts("换了晶片,记忆体都在", "换了芯片,内存都在"), ["晶|芯", "记忆体|内存"]);
         assert_eq!(parts("请张三(工程师)来", "请李四(工程师)来"), ["张三|李四"]);
+    }
+
+    /// `停运12` and `开通十二` were one replacement of the same number in other characters, so texts
+    /// that said the opposite were one at a similarity of 1. The words are a replacement of their own.
+    #[test]
+    fn equal_numbers_part() {
+        let parts = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let of = |span: &Span| format!("{}|{}", x.passage(&span.a), y.passage(&span.b));
+            settled(&x, &y).iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(parts("今起停运12路车", "今起开通十二路车"), ["停运|开通", "12|十二"]);
+        assert_eq!(parts("they won 3 of it", "they lost three of it"), ["won|lost", "3|three"]);
+        assert_eq!(parts("租两室一厅", "租2室1厅"), ["两室一|2室1"]);
+        assert_eq!(parts("在12日13时", "在十二日十三时"), ["12日13|十二日十三"]);
     }
 }

@@ -173,8 +173,10 @@ pub fn begins_with_surname(word: &str) -> bool {
 /// Titles that stand before or behind a person's name.
 const TITLES: &str = include_str!("titles.txt");
 
-/// Whether a title stands directly before or behind a name, between `before` and `behind`.
+/// Whether a title stands directly before or behind a name, between `before` and `behind`. A colon
+/// may be between them.
 pub fn has_title(before: &str, behind: &str) -> bool {
+    let before = before.trim_end_matches([':', ' ']);
     let mut titles = lines(TITLES).flat_map(|titles| titles.split(' '));
     titles.any(|title| before.ends_with(title) || behind.starts_with(title))
 }
