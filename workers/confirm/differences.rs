@@ -33,7 +33,7 @@ pub const VERSION: u32 = 20;
 pub enum Difference {
     /// Another number.
     Number,
-    /// What stands around an article ([`Furniture`]), except credits.
+    /// What stands around an article ([`furniture`](crate::confirm::furniture)), except credits.
     Furniture,
     /// The name of a source, an author or an editor behind a label.
     Credit,

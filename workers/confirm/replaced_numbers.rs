@@ -101,7 +101,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
     match framed {
         (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
-        (None, None) if !found || long => return Difference::Edit,
+        // A byline in place of a paragraph has as many numbers as that: none.
+        (None, _) | (_, None) if !found || long => return Difference::Edit,
         _ => {}
     }
     if numerals && (a.token(x.start) == HALF) != (b.token(y.start) == HALF) {

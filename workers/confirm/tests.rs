@@ -41,6 +41,25 @@ fn numbers_behind_furniture() {
     }
 }
 
+/// A byline in place of a paragraph was the same number as that, as neither has one, so any two
+/// texts of one frame were one at a similarity of 1. The paragraph is a difference.
+#[test]
+fn a_byline_for_a_paragraph() {
+    let of = |inner: &str| {
+        Content::new(&format!(
+            "The town library opened its new reading room on the first floor this week. {inner} \
+             The room is open to all who live in the town, and the old tables were kept for it."
+        ))
+    };
+    let paragraph = "A choir sang old songs while bakers from the street brought bread and cakes for all \
+         guests, and the builders showed children how the round window above the door was made, by whom \
+         it was paid and why it looks to the river and not to the square, as most had asked for.";
+    for line in ["Author: Skip Montanaro.", "Photo: Reuters.", "Share: Facebook Twitter."] {
+        let verdict = by_text(&of(paragraph), &of(line), &Options::default());
+        assert!(!verdict.accepted, "{line}");
+    }
+}
+
 /// One wrong character in a name is a slip, and the same one at each place is another person.
 #[test]
 fn another_person_throughout() {

@@ -21,6 +21,9 @@ const ENOUGH_NAMED_BYTES: u64 = 30;
 /// has `HIDDEN_TIMES` as much.
 const LITTLE_BYTES_MIN: u64 = 60;
 const HIDDEN_TIMES: u64 = 10;
+/// An attempt has not found the article if it drops so many times as much running text behind the
+/// page's heading, and in front of what it found.
+const DROPPED_TIMES: u64 = 2;
 /// With less running text than this, links and labels are all the text that a page has.
 const RUNNING_BYTES_MIN: u64 = 30;
 /// At most this many of the site's own lines are removed at either end.
@@ -32,6 +35,8 @@ const TITLE_BYTES_MIN: usize = 6;
 /// How often an attempt visits a node or a block: 5 levels of score, 3 sums, 4 choices, 2 for
 /// teasers and 1 for headings.
 const STEPS_PER_TRY: u64 = 15;
+/// How often the search for a dropped article visits a node or a block.
+const STEPS_FOR_DROPPED: u64 = 4;
 /// How often the search for text of others visits a node or a block.
 const STEPS_FOR_OTHERS: u64 = 8;
 /// How often the search for the page's own element visits a node or a block.
@@ -96,6 +101,10 @@ pub fn of(page: &Page) -> MainText {
                 score::is_whole(&page.nodes[*at]) || has_others && subject.is_description(*at);
             is_named && sums[*at].marks > 0
         });
+        steps += STEPS_FOR_DROPPED * size;
+        if drops_article(page, &subject, &dropped, chosen, bytes(&blocks)) {
+            continue;
+        }
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
             return MainText { text: join(page, &blocks), is_gathered: false, steps };
         }
@@ -124,6 +133,46 @@ pub fn of(page: &Page) -> MainText {
     let text = join(page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running });
     MainText { text, is_gathered: true, steps }
 }
+
+/// Whether the article was dropped, and `chosen` is a disclaimer or a footer behind it, which all
+/// pages of a site have: between the page's heading and `chosen`, or with the heading in it, stands
+/// `DROPPED_TIMES` the `found` bytes of running text. It may be in an element with an unlikely
+/// name, in a hidden one, or in the posts of a thread whose first page is another.
+fn drops_article(
+    page: &Page,
+    subject: &Subject,
+    dropped: &[bool],
+    chosen: usize,
+    found: u64,
+) -> bool {
+    if subject.has_heading(chosen) {
+        return false;
+    }
+    let nodes = &page.nodes;
+    let Some(heading) = (1..nodes.len()).rfind(|at| subject.has_heading(*at)) else {
+        return false;
+    };
+    let all = score::sums(page, &vec![false; nodes.len()]);
+    // By index of the element around them, since posts of a thread stand side by side.
+    let mut lost = vec![0; nodes.len()];
+    for at in 1..chosen {
+        let (node, sum) = (&nodes[at], &all[at]);
+        let parent = node.parent as usize;
+        let is_outermost = dropped[at] && !dropped[parent];
+        let may_be = at > heading || subject.has_heading(at);
+        let is_chrome = matches!(node.tag, Tag::Chrome | Tag::Control);
+        if is_outermost && may_be && !is_chrome && !sum.is_linked_over(LINKS_OF_ARTICLE_MAX) {
+            lost[parent] += sum.good_bytes;
+            if lost[parent] >= DROPPED_TIMES * found {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The most text in links, in hundredths, of a dropped element that may be the article.
+const LINKS_OF_ARTICLE_MAX: u64 = 25;
 
 /// The innermost element that holds the page's heading and most of the text that is not hidden, if
 /// one around it has an unlikely name: with all of the article it would be dropped, and a

@@ -147,7 +147,14 @@ fn floor_at(text: &str) -> Option<(u32, usize)> {
     let digits = number.bytes().take_while(u8::is_ascii_digit).count();
     let end = match text.starts_with('#') {
         true => "",
-        false => ["楼", "樓", "#"].into_iter().find(|end| number[digits..].starts_with(end))?,
+        false => {
+            // In `2020#1` the floor is 1.
+            let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+            let behind = |end: &str| number[digits..].strip_prefix(end);
+            let ends = ["楼", "樓", "#"].into_iter();
+            ends.clone()
+                .find(|end| behind(end).is_some_and(|rest| *end != "#" || !is_number(rest)))?
+        }
     };
     let floor = (1..=5).contains(&digits).then(|| number[..digits].parse().ok()).flatten()?;
     Some((floor, text.len() - number.len() + digits + end.len()))
@@ -189,6 +196,7 @@ mod tests {
             ("LikeReply", true, None),
             ("Reply3Share", true, None),
             ("Reply#2", true, Some(2)),
+            ("2020-03-01#1", false, Some(1)),
             // As before, with blanks.
             ("2楼", false, Some(2)),
             ("第2楼 回复", true, Some(2)),

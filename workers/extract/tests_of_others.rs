@@ -280,3 +280,33 @@ fn page_of_others_alone() {
     let found = text(&format!("<body><div id=comments>{}</div></body>", comment.repeat(5)));
     assert_eq!(found.matches("my dog").count(), 5, "{found}");
 }
+
+/// A later page of a thread, an article in an element with an unlikely name beside its heading, and
+/// a hidden page had a disclaimer of the site as their text, so all pages of the site were one.
+#[test]
+fn articles_that_were_lost_to_a_footer() {
+    let footer = "<div class=bottom><p>本网站所刊登的各种新闻、信息和专题资料，未经协议授权，不得下载或转载使用。\
+         如需转载请与本站编辑部联系，联系电话见页面底部，本站保留追究法律责任的权利。欢迎监督。</p></div>";
+    let page = |body: &str| {
+        format!("<title>大桥主桥合龙 - 某网</title><body><h1>大桥主桥合龙</h1>{body}{footer}")
+    };
+    let third = "<p>施工期间，两岸渡口照常开放，江面分时段通航，水文站每小时发布一次水位。</p>\
+         <p>合龙当天，上千名居民来到江边，许多人带着相机，老人们说等这一天等了二十年。</p>";
+    for class in ["con_head", "sharebox", "commentary", "hot", "overhead"] {
+        let found = text(&page(&format!("<div class={class}>{CHINESE}{third}</div>")));
+        assert!(found.contains("跨江大桥主桥顺利合龙"), "{class}: {found}");
+        assert!(found.contains("等了二十年"), "{class}: {found}");
+    }
+    let posts: String = (11..19)
+        .map(|floor| {
+            format!(
+                "<div class=post><div class=info><span>2024-05-0{}</span> <a>#{floor}</a></div>\
+                 <div class=message><p>第{floor}位网友说，这座桥他每天都要看一眼，从打第一根桩看到今天，\
+                 比修自己家的房子还上心。</p></div></div>",
+                floor % 9 + 1
+            )
+        })
+        .collect();
+    let found = text(&page(&format!("<div id=posts>{posts}</div>")));
+    assert!(found.contains("第12位网友说") && found.contains("第18位网友说"), "{found}");
+}

@@ -4,6 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::division::divide;
 use crate::plan::inputs::Input;
+use crate::plan::time::{AHEAD_SECONDS_MAX, now};
 use crate::plan::{Plan, config};
 use crate::store::manifest::Head;
 use crate::store::{Store, digest_of, durable, entries};
@@ -75,7 +76,8 @@ impl Plan {
         serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
     }
 
-    /// Fails if `job` or `head` has changed since the plan was made. Also fails if an input has
+    /// Fails if `job` or `head` has changed since the plan was made, or if its time is too far ahead
+    /// of the clock. Also fails if an input has
     /// changed, and either the inputs are a complete snapshot or no split is finished, so that no
     /// work is lost. Otherwise an input that has changed is left to a later plan when its turn
     /// comes.
@@ -88,6 +90,10 @@ impl Plan {
                 Kind::TryAgain,
                 "it was planned by another job or over another epoch",
             ));
+        }
+        if self.logical_time > now().saturating_add(AHEAD_SECONDS_MAX) {
+            let why = "it was planned while the clock was more than 48 hours ahead, so pages would expire";
+            return Err(Error::new(Kind::TryAgain, why));
         }
         let is_begun = || {
             entries(&self.attempt(store.root()).join("split"))
