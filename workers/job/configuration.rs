@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "35def65365ff9185fa6d41263eff1325d089a4a1ee42ed7804f7b025803d1e15"
+            "68bb1f6c4c7b3c1e12747bd845744c423a3cc6283a0adfc4a8489ef4e24a2989"
         );
     }
 }
