@@ -73,6 +73,11 @@ pub fn is_numeral(token: &str) -> bool {
     chars.next().is_some_and(is_one) && chars.next().is_none()
 }
 
+/// Whether `token` is a digit or a Chinese numeral.
+pub fn is_digit_or_numeral(token: &str) -> bool {
+    is_digit(token) || is_numeral(token)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

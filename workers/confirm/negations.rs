@@ -3,7 +3,8 @@
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::likeness::share_few_letters;
-use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words, numeral};
+use crate::confirm::numbers::is_number_word;
+use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words};
 use crate::text::characters::is_han;
 use crate::text::lists::{lines, of_kind};
 use std::collections::{HashMap, HashSet};
@@ -178,19 +179,16 @@ fn is_misspelt(a: Passage<'_>, b: Passage<'_>) -> bool {
     let (p, q) = (letters(a), letters(b));
     let one = a.range.len() == 1 && b.range.len() == 1;
     // A number in place of `no` is no slip.
-    if one
-        && [a.tokens.token(a.range.start), b.tokens.token(b.range.start)].into_iter().any(is_number)
-    {
+    let is_number = |Passage { tokens, range }: Passage<'_>| {
+        let token = tokens.token(range.start);
+        is_digit(token) || is_number_word(token)
+    };
+    if one && (is_number(a) || is_number(b)) {
         return false;
     }
     let han = p.iter().chain(&q).all(|c| is_han(*c));
     let longer = p.len().max(q.len());
     p == q || one && (han || longer <= SLIP_LETTERS_MAX && !share_few_letters(&p, &q))
-}
-
-/// Whether a token is a digit, or a word for a number.
-fn is_number(token: &str) -> bool {
-    is_digit(token) || !token.starts_with(is_han) && numeral(token).is_some()
 }
 
 /// The most letters of a word of which a negation may be a misspelling.

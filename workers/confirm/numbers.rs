@@ -8,7 +8,8 @@
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::clocks::{self, Written};
 use crate::confirm::digits::{
-    HAN_DIGITS, digit_value, is_decimal_mark, is_digit, is_minus_sign, is_numeral,
+    HAN_DIGITS, digit_value, is_decimal_mark, is_digit, is_digit_or_numeral, is_minus_sign,
+    is_numeral,
 };
 use crate::confirm::signs::signs;
 use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
@@ -120,7 +121,7 @@ fn goes_on(tokens: &Tokens<'_>, at: usize, words: &[&str]) -> bool {
     number < tokens.len()
         && words.iter().enumerate().all(same)
         && (at + 1..=number).all(|at| tokens.gap(at).is_empty())
-        && (is_digit(tokens.token(number)) || is_numeral(tokens.token(number)))
+        && is_digit_or_numeral(tokens.token(number))
 }
 
 /// Whether the token at `at` is a zero in digits among Chinese digits: `二0二四年`, but not
@@ -169,7 +170,7 @@ fn is_magnitude(token: &str) -> bool {
 /// Whether a digit or a numeral touches the token at `at` from before.
 fn is_behind_number(tokens: &Tokens<'_>, at: usize) -> bool {
     let touches = at > 0 && tokens.gap(at).is_empty();
-    touches && (is_digit(tokens.token(at - 1)) || is_numeral(tokens.token(at - 1)))
+    touches && is_digit_or_numeral(tokens.token(at - 1))
 }
 
 /// The characters behind 兆 where it means mega: those of watts, hertz, bytes, bits, pascals and
@@ -235,7 +236,7 @@ pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
 }
 
 /// Whether `token` is a word of letters that is a number, a month or a day of the week.
-fn is_number_word(token: &str) -> bool {
+pub(super) fn is_number_word(token: &str) -> bool {
     !token.starts_with(is_han) && words::numeral(token).is_some()
 }
 

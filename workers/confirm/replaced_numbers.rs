@@ -3,7 +3,7 @@
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::differences::{Difference, FACT_TOKENS_MAX};
-use crate::confirm::digits::{is_digit, is_numeral};
+use crate::confirm::digits::{is_digit, is_digit_or_numeral, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
@@ -195,11 +195,6 @@ fn replaced_tokens<'t>(
 ) -> impl Iterator<Item = (&'t str, &'t str)> {
     let pairs = span.a.clone().zip(span.b.clone()).map(|(i, j)| (a.token(i), b.token(j)));
     pairs.filter(|(x, y)| x != y)
-}
-
-/// Whether a token is a digit or a Chinese numeral.
-fn is_digit_or_numeral(token: &str) -> bool {
-    is_digit(token) || is_numeral(token)
 }
 
 /// Whether what makes another number may be slips of the pen: both sides have as many tokens, and

@@ -1,7 +1,7 @@
 //! Settles the spans of an alignment, so that each is one replacement.
 
 use crate::confirm::alignment::{Tokens, is_han_token};
-use crate::confirm::digits::{is_digit, is_numeral};
+use crate::confirm::digits::{is_digit, is_digit_or_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::numbers::{joins, values};
 use crate::confirm::words::{names_a_day, numeral};
@@ -101,7 +101,7 @@ fn parted(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<Span>; 2] {
 fn without_equal_number(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<Span>; 2] {
     let is_number = |tokens: &Tokens<'_>, at: usize| {
         let token = tokens.token(at);
-        is_digit(token) || is_numeral(token) || numeral(token).is_some() && !names_a_day(token)
+        is_digit_or_numeral(token) || numeral(token).is_some() && !names_a_day(token)
     };
     let in_front = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().take_while(|at| is_number(tokens, *at)).count()

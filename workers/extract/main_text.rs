@@ -3,6 +3,8 @@
 //! Up to four attempts are made, each of which drops less than the one before, until one finds
 //! enough. Text of others counts only if there is hardly any other text.
 
+use std::cell::OnceCell;
+
 use memchr::memmem;
 
 use super::furniture;
@@ -24,6 +26,8 @@ const HIDDEN_TIMES: u64 = 10;
 /// An attempt has not found the article if it drops so many times as much running text behind the
 /// page's heading, and in front of what it found.
 const DROPPED_TIMES: u64 = 2;
+/// The most text in links, in hundredths, of a dropped element that may be the article.
+const LINKS_OF_ARTICLE_MAX: u64 = 25;
 /// With less running text than this, links and labels are all the text that a page has.
 const RUNNING_BYTES_MIN: u64 = 30;
 /// At most this many of the site's own lines are removed at either end.
@@ -66,6 +70,8 @@ pub fn of(page: &Page) -> MainText {
     let is_page = |at: usize| own.is_some_and(|own| at <= own) && subject.has_heading(at);
     let has_others = others.replies.contains(&true)
         || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
+    // The sums of the whole page. Most pages do not need them, and no attempt changes them.
+    let whole = OnceCell::new();
     for (strictness, with_others) in
         [(Strictness::Strict, false), (Strictness::Loose, false), (Strictness::Loose, true)]
     {
@@ -102,7 +108,8 @@ pub fn of(page: &Page) -> MainText {
             is_named && sums[*at].marks > 0
         });
         steps += STEPS_FOR_DROPPED * size;
-        if drops_article(page, &subject, &dropped, chosen, bytes(&blocks)) {
+        let all = || &**whole.get_or_init(|| score::sums(page, &vec![false; page.nodes.len()]));
+        if drops_article(page, &subject, all, &dropped, chosen, bytes(&blocks)) {
             continue;
         }
         if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
@@ -137,10 +144,12 @@ pub fn of(page: &Page) -> MainText {
 /// Whether the article was dropped, and `chosen` is a disclaimer or a footer behind it, which all
 /// pages of a site have: between the page's heading and `chosen`, or with the heading in it, stands
 /// `DROPPED_TIMES` the `found` bytes of running text. It may be in an element with an unlikely
-/// name, in a hidden one, or in the posts of a thread whose first page is another.
-fn drops_article(
+/// name, in a hidden one, or in the posts of a thread whose first page is another. `all` are the
+/// sums of the whole page.
+fn drops_article<'s>(
     page: &Page,
     subject: &Subject,
+    all: impl FnOnce() -> &'s [Sum],
     dropped: &[bool],
     chosen: usize,
     found: u64,
@@ -152,7 +161,7 @@ fn drops_article(
     let Some(heading) = (1..nodes.len()).rfind(|at| subject.has_heading(*at)) else {
         return false;
     };
-    let all = score::sums(page, &vec![false; nodes.len()]);
+    let all = all();
     // By index of the element around them, since posts of a thread stand side by side.
     let mut lost = vec![0; nodes.len()];
     for at in 1..chosen {
@@ -170,9 +179,6 @@ fn drops_article(
     }
     false
 }
-
-/// The most text in links, in hundredths, of a dropped element that may be the article.
-const LINKS_OF_ARTICLE_MAX: u64 = 25;
 
 /// The innermost element that holds the page's heading and most of the text that is not hidden, if
 /// one around it has an unlikely name: with all of the article it would be dropped, and a

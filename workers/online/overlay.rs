@@ -311,9 +311,7 @@ impl Overlay {
                 basis.depends_on(after);
             }
         } else if !answer.outlives && contents.iter().any(|id| self.left.contains_key(id)) {
-            let none = BTreeSet::new();
-            let left = |id: &Id| self.left.get(id).map_or(&none, |left| &left.docs);
-            answer.outlives = contents.iter().all(|id| index.expires(*id, left(id)));
+            answer.outlives = contents.iter().all(|id| index.expires(*id, self.left_docs(id)));
             if answer.outlives {
                 contents.iter().for_each(|id| basis.depends_on(self.left_after(*id)));
                 answer.add(because::EXPIRES);
@@ -408,10 +406,10 @@ impl Overlay {
         if index.page(visit.doc).is_some() {
             return index.is_old(visit.doc);
         }
-        let none = BTreeSet::new();
-        let left = |id: &Id| self.left.get(id).map_or(&none, |left| &left.docs);
-        let is_old = |id: &Id| !self.contents.contains_key(id) && index.are_old(*id, left(id));
-        answer.like(visit.content).iter().all(is_old)
+        answer
+            .like(visit.content)
+            .iter()
+            .all(|id| !self.contents.contains_key(id) && index.are_old(*id, self.left_docs(id)))
     }
 
     /// The content that the page of `doc` has now; `None` if there is no such page.
@@ -449,10 +447,8 @@ impl Overlay {
             return None;
         }
         basis.depends_on(page.after);
-        let none = BTreeSet::new();
-        let left = self.left.get(&content);
-        basis.depends_on(left.map_or(0, |left| left.after));
-        let of_head = index.best_page(content, left.map_or(&none, |left| &left.docs));
+        basis.depends_on(self.left_after(content));
+        let of_head = index.best_page(content, self.left_docs(&content));
         of_head.or_else(|| {
             let content = self.contents.get(&content)?;
             basis.depends_on(content.after);
@@ -464,6 +460,12 @@ impl Overlay {
     /// do not have a content any more.
     fn left_after(&self, content: Id) -> u64 {
         self.left.get(&content).map_or(0, |left| left.after)
+    }
+
+    /// The pages of the head that do not have a content any more.
+    fn left_docs(&self, content: &Id) -> &BTreeSet<Id> {
+        static NONE: BTreeSet<Id> = BTreeSet::new();
+        self.left.get(content).map_or(&NONE, |left| &left.docs)
     }
 
     /// Applies a record, about which `answer` was given.

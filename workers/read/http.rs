@@ -9,6 +9,7 @@
 
 use super::binary;
 use super::headers::{self, Headers, media_type};
+use super::html_start::looks_like_html;
 use super::record::{Body, Item, Notes, url};
 use super::zstd_stream::WINDOW_LOG_MAX;
 use crate::document::canonical_url;
@@ -179,47 +180,6 @@ pub fn page(media: &str, charset: Option<String>, bytes: Cow<'_, [u8]>) -> Resul
 
 fn is_page(media: &str) -> bool {
     ["text/html", "application/xhtml+xml", "text/plain"].contains(&media)
-}
-
-/// The tags with which a page may begin, by the MIME Sniffing Standard (section 7.1, "Identifying a
-/// resource with an unknown MIME type"). A space or `>` follows.
-const FIRST_TAGS: [&str; 17] = [
-    "!doctype html",
-    "html",
-    "head",
-    "script",
-    "iframe",
-    "h1",
-    "div",
-    "font",
-    "table",
-    "a",
-    "style",
-    "title",
-    "b",
-    "body",
-    "br",
-    "p",
-    "!--",
-];
-
-/// Whether bytes without a type begin as a page does. A byte order mark and a declaration of XML
-/// may stand in front.
-fn looks_like_html(body: &[u8]) -> bool {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
-    let begins = |body: &[u8], tag: &str| {
-        let found = body.get(1..=tag.len()).is_some_and(|b| b.eq_ignore_ascii_case(tag.as_bytes()));
-        let ends = |b: &u8| b.is_ascii_whitespace() || *b == b'>';
-        found && (tag == "!--" || body.get(tag.len() + 1).is_some_and(ends))
-    };
-    if body.get(..5).is_some_and(|b| b.eq_ignore_ascii_case(b"<?xml")) {
-        let end = memchr::memmem::find(body, b"?>").map_or(body.len(), |end| end + 2);
-        let rest = body[end..].trim_ascii_start();
-        return ["!doctype html", "html"]
-            .iter()
-            .any(|tag| rest.starts_with(b"<") && begins(rest, tag));
-    }
-    body.starts_with(b"<") && FIRST_TAGS.iter().any(|tag| begins(body, tag))
 }
 
 /// The status, the header fields and the body of a response.

@@ -19,6 +19,7 @@ mod frames;
 mod gzip_stream;
 mod gzip_whole;
 pub mod headers;
+mod html_start;
 pub mod http;
 mod input;
 pub mod joined_text;
