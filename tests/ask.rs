@@ -644,3 +644,30 @@ fn completions_and_manual_pages() {
         Command::new(crate::workbench::pagefold()).args(["man", "fold"]).output().expect("started");
     assert_eq!(output.status.code(), Some(64));
 }
+
+/// No command showed the text that a run takes of a page, so nobody could see why pages fold whose
+/// menus were taken for their texts.
+#[test]
+fn the_text_of_a_page_is_shown() {
+    let bench = bench("");
+    let article = text(1, 0);
+    let page = format!(
+        "<html><body><ul><li><a href=/1>One</a><li><a href=/2>Two</a></ul><article><h1>Title</h1>\
+         <p>{article}</p><p>{}</p></article></body></html>",
+        text(2, 0)
+    );
+    std::fs::write(bench.at("page.html"), &page).expect("written");
+    let shown = out(&bench.pagefold("query", &["page.html", "--text"]));
+    assert!(shown.contains(&article) && !shown.contains("Two"), "{shown}");
+    assert!(!bench.at("store").exists(), "no store is needed");
+    let rows = serde_json::json!({ "url": "http://a.example/1", "html": page }).to_string();
+    let row = json(&query(&bench, &["--json", "--text"], &rows));
+    assert_eq!(row["url"], "http://a.example/1");
+    assert_eq!(row["text"].as_str().expect("a text"), shown.trim_end_matches('\n'));
+    deliver(&bench, "1.jsonl", &[("http://a.example/1".into(), format!("{article} ABC"))]);
+    bench.run_well(&[]);
+    let kept = out(&bench.pagefold("query", &["--url", "http://a.example/1", "--text"]));
+    assert!(kept.trim_end().ends_with(" abc"), "normalised: {kept}");
+    let output = bench.pagefold("query", &["--url", "http://a.example/2", "--text"]);
+    assert_eq!(output.status.code(), Some(66));
+}

@@ -98,3 +98,58 @@ fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
         );
     }
 }
+
+/// The recipe against a benchmark takes out the documents that are near one of its texts, and the
+/// identical ones, and no others.
+#[test]
+fn without_a_benchmark() {
+    let bench = Bench::new(Path::new("in"), "\n[confirm]\nfacts = \"off\"\n");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let rows: Vec<u64> = (0..20).collect();
+    let column = |of: &dyn Fn(u64) -> String| {
+        Arc::new(rows.iter().map(|n| Some(of(*n))).collect::<StringArray>()) as ArrayRef
+    };
+    let batch = RecordBatch::try_from_iter([
+        ("id", column(&|n| format!("row-{n}"))),
+        ("text", column(&|n| text(n / 2, n % 2))),
+    ]);
+    let batch = batch.expect("a batch");
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");
+    writer.write(&batch).expect("in memory");
+    std::fs::write(bench.at("in/1.parquet"), writer.into_inner().expect("in memory"))
+        .expect("written");
+    let sets = ["read.key=id", "output.dir=result"];
+    let sets = sets.map(|set| ["--set", set]).concat();
+    bench.run_well(&sets);
+    // One text is that of a row and near another, one is near two rows, one is near none.
+    let asked: String = [text(3, 0), text(5, 2), text(77, 0)]
+        .iter()
+        .zip(0..)
+        .map(|(text, n)| {
+            format!("{}\n", serde_json::json!({ "id": format!("q{n}"), "text": text }))
+        })
+        .collect();
+    std::fs::write(bench.at("benchmark.jsonl"), asked).expect("written");
+    let arguments = [&["benchmark.jsonl", "--json", "--all"], &sets[..]].concat();
+    let answers = bench.pagefold("query", &arguments);
+    assert!(answers.status.success(), "{answers:?}");
+    std::fs::write(bench.at("matches.jsonl"), answers.stdout).expect("written");
+    if !has_python("duckdb") {
+        return skip("python3 with duckdb");
+    }
+    let sql = recipe("sql", "with found as");
+    let script = format!(
+        "import duckdb\nprint(*sorted(row[0] for row in duckdb.sql(\"\"\"{sql}\"\"\").fetchall()))"
+    );
+    let output = Command::new("python3")
+        .args(["-c", &script])
+        .current_dir(bench.at(""))
+        .output()
+        .expect("started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found = String::from_utf8(output.stdout).expect("UTF-8");
+    let mut kept: Vec<String> =
+        rows.iter().filter(|n| ![6, 7, 10, 11].contains(*n)).map(|n| format!("row-{n}")).collect();
+    kept.sort();
+    assert_eq!(found.split_whitespace().collect::<Vec<_>>(), kept);
+}

@@ -56,6 +56,10 @@ pub struct Query {
     /// List also the texts that were compared and refused.
     #[arg(long)]
     pub all: bool,
+    /// Print the text that a run takes of the page, and ask nothing; of JSON lines one object each.
+    /// This needs no store, except with --url: then it is the kept text, which is normalised.
+    #[arg(long, conflicts_with = "all")]
+    pub text: bool,
 }
 
 /// `pagefold eval`.

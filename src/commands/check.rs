@@ -11,12 +11,13 @@ use crate::cluster::cluster_file;
 use crate::cluster::control::{Message, Order, kind_of};
 use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
 use crate::cluster::supervisor::Supervisor;
+use crate::commands::check_store;
 use crate::jobs;
 use crate::own_process::own_digest;
 use crate::signals;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, print_json, show};
-use crate::topology::{Host, Topology};
+use crate::topology::{Host, Topology, cores};
 use crate::unattended::metrics::MARK;
 use serde_json::json;
 use std::fs::File;
@@ -71,6 +72,9 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
             found("launcher", Finding::of("links", linked));
             let locked = probe::try_lock(&place.folder).map(|()| "locks hold".to_owned());
             found("launcher", Finding::of("locks", locked));
+            let on = topology.clone().unwrap_or_else(|| Topology::single(cores()));
+            let of_store = check_store::findings(&job, &on).into_iter();
+            of_store.for_each(|finding| found("launcher", finding));
             if let Some(topology) = &topology {
                 for (host, finding) in try_hosts(&job, topology, &place, inputs)? {
                     found(&host, finding);

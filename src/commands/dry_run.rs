@@ -70,13 +70,10 @@ pub fn command(start: &cli::Start) -> Result<()> {
     let bytes: u64 = plan.inputs.iter().map(|input| input.bytes).sum();
     let forecast = forecast::of_inputs(&job, &plan.inputs, &topology);
     let refused = refused(&job, &plan)?;
-    // A store that does not exist yet will be on the disk of the folder above it.
-    let folder = std::path::absolute(&job.store).unwrap_or_else(|_| job.store.clone());
-    let existing = folder.ancestors().find(|above| above.exists()).unwrap_or(&folder);
     let needed = forecast::disk_bytes(forecast.as_ref(), &plan.inputs);
     // A run does not check again what it resumes.
     let stop = |checked: Result<()>| checked.err().filter(|_| !resumes).map(|e| e.to_string());
-    let space = stop(check_space(existing, "this epoch", needed, &arguments.allow));
+    let space = stop(check_space(&job.store, "this epoch", needed, &arguments.allow));
     let absent = stop(check_absent(&plan, &arguments.allow));
     if arguments.json {
         let inputs: Vec<_> = plan

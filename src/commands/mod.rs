@@ -1,6 +1,7 @@
 //! The commands, one in each file.
 
 pub mod check;
+mod check_store;
 pub mod completions;
 pub mod dry_run;
 pub mod estimate;

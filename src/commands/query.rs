@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use workers::ask::answer::{Answer, Match, because};
+use workers::ask::extracted::Extractor;
 use workers::ask::index::Index;
 use workers::ask::page;
 use workers::error::{Error, Kind, Result};
@@ -18,26 +19,73 @@ use workers::read::codec::{Codec, without_ending};
 use workers::read::fields::Wanted;
 use workers::read::json;
 use workers::read::jsonl::unmarked;
-use workers::read::record::{Body, Item, Mirror};
+use workers::read::record::{Body, Item, Mirror, Record};
 use workers::read::shell;
 
 /// `pagefold query`.
 pub fn command(arguments: &cli::Query) -> Result<()> {
+    if arguments.text && arguments.url.is_none() {
+        return main_texts(arguments);
+    }
     let (job, store, head) = open(&arguments.of)?;
     let index = Index::open(&job, &store, &committed(&store, head)?)?;
     if let Some(url) = &arguments.url {
-        let found = page::find(&index, url)?;
-        let answer = index
-            .ask_page(found.doc, arguments.all)
-            .ok_or_else(|| Error::new(Kind::NoInput, found.gone()))?;
-        return print_answer(arguments, &answer);
+        return stored(arguments, &index, url);
     }
     let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
     if input.has_rows(arguments)? {
-        return rows(arguments, &job, &index, input);
+        return rows(arguments, &job, input, |record| {
+            let answer = index.ask_record(record, arguments.all)?;
+            if arguments.of.json { print_json(&answer) } else { show(&short(&answer)) }
+        });
     }
     let body = input.body(&job, arguments)?;
     print_answer(arguments, &index.ask(body, arguments.all)?)
+}
+
+/// Prints the main text of each record of the file.
+fn main_texts(arguments: &cli::Query) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let mut extractor = Extractor::new(&job)?;
+    let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
+    if input.has_rows(arguments)? {
+        return rows(arguments, &job, input, |record| print_json(&extractor.text(record)));
+    }
+    let body = input.body(&job, arguments)?;
+    let record = Record { url: String::new(), date: None, bad_date: false, score: None, body };
+    let found = extractor.text(record);
+    if arguments.of.json {
+        return print_json(&found);
+    }
+    if !found.notes.is_empty() {
+        tracing::warn!(notes = found.notes.join(", "), "what is odd about this text");
+    }
+    show_text(&found.text.unwrap_or_default())
+}
+
+/// Answers for the text of a stored page.
+fn stored(arguments: &cli::Query, index: &Index, url: &str) -> Result<()> {
+    let found = page::find(index, url)?;
+    let answer = index
+        .ask_page(found.doc, arguments.all)
+        .ok_or_else(|| Error::new(Kind::NoInput, found.gone()))?;
+    if !arguments.text {
+        return print_answer(arguments, &answer);
+    }
+    let Some(text) = index.kept_text(found.doc)? else {
+        let why = "its text is not kept: it is not compared with others, or is longer than [contents] \
+                   text keeps";
+        return Err(Error::new(Kind::NoInput, format!("{url}: {why}")));
+    };
+    match arguments.of.json {
+        true => print_json(&json!({ "url": answer.url, "text": text, "notes": answer.notes })),
+        false => show_text(&text),
+    }
+}
+
+/// Prints a text line by line. No control character of it reaches the terminal.
+fn show_text(text: &str) -> Result<()> {
+    text.lines().try_for_each(|line| show(&format!("{}\n", plain(line))))
 }
 
 /// The bytes that are asked about.
@@ -155,8 +203,13 @@ fn is_html(bytes: &[u8]) -> bool {
     [&b"<!doctype html"[..], b"<html", b"<head", b"<body"].iter().any(|tag| head.starts_with(tag))
 }
 
-/// Answers JSON lines one by one, in their order.
-fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> Result<()> {
+/// Calls `answer` for the records of JSON lines one by one, in their order.
+fn rows(
+    arguments: &cli::Query,
+    job: &Job,
+    mut input: Input,
+    mut answer: impl FnMut(Record) -> Result<()>,
+) -> Result<()> {
     let (mut line, mut number, mut wrong) = (Vec::new(), 0u64, 0u64);
     let line_bytes_max = job.read.limits.line_bytes_max;
     let wanted = Wanted::new(&job.read.fields, &job.read.key, "");
@@ -183,12 +236,7 @@ fn rows(arguments: &cli::Query, job: &Job, index: &Index, mut input: Input) -> R
                 ("no_text", "it removes a page, and has no text to ask for".to_owned())
             }
             Item::Record(record) => {
-                let answer = index.ask_record(record, arguments.all)?;
-                if arguments.of.json {
-                    print_json(&answer)?
-                } else {
-                    show(&short(&answer))?
-                }
+                answer(record)?;
                 continue;
             }
             Item::Skip(reason) => (reason, String::new()),

@@ -160,6 +160,6 @@ fn take_again(
     let forecast = forecast::of_large(&job, &plan, &topology);
     // The old store has records that these guards allowed then.
     let mut arguments = arguments.clone();
-    arguments.allow.extend([Guard::Missing, Guard::Expired]);
+    arguments.allow.extend([Guard::Store, Guard::Missing, Guard::Expired]);
     run::epoch(&arguments, (None, &topology), &job, (new, head), &plan, forecast, Instant::now())
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
 use workers::store::Store;
 use workers::upkeep::rollback;
-use workers::verify;
+use workers::verify::{self, Finding};
 
 /// `pagefold verify`.
 pub fn command(arguments: &cli::Verify) -> Result<()> {
@@ -26,9 +26,15 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         }
         _ => None,
     };
+    // A file that this user may not read is not known to be damaged.
+    let (denied, damaged): (Vec<_>, Vec<_>) = report.findings.iter().partition(|finding| {
+        std::fs::File::open(&finding.path)
+            .is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
+    });
     // The head, if it is damaged, and the newest epoch that it could be rolled back to.
-    let damaged = report.head.as_ref().filter(|_| !report.head_is_whole);
-    let whole = match damaged {
+    let damaged_head =
+        report.head.as_ref().filter(|_| !report.head_is_whole && !damaged.is_empty());
+    let whole = match damaged_head {
         Some(head) => rollback::newest_whole(&store, head)?,
         None => None,
     };
@@ -45,10 +51,13 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             text,
             "{}{read}: {} wrong",
             counted(report.files as u64, "file"),
-            report.findings.len()
+            damaged.len()
         );
-        if report.head.is_some() && !report.findings.is_empty() {
-            text.push_str(&remedies(damaged.is_some(), whole));
+        if report.head.is_some() && !damaged.is_empty() {
+            let is_input_list =
+                |finding: &&&Finding| finding.path.parent() == Some(&store.data().join("consumed"));
+            let lacks_inputs = damaged.iter().find(is_input_list).is_some();
+            text.push_str(&remedies(damaged_head.is_some(), lacks_inputs, whole));
         }
         match &deep {
             Some(deep) => text.push_str(&as_text(deep)),
@@ -61,14 +70,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         show(&advice::Job::new(&arguments.of.job, &arguments.of.sets).with_commands(&text))?;
     }
     if !report.findings.is_empty() {
-        // A file that this user may not read is not known to be damaged.
-        let is_denied = |finding: &verify::Finding| {
-            std::fs::File::open(&finding.path)
-                .is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
-        };
-        let denied = report.findings.iter().filter(|finding| is_denied(finding)).count();
-        let damaged = report.findings.len() - denied;
-        let (kind, line) = match (damaged, denied) {
+        let (kind, line) = match (damaged.len(), denied.len()) {
             (0, n) => (Kind::Permission, format!("{} may not be read", counted(n as u64, "file"))),
             (n, 0) => (Kind::Io, counted(n as u64, "damaged file")),
             (n, m) => (
@@ -88,8 +90,9 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
     }
 }
 
-/// The line about what to do with damaged or missing files. Runs need only those of the head.
-fn remedies(head_is_damaged: bool, whole: Option<u64>) -> String {
+/// The line about what to do with damaged or missing files. Runs need only those of the head. A
+/// rebuild needs the lists of inputs.
+fn remedies(head_is_damaged: bool, lacks_inputs: bool, whole: Option<u64>) -> String {
     if !head_is_damaged {
         return "the head does not need these files, and runs go on; earlier epochs that need them \
                 cannot be restored\n"
@@ -101,9 +104,15 @@ fn remedies(head_is_damaged: bool, whole: Option<u64>) -> String {
         ),
         None => String::new(),
     };
-    format!(
-        "put the files back from a copy; or `pagefold rebuild JOB` makes the store again from its inputs{back}\n"
-    )
+    let anew = match (lacks_inputs, &whole) {
+        (false, _) => "; or `pagefold rebuild JOB` makes the store again from its inputs",
+        (true, Some(_)) => "",
+        (true, None) => {
+            "; without the list of inputs no rebuild is possible: move the store away, and a run \
+             with `--allow store` makes another from all inputs that are there"
+        }
+    };
+    format!("put the files back from a copy{anew}{back}\n")
 }
 
 fn as_json(

@@ -104,3 +104,27 @@ fn a_file_that_is_copied_whole() {
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(said.contains("of those above that should be left out"), "{said}");
 }
+
+/// Filters of two parts of a crawl to one folder wrote files of the same names over one another. A
+/// file that has changed since is filtered anew.
+#[test]
+fn two_inputs_of_one_name() {
+    let bench = Bench::new(Path::new("in"), "");
+    for (part, pages) in [("in/zh", 0..8), ("in/en", 8..20)] {
+        std::fs::create_dir_all(bench.at(part)).expect("made");
+        std::fs::write(bench.at(part).join("a.jsonl"), lines(pages)).expect("written");
+    }
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept", "--set", "read.inputs=['in/zh']"]);
+    let zh = std::fs::read(bench.at("kept/a.jsonl")).expect("there");
+    let arguments = ["--to", "kept", "--set", "read.inputs=['in/en']"];
+    let refused = bench.pagefold("filter", &arguments);
+    let said = failure(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(73), "{said}");
+    assert!(said.contains("filtered of the input") && said.contains("in/zh/a.jsonl"), "{said}");
+    assert_eq!(std::fs::read(bench.at("kept/a.jsonl")).expect("there"), zh);
+    std::fs::write(bench.at("in/zh/a.jsonl"), lines(0..30)).expect("written");
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept", "--set", "read.inputs=['in/zh']"]);
+    assert_ne!(std::fs::read(bench.at("kept/a.jsonl")).expect("there"), zh);
+}

@@ -167,3 +167,34 @@ fn a_damaged_list_of_rejects_stops_no_rollback() {
     assert!(bench.pagefold("rollback", &["1"]).status.success());
     assert_eq!(bench.head().manifest.rejects, None);
 }
+
+/// `verify` advised a rebuild for a lost list of inputs, without which no rebuild knows what to
+/// read. `check` said that all was well with a store of which a file was missing.
+#[test]
+fn a_lost_list_of_inputs() {
+    let bench = bench("");
+    for epoch in 0..2 {
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), pages(epoch * 5, 5))
+            .expect("written");
+        bench.run_well(&[]);
+    }
+    let check = || {
+        let output = bench.pagefold("check", &[]);
+        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
+    };
+    let (code, out) = check();
+    assert!(code == Some(0) && out.contains("head      epoch 2 has its "), "{out}");
+    assert!(out.contains("space     enough for 0 inputs"), "{out}");
+    let list = bench.head().manifest.consumed[0].file.digest.clone();
+    let list = bench.at(&format!("store/data/consumed/{list}.jsonl"));
+    let lines = std::fs::read(&list).expect("there");
+    std::fs::remove_file(&list).expect("removed");
+    let output = bench.pagefold("verify", &[]);
+    assert_eq!(output.status.code(), Some(74), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("no rebuild is possible") && said.contains("--allow store"), "{said}");
+    let (code, out) = check();
+    assert!(code == Some(74) && out.contains("FAIL  launcher  head"), "{out}");
+    std::fs::write(&list, lines).expect("written");
+    assert_eq!(check().0, Some(0));
+}

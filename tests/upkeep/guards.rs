@@ -231,4 +231,45 @@ fn a_rebuild_needs_room_for_two_stores() {
     assert!(code == Some(74) && err.contains("No space left on device"), "{err}");
     std::fs::remove_file(&full).expect("removed");
     assert_eq!(rebuilt(&[]).0, Some(0));
+    // No folder can take the place of a mounted disk, which a rebuild found out after its work.
+    std::fs::rename(bench.at("disk/store"), bench.at("disk/former")).expect("renamed");
+    let disk = ["--set", "store=disk", "--set", "output.dir=other"];
+    assert_eq!(run(&bench, NOW, &disk).0, Some(0));
+    let output = bench.pagefold("rebuild", &disk);
+    assert_eq!(output.status.code(), Some(73), "{output:?}");
+    assert!(failure(&output.stderr).contains("a disk is mounted here"), "{output:?}");
+    assert!(!bench.at("disk.rebuild").exists());
+}
+
+/// The disk of a store was not mounted, so a run made another store of the newest input alone, and
+/// its results replaced those of the whole crawl. A server took inserts into such a store. A store
+/// that begins anew with all its inputs is not refused.
+#[test]
+fn a_store_that_is_gone_is_missed() {
+    let bench = bench("[serve]\ninbox = \"inbox\"\n");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 2000)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    let results = bench.results();
+    std::fs::rename(bench.at("store"), bench.at("unmounted")).expect("renamed");
+    let served = bench.pagefold("serve", &["--bind", "127.0.0.1:0"]);
+    assert_eq!(served.status.code(), Some(66), "{served:?}");
+    let said = failure(&served.stderr);
+    assert!(said.contains("out/summary.json has the results of its epoch 1"), "{said}");
+    assert!(!bench.at("store").exists());
+    let all = std::fs::read(bench.at("in/1.jsonl")).expect("there");
+    std::fs::write(bench.at("in/1.jsonl"), pages(2000, 100)).expect("written");
+    let (code, _, err) = run(&bench, NOW + DAY, &[]);
+    assert_eq!(code, Some(65), "{err}");
+    for part in ["2,000 pages of epoch 1", "new store has 100", "mount it", "--allow store"] {
+        assert!(err.contains(part), "{part} in {err}");
+    }
+    assert!(bench.results() == results);
+    std::fs::remove_dir_all(bench.at("store")).expect("removed");
+    std::fs::write(bench.at("in/1.jsonl"), all).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 2000);
+    std::fs::remove_dir_all(bench.at("store")).expect("removed");
+    std::fs::write(bench.at("in/1.jsonl"), pages(2000, 100)).expect("written");
+    assert_eq!(run(&bench, NOW + DAY, &["--allow", "store"]).0, Some(0));
+    assert_eq!(bench.lines("members").len(), 100);
 }

@@ -153,6 +153,16 @@ impl Index {
         page.or_else(|| gone().map(|gone| gone.as_of))
     }
 
+    /// The text of the live page of `doc`, normalised, as the store keeps it for comparisons; `None`
+    /// if the text is not compared with others, or not kept.
+    pub fn kept_text(&self, doc: Id) -> Result<Option<String>> {
+        let Some(page) = self.tables.page(doc) else { return Ok(None) };
+        match self.tables.evidence(page.content)? {
+            Some(evidence) => Ok(evidence.kept_text(page.content)?.map(Into::into)),
+            None => Ok(None),
+        }
+    }
+
     /// The number of live pages of a content.
     pub fn pages_of(&self, content: Id) -> u64 {
         self.tables.pages_of(content)

@@ -10,6 +10,7 @@ pub(crate) mod candidates;
 mod chain;
 pub mod elsewhere;
 mod expiry;
+pub mod extracted;
 mod history;
 pub mod index;
 mod keep;

@@ -9,6 +9,7 @@ use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped, megabytes, percent, plain};
 use crate::fold::receipt::OVERWRITTEN_NAMED_MAX;
 use crate::fold::splits::are_too_many;
+use crate::job::Results;
 use crate::job::guards::Options;
 use std::path::Path;
 
@@ -19,6 +20,8 @@ pub enum Guard {
     Rejects,
     /// Too many rows lose to a row of their key with another text.
     Overwritten,
+    /// A store that begins has far fewer pages than the results that it would replace.
+    Store,
     /// A complete snapshot lacks too many of the known pages.
     Missing,
     /// Too many pages expire at once.
@@ -33,9 +36,10 @@ pub enum Guard {
 
 impl Guard {
     /// All guards.
-    pub const ALL: [Guard; 7] = [
+    pub const ALL: [Guard; 8] = [
         Guard::Rejects,
         Guard::Overwritten,
+        Guard::Store,
         Guard::Missing,
         Guard::Expired,
         Guard::Folds,
@@ -48,6 +52,7 @@ impl Guard {
         match self {
             Guard::Rejects => "rejects",
             Guard::Overwritten => "overwritten",
+            Guard::Store => "store",
             Guard::Missing => "missing",
             Guard::Expired => "expired",
             Guard::Folds => "folds",
@@ -67,8 +72,8 @@ impl Guard {
     }
 }
 
-/// A share of so few pages, or of fewer, says nothing: the guards `missing`, `expired` and `folds`
-/// do not refuse then.
+/// A share of so few pages, or of fewer, says nothing: the guards `store`, `missing`, `expired` and
+/// `folds` do not refuse then.
 pub const PAGES_MIN: u64 = 1000;
 /// So few rows, or fewer, that lost to a row of their key with another text say nothing if most
 /// others were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
@@ -96,6 +101,9 @@ pub struct Figures {
     pub rejects: Rejects,
     /// The rows that lost to a row of their key with another text.
     pub overwritten: Overwritten,
+    /// The results that a first epoch would replace. The disk of their store may not be mounted:
+    /// then this epoch began another store in its place.
+    pub replaces: Option<Results>,
     /// The name of the source that was read.
     pub source: String,
     /// The number of known pages of the source if a complete snapshot was read; otherwise 0.
@@ -203,6 +211,21 @@ pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<
                 let line = figures.overwritten.refusal(accepted, has_pages, &allow);
                 return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
             }
+            Guard::Store => {
+                let Some(replaced) = &figures.replaces else { continue };
+                let left = share(figures.after.0, replaced.pages);
+                if replaced.pages > PAGES_MIN && left < 1.0 - options.missing_max {
+                    let Results { summary, epoch, pages } = replaced;
+                    let what = format!(
+                        "{} has {} pages of epoch {epoch}, and this new store has {}: if the disk of \
+                         the former store is not mounted, mount it",
+                        summary.display(),
+                        grouped(*pages),
+                        grouped(figures.after.0)
+                    );
+                    return Err(guard.refuse(Kind::Data, what, ""));
+                }
+            }
             Guard::Missing if figures.known > PAGES_MIN => {
                 let missing = share(figures.missing, figures.known);
                 if missing > options.missing_max {
@@ -299,8 +322,10 @@ fn source_folded(folds: &Folds) -> String {
 }
 
 /// Refuses to begin `what`, which may need `needed` bytes, if the disk of the folder `root` has
-/// less free space.
+/// less free space. A folder that does not exist yet will be on the disk of the folder above it.
 pub fn check_space(root: &Path, what: &str, needed: u64, allowed: &[Guard]) -> Result<()> {
+    let absolute = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let root = absolute.ancestors().find(|above| above.exists()).unwrap_or(root);
     let disk = rustix::fs::statvfs(root)
         .map_err(|e| Error::io("ask for the free space of", root, e.into()))?;
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);

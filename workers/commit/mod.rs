@@ -100,6 +100,7 @@ fn figures(
     let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
     Figures {
         rejects_max: job.read.rejects_max,
+        replaces: job.output.results().filter(|_| head.is_none()),
         source: job.read.source.clone(),
         read: counts.read,
         rejects: Rejects::of(job, counts, read.listed.example.clone(), read.rejects.refused_file()),

@@ -62,7 +62,10 @@ impl Manner {
 pub struct Note {
     /// How it was filtered.
     pub manner: Manner,
-    /// The digest and the size of the original.
+    /// The path of the original. Notes of older builds do not say it.
+    #[serde(default)]
+    pub input: String,
+    /// The digest of the original.
     pub digest: String,
     /// Whether another file has its bytes and comes before it.
     pub is_copy: bool,
@@ -153,6 +156,7 @@ impl Note {
         };
         Note {
             manner: manner.clone(),
+            input: original.input.path.clone(),
             digest: original.input.digest.clone(),
             is_copy: original.is_copy,
             kind: kind.into(),

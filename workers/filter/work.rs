@@ -17,7 +17,7 @@ use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record, Verdict};
 use crate::filter::{annotate, parquet, rows};
 use crate::fold::ingest;
 use crate::job::Job;
-use crate::plan::inputs::Input;
+use crate::plan::inputs::{Input, unspelled};
 use crate::read::codec::Codec;
 use crate::read::fields::removers;
 use crate::read::source::BOMB;
@@ -149,16 +149,17 @@ impl Work<'_> {
         note: Option<&Note>,
     ) -> Result<()> {
         // A later state of the same input is filtered anew. This holds for a rebuilt store, too.
-        let is_other = |note: &&Note| {
-            note.is_finished()
-                && note.manner.store != self.manner.store
-                && note.digest != original.input.digest
-        };
-        if note.filter(is_other).is_some() {
+        let others = note.filter(|note| note.is_finished() && note.digest != original.input.digest);
+        let of = others.and_then(|note| match note.manner.store == self.manner.store {
+            false => Some("another store".to_owned()),
+            true if note.input.is_empty() || note.input == original.input.path => None,
+            true => Some(format!("the input {}", unspelled(&note.input).display())),
+        });
+        if let Some(of) = of {
             let line = format!(
-                "{}: the folder has what was filtered of another store; name another folder, or move \
-                 this one away",
-                original.name.display()
+                "{}: the folder has what was filtered of {of}; name another folder, or move this one \
+                 away",
+                original.input.shown()
             );
             return Err(Error::new(Kind::Output, line));
         }

@@ -72,7 +72,7 @@ impl BodyReader {
     }
 
     /// The text of `body`, which belongs to a page of `host`; `None` if the record says that the
-    /// page was removed or only seen.
+    /// page was removed or only seen. Calls `note` with a word for each thing that is odd about it.
     pub fn text(
         &mut self,
         body: Body,
@@ -80,6 +80,13 @@ impl BodyReader {
         note: &mut impl FnMut(&str),
     ) -> Option<Extracted> {
         let mut extracted = text_of(body, &self.extract)?;
+        for (flag, word) in
+            [(Flags::FALLBACK, "extracted_by_fallback"), (Flags::TRUNCATED, "page_cut")]
+        {
+            if extracted.flags.contains(flag) {
+                note(word);
+            }
+        }
         if let Some(furniture) = &mut self.furniture
             && furniture.take_off(host, &mut extracted.text) > 0
         {
@@ -137,14 +144,7 @@ impl TextReader {
     /// seen.
     fn read(&mut self, body: Body, host: u64, note: &mut impl FnMut(&str)) -> Option<u8> {
         let extracted = self.bodies.text(body, host, note)?;
-        let mut flags = 0;
-        if extracted.flags.contains(Flags::FALLBACK) {
-            note("extracted_by_fallback");
-            flags |= GATHERED;
-        }
-        if extracted.flags.contains(Flags::TRUNCATED) {
-            note("page_cut");
-        }
+        let mut flags = if extracted.flags.contains(Flags::FALLBACK) { GATHERED } else { 0 };
         self.whole = None;
         if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
             note("text_cut");

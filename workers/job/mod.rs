@@ -17,7 +17,7 @@ mod places;
 mod read;
 mod serve;
 
-pub use output::{Form, Output, TableForms, When, check_ping};
+pub use output::{Form, Output, Results, TableForms, When, check_ping};
 pub use places::{base, collide, resolved};
 pub use read::Read;
 pub use serve::Serve;

@@ -54,6 +54,27 @@ pub struct Output {
     pub ping: Option<String>,
 }
 
+/// What the summary in a folder of results says about the store that it is of.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Results {
+    /// The summary.
+    #[serde(skip)]
+    pub summary: PathBuf,
+    /// The epoch.
+    pub epoch: u64,
+    /// The number of live pages.
+    pub pages: u64,
+}
+
+impl Output {
+    /// The results that are in the folder; `None` if no summary says so.
+    pub fn results(&self) -> Option<Results> {
+        let summary = self.dir.join("summary.json");
+        let results: Results = serde_json::from_slice(&std::fs::read(&summary).ok()?).ok()?;
+        Some(Results { summary, ..results })
+    }
+}
+
 /// Most refused pairs only look alike to a signature, and few people ask why those pairs do not
 /// fold.
 fn refused_similarity_min() -> u16 {

@@ -8,7 +8,7 @@
 use crate::ask::index::Index;
 use crate::ask::texts::Texts;
 use crate::error::{Error, Kind, Result};
-use crate::job::Job;
+use crate::job::{Job, Results};
 use crate::store::manifest::{self, Head};
 use crate::store::open::OpenSegments;
 use crate::store::{Store, damage};
@@ -61,8 +61,23 @@ impl Heads {
 
     /// Creates the job's store if there is none, so that records can be inserted before the first
     /// epoch.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if there are results of a store that is not there: its disk may not be mounted.
     pub fn make(&self) -> Result<()> {
-        Store::create_if_missing(&self.job.store, &self.identity)
+        let root = &self.job.store;
+        let results = self.job.output.results().filter(|_| !root.join("FORMAT").exists());
+        if let Some(Results { summary, epoch, .. }) = results {
+            let line = format!(
+                "{}: no store here, but {} has the results of its epoch {epoch}; if its disk is not \
+                 mounted, mount it; if it shall begin anew, `pagefold run JOB` makes it",
+                root.display(),
+                summary.display()
+            );
+            return Err(Error::new(Kind::NoInput, line));
+        }
+        Store::create_if_missing(root, &self.identity)
     }
 
     /// Opens the head of the job's store. Before the first epoch it is empty.

@@ -9,6 +9,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::plan::replay::Note;
 use crate::store::{Store, durable};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The folders of a rebuild.
@@ -34,8 +35,21 @@ pub enum RebuildState {
 impl Folders {
     /// The folders of a rebuild of `store`. If `store` is a link, they are beside its target, and
     /// the link stays.
+    ///
+    /// # Errors
+    ///
+    /// `Output` if the store is a mount point: then no folder can take its place.
     pub fn of(store: &Path) -> Result<Folders> {
         let store = std::fs::canonicalize(store).map_err(|e| Error::input("find", store, e))?;
+        let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+        if device(&store) != device(store.parent().unwrap_or(&store)) {
+            let line = format!(
+                "{}: a disk is mounted here, so a rebuilt store cannot take its place; make a folder \
+                 on that disk, move all that is in here to it, and name it as `store` in the job",
+                store.display()
+            );
+            return Err(Error::new(Kind::Output, line));
+        }
         let beside = |what: &str| {
             let mut name = store.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{what}"));
