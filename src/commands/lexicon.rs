@@ -166,6 +166,11 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
         );
         return Err(Error::new(Kind::Usage, line));
     }
+    if is_furniture && job.read.key.is_own() {
+        let line = "--kind furniture: rows by [read] key have no host, so their lines are those of no \
+                    site; with URLs: --set read.key=url";
+        return Err(Error::new(Kind::Usage, line));
+    }
     ours::check_named("--out", &arguments.out, MARK, &job)?;
     let inputs = Inputs::of(&job)?;
     let output = |e: Error| e.with_kind(Kind::Output);

@@ -48,7 +48,7 @@ fn garbage_is_named_then_deleted() {
     assert!(bench.tables() == tables);
     let output = bench.pagefold("rollback", &["2"]);
     assert_eq!(output.status.code(), Some(64));
-    assert!(failure(&output.stderr).contains("no epoch 2 to go back to; there are 8, 9, 10, 11"));
+    assert!(failure(&output.stderr).contains("no epoch 2 to go back to; kept are 8, 9, 10, 11"));
 }
 
 /// The next commit deleted files that a person had put beside the attempts.

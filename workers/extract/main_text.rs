@@ -4,6 +4,7 @@
 //! enough. Text of others counts only if there is hardly any other text.
 
 use std::cell::OnceCell;
+use std::iter;
 
 use memchr::memmem;
 
@@ -141,6 +142,17 @@ pub fn of(page: &Page) -> MainText {
     MainText { text, is_gathered: true, steps }
 }
 
+/// The element of the last line with which the page's title begins, if all such lines are in front
+/// of `chosen`: the heading of a page that marks none as such.
+fn title_line(page: &Page, chosen: usize) -> Option<usize> {
+    let is_title = |block: &&Block| {
+        let text = page.text_of(block);
+        text.len() >= TITLE_BYTES_MIN && block.link_bytes == 0 && page.title.starts_with(text)
+    };
+    let last = page.blocks.iter().rfind(is_title)?.node as usize;
+    (1..chosen).contains(&last).then_some(last)
+}
+
 /// Whether the article was dropped, and `chosen` is a disclaimer or a footer behind it, which all
 /// pages of a site have: between the page's heading and `chosen`, or with the heading in it, stands
 /// `DROPPED_TIMES` the `found` bytes of running text. It may be in an element with an unlikely
@@ -158,9 +170,10 @@ fn drops_article<'s>(
         return false;
     }
     let nodes = &page.nodes;
-    let Some(heading) = (1..nodes.len()).rfind(|at| subject.has_heading(*at)) else {
-        return false;
-    };
+    let heading = (1..nodes.len()).rfind(|at| subject.has_heading(*at));
+    let Some(heading) = heading.or_else(|| title_line(page, chosen)) else { return false };
+    let above = |at: &usize| Some(nodes[*at].parent as usize).filter(|parent| *parent != 0);
+    let around: Vec<usize> = iter::successors(Some(heading), above).collect();
     let all = all();
     // By index of the element around them, since posts of a thread stand side by side.
     let mut lost = vec![0; nodes.len()];
@@ -168,9 +181,12 @@ fn drops_article<'s>(
         let (node, sum) = (&nodes[at], &all[at]);
         let parent = node.parent as usize;
         let is_outermost = dropped[at] && !dropped[parent];
-        let may_be = at > heading || subject.has_heading(at);
         let is_chrome = matches!(node.tag, Tag::Chrome | Tag::Control);
-        if is_outermost && may_be && !is_chrome && !sum.is_linked_over(LINKS_OF_ARTICLE_MAX) {
+        if is_outermost
+            && (at > heading || around.contains(&at))
+            && !is_chrome
+            && !sum.is_linked_over(LINKS_OF_ARTICLE_MAX)
+        {
             lost[parent] += sum.good_bytes;
             if lost[parent] >= DROPPED_TIMES * found {
                 return true;

@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "68bb1f6c4c7b3c1e12747bd845744c423a3cc6283a0adfc4a8489ef4e24a2989"
+            "5f1ff0e43d829d7ed7513c720a4f5f5720f4bf637203cba6b1900016d78095c6"
         );
     }
 }

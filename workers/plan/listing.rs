@@ -101,7 +101,11 @@ pub fn list(patterns: &[PathBuf]) -> Result<Listing> {
         match path {
             Some(path) if is_there(&path)? => collect(&path, 0, true, &mut found)?,
             Some(path) => {
-                let line = format!("{}: no such input, named in [read] inputs", shown(&path));
+                let line = format!(
+                    "{}: no such input, named in [read] inputs{}",
+                    shown(&path),
+                    braces(&path)
+                );
                 return Err(Error::new(Kind::NoInput, line));
             }
             None => {
@@ -154,17 +158,26 @@ pub fn absent(job: &Job, listing: &Listing) -> Vec<String> {
     let inbox = job.serve.inbox.as_deref();
     let is_inbox = |pattern: &Path| inbox.is_some_and(|inbox| pattern.starts_with(inbox));
     let named = listing.without_file.iter().filter(|pattern| !is_inbox(pattern));
-    let line =
-        |pattern: &PathBuf| format!("{}: no file matches, named in [read] inputs", shown(pattern));
+    let line = |pattern: &PathBuf| {
+        let braces = braces(pattern);
+        format!("{}: no file matches, named in [read] inputs{braces}", shown(pattern))
+    };
     let link = |path: &PathBuf| format!("{}: a link that leads to no file", path.display());
     named.map(line).chain(listing.dangling.iter().map(link)).collect()
 }
 
 /// The error that `patterns` name no file.
 pub fn none_found(patterns: &[PathBuf]) -> Error {
-    let list: Vec<String> = patterns.iter().map(|pattern| shown(pattern)).collect();
+    let list: Vec<String> =
+        patterns.iter().map(|pattern| shown(pattern) + braces(pattern)).collect();
     let why = "no file matches [read] inputs; links and hidden files in a folder are left out, unless a pattern names them";
     Error::new(Kind::NoInput, format!("{}: {why}", list.join(", ")))
+}
+
+/// What helps if a pattern has alternatives in braces, which a shell would expand.
+fn braces(pattern: &Path) -> &'static str {
+    let is_open = pattern.to_string_lossy().contains('{');
+    if is_open { "; braces have no meaning here, so name each path" } else { "" }
 }
 
 fn named(pattern: &Path, error: Error) -> Error {
@@ -358,6 +371,9 @@ mod tests {
         assert!(found("crawl/README/**/*.gz").is_empty());
         let gone = list(&[at("gone/**/*.gz")]).expect("found");
         assert_eq!((gone.files.len(), gone.without_file), (0, vec![at("gone/**/*.gz")]));
+        // A shell would have expanded the braces.
+        let error = find(&[at("crawl/{day,night}/a.gz")]).expect_err("no such file");
+        assert!(error.to_string().contains("braces have no meaning"), "{error}");
     }
 
     /// Linked, hidden and too deep folders below `**` were left out and not counted. A folder or

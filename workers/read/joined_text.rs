@@ -50,8 +50,11 @@ pub fn remedy(path: &Path, format: Format, names: &[String], lists: &[String]) -
             (what.join(" and "), format!("[r.get(n) or \"\" for n in [{}]]", quoted.join(", ")))
         }
     };
-    let row =
-        format!("print(json.dumps(dict(r, text=\"\\n\".join(map(str, {text}))), default=str))");
+    // Bytes that are no text have no form in JSON, so they are written in hex.
+    let row = format!(
+        "print(json.dumps(dict(r, text=\"\\n\".join(map(str, {text}))), default=lambda v: \
+         v.hex() if isinstance(v, bytes) else str(v)))"
+    );
     let to = beside(path, "jsonl");
     let command = match format {
         Format::Parquet => format!(

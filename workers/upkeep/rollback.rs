@@ -82,7 +82,7 @@ fn target(store: &Store, epoch: u64) -> Result<Manifest> {
     }
     let there: Vec<String> = there.iter().map(u64::to_string).collect();
     let line = format!(
-        "{}: no epoch {epoch} to go back to; there are {}",
+        "{}: no epoch {epoch} to go back to; kept are {}",
         store.root().display(),
         there.join(", ")
     );
