@@ -1,25 +1,17 @@
 //! Reads HTTP responses as archives keep them (RFC 9112): a page, its removal, or its unchanged
 //! state.
 //!
-//! Archives keep bodies that were already decoded, while the headers still name the encoding. So
-//! each encoding is tried. If it does not fit, the body is kept as it is and counted under
-//! `raw_body`. A body that was cut off is decoded as far as it goes, and counted under `cut_body`.
-//! A decoded body keeps to the caller's limit; a body without an encoding was bounded by the caller
-//! as part of its record.
+//! [`http_body`](super::http_body) decodes the body. A body that was cut off is counted under
+//! `cut_body`.
 
 use super::binary;
 use super::headers::{self, Headers, media_type};
 use super::html_start::looks_like_html;
+use super::http_body::{BodyFlaws, decoded, is_chunked};
 use super::record::{Body, Item, Notes, url};
-use super::zstd_stream::WINDOW_LOG_MAX;
 use crate::document::canonical_url;
-use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use std::borrow::Cow;
-use std::io::{self, BufRead, Read};
 use url::Url;
-
-/// More content encodings around one body are an attack.
-const ENCODINGS_MAX: usize = 4;
 
 /// Whether a URL has the scheme `http` or `https`.
 pub fn is_web(url: &str) -> bool {
@@ -106,9 +98,8 @@ pub fn body(
     if !is_page(&kind) {
         return Err(Item::Skip("not_text"));
     }
-    let mut flaws = BodyFlaws { notes, is_cut: false, is_raw: false };
+    let mut flaws = BodyFlaws::new(notes);
     let served = body.len();
-    let body = unchunked(&headers, body, &mut flaws);
     let body = decoded(&headers, body, bytes_max, &mut flaws)?;
     let page = page(&kind, charset, body)?;
     if flaws.is_cut || !flaws.is_raw && is_shorter(&headers, served) {
@@ -119,14 +110,9 @@ pub fn body(
 
 /// Whether a body without a type looks like HTML, without its encodings.
 fn is_html(headers: &Headers<'_>, body: &[u8], bytes_max: usize) -> bool {
-    let mut flaws = BodyFlaws { notes: &mut Notes::default(), is_cut: false, is_raw: false };
-    let body = unchunked(headers, body, &mut flaws);
-    decoded(headers, body, bytes_max, &mut flaws).is_ok_and(|body| looks_like_html(&body))
-}
-
-fn is_chunked(headers: &Headers<'_>) -> bool {
-    let encoding = headers.text("Transfer-Encoding");
-    encoding.is_some_and(|encoding| encoding.to_ascii_lowercase().contains("chunked"))
+    let mut notes = Notes::default();
+    decoded(headers, body, bytes_max, &mut BodyFlaws::new(&mut notes))
+        .is_ok_and(|body| looks_like_html(&body))
 }
 
 /// Whether a response without a body lacks it, as the answer to HEAD does. The last chunk, and the
@@ -136,22 +122,6 @@ fn lacks_body(headers: &Headers<'_>) -> bool {
     is_shorter(headers, 0)
         || is_chunked(headers)
         || ["gzip", "deflate", "br", "zstd"].iter().any(|name| encoding.contains(name))
-}
-
-/// What was found to be wrong with a body while it was decoded.
-struct BodyFlaws<'a> {
-    notes: &'a mut Notes,
-    /// An encoding is not complete: the bytes behind the cut or the damage are lost.
-    is_cut: bool,
-    /// The body does not have an encoding that its header names.
-    is_raw: bool,
-}
-
-impl BodyFlaws<'_> {
-    fn raw(&mut self) {
-        self.is_raw = true;
-        self.notes.add("raw_body");
-    }
 }
 
 /// Whether a body of `bytes` bytes is shorter than its header says. The length in the header does
@@ -182,8 +152,19 @@ fn is_page(media: &str) -> bool {
     ["text/html", "application/xhtml+xml", "text/plain"].contains(&media)
 }
 
-/// The status, the header fields and the body of a response.
+/// The status, the header fields and the body of a response. Interim responses, such as `100
+/// Continue`, stand before it.
 fn parse(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let mut found = parse_first(response)?;
+    while let (100..=199, _, rest) = found
+        && let Some(next) = parse_first(rest)
+    {
+        found = next;
+    }
+    Some(found)
+}
+
+fn parse_first(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let line_end = memchr::memchr(b'\n', response).map_or(response.len(), |end| end + 1);
     let (line, rest) = response.split_at(line_end);
     let mut words = line
@@ -197,155 +178,6 @@ fn parse(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
         .filter(|status| (100..1000).contains(status))?;
     let (head, body) = rest.split_at(headers::length(rest).unwrap_or(rest.len()));
     Some((status, head, body))
-}
-
-fn unchunked<'a>(
-    headers: &Headers<'_>,
-    body: &'a [u8],
-    flaws: &mut BodyFlaws<'_>,
-) -> Cow<'a, [u8]> {
-    if !is_chunked(headers) || body.is_empty() {
-        return body.into();
-    }
-    match chunks(body) {
-        Some((joined, is_cut)) => {
-            flaws.is_cut |= is_cut;
-            joined.into()
-        }
-        None => {
-            flaws.raw();
-            body.into()
-        }
-    }
-}
-
-/// Joins the chunks of `body`; `None` if it is not chunked. A body that ends before its last, empty
-/// chunk is joined as far as it goes, and counts as cut.
-fn chunks(mut body: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let mut joined = Vec::with_capacity(body.len());
-    let mut is_cut = true;
-    while !body.is_empty() {
-        let line = body.split(|&b| b == b'\n').next()?;
-        let size = line.split(|&b| b == b';').next()?.trim_ascii();
-        let zeros = size.iter().take_while(|&&b| b == b'0').count();
-        let digits = std::str::from_utf8(&size[zeros..]).ok()?;
-        if size.is_empty() || digits.starts_with('+') || digits.len() > 15 {
-            return None;
-        }
-        let size = if digits.is_empty() { 0 } else { usize::from_str_radix(digits, 16).ok()? };
-        body = body.get(line.len() + 1..).unwrap_or_default();
-        if size == 0 {
-            is_cut = false;
-            break;
-        }
-        let (chunk, rest) = body.split_at(size.min(body.len()));
-        joined.extend_from_slice(chunk);
-        body = rest.strip_prefix(b"\r\n").or(rest.strip_prefix(b"\n")).unwrap_or(rest);
-        if body.len() == rest.len() && !rest.is_empty() && rest != b"\r" {
-            return None;
-        }
-    }
-    Some((joined, is_cut))
-}
-
-fn decoded<'a>(
-    headers: &Headers<'_>,
-    mut body: Cow<'a, [u8]>,
-    bytes_max: usize,
-    flaws: &mut BodyFlaws<'_>,
-) -> Result<Cow<'a, [u8]>, Item> {
-    let names = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
-    let names: Vec<&str> =
-        names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
-    if names.len() > ENCODINGS_MAX {
-        return Err(Item::reject("bad_http", format!("{} content encodings", names.len())));
-    }
-    for name in names.into_iter().rev() {
-        let bytes = body.as_ref();
-        let inner = match name {
-            _ if bytes.is_empty() => continue,
-            "gzip" | "x-gzip" => bounded(bytes, Members(GzDecoder::new(bytes)), bytes_max)?,
-            "deflate" => match bounded(bytes, ZlibDecoder::new(bytes), bytes_max)? {
-                None => bounded(bytes, DeflateDecoder::new(bytes), bytes_max)?,
-                inner => inner,
-            },
-            // A window of up to 1 GiB, which brotli in HTTP (RFC 7932) does not have.
-            "br" if bytes[0] & 0x7f == 0x11 => None,
-            "br" => bounded(bytes, brotli_decompressor::Decompressor::new(bytes, 4096), bytes_max)?,
-            "zstd" => match zstd_decoder(bytes) {
-                Ok(decoder) => bounded(bytes, decoder, bytes_max)?,
-                Err(_) => None,
-            },
-            _ => continue,
-        };
-        match inner {
-            Some((inner, is_cut)) => {
-                flaws.is_cut |= is_cut;
-                body = inner.into();
-            }
-            None => flaws.raw(),
-        }
-    }
-    Ok(body)
-}
-
-fn zstd_decoder(bytes: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static, &[u8]>> {
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
-    decoder.window_log_max(WINDOW_LOG_MAX)?;
-    Ok(decoder)
-}
-
-/// The members of a gzip body. Bytes behind them that are no member are passed by: they are not
-/// part of the page, and do not mean that something is missing.
-struct Members<'a>(GzDecoder<&'a [u8]>);
-
-impl Read for Members<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let bytes = self.0.read(into)?;
-            let rest: &[u8] = self.0.get_ref();
-            if bytes > 0 || into.is_empty() || !rest.starts_with(b"\x1f\x8b") {
-                return Ok(bytes);
-            }
-            self.0 = GzDecoder::new(rest);
-        }
-    }
-}
-
-/// What a body decodes to, and whether its encoding is cut; `None` if it does not have the
-/// encoding.
-type Decoded = Result<Option<(Vec<u8>, bool)>, Item>;
-
-/// Everything that `decoder` decodes, up to `bytes_max`.
-///
-/// If it fails before its end, the bytes decoded so far are kept, unless `encoded` is text: such a
-/// body was already decoded and may look like its encoding by chance.
-fn bounded(encoded: &[u8], decoder: impl Read, bytes_max: usize) -> Decoded {
-    let mut decoder = io::BufReader::with_capacity(32 << 10, decoder);
-    let mut all = Vec::new();
-    loop {
-        match decoder.fill_buf() {
-            Ok([]) => return Ok(Some((all, false))),
-            Ok(more) if all.len() + more.len() > bytes_max => {
-                return Err(Item::reject(
-                    "too_long",
-                    format!("the body decodes to more than {bytes_max} bytes"),
-                ));
-            }
-            Ok(more) => {
-                all.extend_from_slice(more);
-                let used = more.len();
-                decoder.consume(used);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) if all.is_empty() || looks_like_text(encoded) => return Ok(None),
-            Err(_) => return Ok(Some((all, true))),
-        }
-    }
-}
-
-fn looks_like_text(bytes: &[u8]) -> bool {
-    bytes.iter().take(256).all(|&b| b >= b' ' || b.is_ascii_whitespace())
 }
 
 #[cfg(test)]
@@ -409,7 +241,8 @@ mod tests {
         }
     }
 
-    /// The status decides whether the page is there, gone or unchanged.
+    /// The status decides whether the page is there, gone or unchanged. With an interim response in
+    /// front of it the page was skipped.
     #[test]
     fn statuses() {
         for (status, want) in [
@@ -426,7 +259,11 @@ mod tests {
             ("403", Err(Item::Status { url: None })),
             ("999", Err(Item::Status { url: None })),
         ] {
-            assert_eq!(of(&response(status, HTML, b"x")).0, want, "{status}");
+            let whole = response(status, HTML, b"x");
+            let interim =
+                [&b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103\r\nLink: x\r\n\r\n"[..], &whole];
+            assert_eq!(of(&whole).0, want, "{status}");
+            assert_eq!(of(&interim.concat()).0, want, "{status}, behind interim responses");
         }
         for bad in ["", "HTTP/1.1", "HTTP/1.1 OK", "HTTP/1.1 20", "ICY 200 OK\r\n\r\n", "<html>"] {
             assert!(
@@ -647,19 +484,6 @@ mod tests {
             let fields = format!("{HTML}Transfer-Encoding: chunked\r\nContent-Encoding: {name}\r\n");
             let _ = of(&response("200 OK", &fields, &body));
             let _ = of(&body);
-        }
-
-        /// Chunks of any sizes are joined to the original body.
-        #[test]
-        fn chunks_of_any_size(parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..50), 0..9)) {
-            let mut body = Vec::new();
-            for part in &parts {
-                body.extend_from_slice(format!("{:x}\r\n", part.len()).as_bytes());
-                body.extend_from_slice(part);
-                body.extend_from_slice(b"\r\n");
-            }
-            body.extend_from_slice(b"0\r\n\r\n");
-            prop_assert_eq!(chunks(&body), Some((parts.concat(), false)));
         }
     }
 }

@@ -21,6 +21,7 @@ mod gzip_whole;
 pub mod headers;
 mod html_start;
 pub mod http;
+mod http_body;
 mod input;
 pub mod joined_text;
 pub mod json;
