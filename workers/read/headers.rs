@@ -43,6 +43,15 @@ impl<'a> Headers<'a> {
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(|value| std::str::from_utf8(value).ok())
     }
+
+    /// The items of all fields of this name, in lower case: a list may be spread over several
+    /// fields (RFC 9110, 5.3).
+    pub fn list(&self, name: &str) -> Vec<String> {
+        let named = self.0.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()));
+        let values = named.filter_map(|(_, value)| std::str::from_utf8(value).ok());
+        let items = values.flat_map(|value| value.split(',')).map(str::trim);
+        items.filter(|item| !item.is_empty()).map(str::to_ascii_lowercase).collect()
+    }
 }
 
 /// The length of the fields at the start of `bytes`, including the empty line that ends them; none

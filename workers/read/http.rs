@@ -377,7 +377,7 @@ mod tests {
         );
     }
 
-    /// Every encoding is undone, several of them in turn.
+    /// Every encoding is undone, several of them in turn, also if each has a field of its own.
     #[test]
     fn encodings() {
         let text = b"<p>The same text, the same text, the same text.</p>";
@@ -394,6 +394,7 @@ mod tests {
             ("deflate", zlib.finish().unwrap(), text),
             ("deflate", raw.finish().unwrap(), text),
             ("zstd", zstandard.clone(), text),
+            ("zstd\r\ncontent-encoding: gzip", gzip(&zstandard), text),
             ("zstd, gzip", gzip(&zstandard), text),
             ("identity", text.to_vec(), text),
             ("utf-8", text.to_vec(), text),

@@ -110,15 +110,13 @@ fn without_encodings<'a>(
     bytes_max: usize,
     flaws: &mut BodyFlaws<'_>,
 ) -> Result<Cow<'a, [u8]>, Item> {
-    let names = headers.text("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
-    let names: Vec<&str> =
-        names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    let names = headers.list("Content-Encoding");
     if names.len() > ENCODINGS_MAX {
         return Err(Item::reject("bad_http", format!("{} content encodings", names.len())));
     }
     for name in names.into_iter().rev() {
         let bytes = body.as_ref();
-        let inner = match name {
+        let inner = match &*name {
             _ if bytes.is_empty() => continue,
             "gzip" | "x-gzip" => bounded(bytes, Members(GzDecoder::new(bytes)), bytes_max)?,
             "deflate" => match bounded(bytes, ZlibDecoder::new(bytes), bytes_max)? {
