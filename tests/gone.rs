@@ -231,6 +231,83 @@ fn a_dead_link_follows_its_text() {
     assert_eq!(table::<SuccessorRow>(&bench).portions(10).flatten().count(), 0);
 }
 
+/// An article that moves and is edited in the same night led nowhere, although the crawl met the
+/// redirect. A link follows redirects, one behind the other, to a live page. Its own text on a live
+/// page comes first. A front page is no target, nor is a page that is gone.
+#[test]
+fn a_dead_link_follows_redirects() {
+    let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let url = |page: &str| format!("http://h.example/{page}");
+    let run = |night: u32, answers: &[(&str, String)]| {
+        let records: String = answers
+            .iter()
+            .map(|(page, http)| {
+                format!(
+                    "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {}\r\n\
+                     WARC-Date: 2024-01-0{night}T00:00:00Z\r\nContent-Type: application/http\r\n\
+                     Content-Length: {}\r\n\r\n{http}\r\n\r\n",
+                    url(page),
+                    http.len()
+                )
+            })
+            .collect();
+        std::fs::write(bench.at(&format!("in/{night}.warc")), records).expect("written");
+        bench.run_well(&[]);
+        bench
+            .lines("redirects")
+            .iter()
+            .filter(|row| row["relation"] == "gone")
+            .map(|row| {
+                let path = |name| word(row, name).replace("http://h.example/", "");
+                (path("url"), path("representative"), word(row, "reason"))
+            })
+            .collect::<BTreeSet<_>>()
+    };
+    let page = |n| format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n{}", text(n, 0));
+    let to = |location: &str| format!("HTTP/1.1 301 Moved\r\nLocation: {location}\r\n\r\n");
+    let missing = "HTTP/1.1 404 Not Found\r\n\r\n".to_owned();
+    let rows = |rows: &[(&str, &str, &str)]| {
+        let own = |(a, b, c): &(&str, &str, &str)| ((*a).into(), (*b).into(), (*c).into());
+        rows.iter().map(own).collect::<BTreeSet<(String, String, String)>>()
+    };
+    let first = [("moved", 1), ("front", 2), ("copied", 3), ("mirror", 3), ("short", 4)];
+    assert!(run(1, &first.map(|(at, n)| (at, page(n)))).is_empty());
+    let second = [
+        ("moved", to("step")),
+        ("step", to("https://h.example/step")),
+        ("front", to("/")),
+        ("copied", to("new")),
+        ("short", to("/gone?x=1")),
+        ("never", to("new")),
+    ];
+    let secure = ("new", page(7));
+    let found = run(2, &[&second[..], &[secure]].concat());
+    assert_eq!(
+        found,
+        rows(&[("copied", "mirror", "")]),
+        "the redirect of `moved` leads nowhere yet"
+    );
+    let found = run(3, &[("step", to("new")), ("gone?x=1", to("new"))]);
+    let all = rows(&[
+        ("copied", "mirror", ""),
+        ("moved", "new", "redirect"),
+        ("short", "new", "redirect"),
+    ]);
+    assert_eq!(found, all);
+    let explained = bench.pagefold("explain", &[&url("moved"), "--json"]).stdout;
+    let explained: Value = serde_json::from_slice(&explained).expect("JSON");
+    let new = json!(url("new"));
+    assert_eq!(
+        (&explained["gone"]["moved_to"], &explained["cluster"]["representative"]),
+        (&new, &new)
+    );
+    let found = run(4, &[("mirror", missing.clone())]);
+    assert!(found.contains(&("copied".into(), "new".into(), "redirect".into())), "{found:?}");
+    assert!(run(5, &[("new", missing)]).is_empty(), "a page that is gone is no target");
+    assert!(bench.pagefold("verify", &["--deep"]).status.success());
+}
+
 /// Runs the SQL of the page of recipes that writes a map of where pages lead to, and begins so.
 fn maps(bench: &Bench, begins: &str, expected: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("workers/export/RECIPES.md");

@@ -232,7 +232,9 @@ fn rows(
             continue;
         }
         let (reason, detail) = match json::item(row, number, &wanted, |_| ()) {
-            Item::Record(record) if matches!(record.body, Body::Removed | Body::Seen) => {
+            Item::Record(record)
+                if matches!(record.body, Body::Removed | Body::Moved(_) | Body::Seen) =>
+            {
                 ("no_text", "it removes a page, and has no text to ask for".to_owned())
             }
             Item::Record(record) => {

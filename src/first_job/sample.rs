@@ -84,6 +84,6 @@ fn text_bytes(item: &Item) -> u64 {
     match &record.body {
         Body::Text(text) => text.len() as u64,
         Body::Html { bytes, .. } | Body::Plain { bytes, .. } => bytes.len() as u64,
-        Body::Removed | Body::Seen => 0,
+        Body::Removed | Body::Moved(_) | Body::Seen => 0,
     }
 }

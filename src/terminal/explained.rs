@@ -93,6 +93,10 @@ fn gone(lines: &mut Lines, page: &Page, paint: Paint) {
     let line = format!("gone since epoch {}{time}: {cause}", gone.epoch);
     let line = paint.of(Colour::Red, &line);
     lines.line("", &line);
+    if let Some(moved_to) = &gone.moved_to {
+        let url = lines.url(moved_to);
+        lines.line("", &format!("no live page has its text; redirects lead to {url}"));
+    }
 }
 
 /// The text of a page, and which other pages have it.

@@ -147,10 +147,10 @@ fn rebuild_goes_on_only_from_the_same() {
 /// names `rebuild`; that reads its lists, even if the store is a link, which stays.
 #[test]
 fn rebuild_is_the_way_up_from_older_formats() {
-    [2, 3].into_iter().for_each(from_format);
+    [2, 3, 4].into_iter().for_each(from_format);
 }
 
-/// Format 3 had other segments, and format 2 said less of what epochs took.
+/// Formats 3 and 4 had other segments and rows, and format 2 said less of what epochs took.
 fn from_format(older: u32) {
     let bench = bench("");
     for night in 1..=2 {

@@ -12,9 +12,9 @@ use crate::graph::keep_rule;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
-use crate::tables::ContentRow;
-use crate::tables::pages::{EXPIRED, MISSING, REMOVED};
+use crate::tables::pages::{EXPIRED, MISSING, REDIRECTS_MAX, REMOVED};
 use crate::tables::visits::{CUT, GATHERED, TOO_SHORT};
+use crate::tables::{ContentRow, GoneRow, PageRow};
 use serde::Serialize;
 
 /// The most other pages with the same text that are named.
@@ -94,6 +94,8 @@ pub struct Gone {
     pub time: Option<String>,
     /// The date of the removal, as the crawl has it.
     pub date: Option<String>,
+    /// The live page to which redirects in the crawl lead, if no live page has its text.
+    pub moved_to: Option<String>,
 }
 
 /// What the store has of `url` or of its nearest other spelling. For a key of the job's own, what
@@ -164,14 +166,21 @@ pub fn explain(
             EXPIRED => "expired",
             _ => "unknown",
         };
-        page.gone =
-            Some(Gone { cause, epoch: row.epoch, time: time(row.last_time), date: time(row.date) });
         let text =
             index.tables.lives_on(row.content).filter(|text| !text.says_little(index.clusters()));
         page.cluster = text.and_then(|ContentRow { content, .. }| {
             let first = *index.tables.first_pages(content, 1).first()?;
             Some(index.tables.cluster(content, first))
         });
+        let moved = moved(index, &row).filter(|_| page.cluster.is_none());
+        page.gone = Some(Gone {
+            cause,
+            epoch: row.epoch,
+            time: time(row.last_time),
+            date: time(row.date),
+            moved_to: moved.as_ref().map(|to| index.tables.url(to.doc)),
+        });
+        page.cluster = page.cluster.or(moved.map(|to| index.tables.cluster(to.content, to.doc)));
     }
     Ok(page)
 }
@@ -184,6 +193,18 @@ impl Page {
             .flatten();
         self.cluster = Some(cluster);
     }
+}
+
+/// The live page at the end of the redirects that begin with `gone`, as in `redirects`.
+fn moved(index: &Index, gone: &GoneRow) -> Option<PageRow> {
+    let mut to = Some(gone.moved_to).filter(|_| !gone.content.is_none())?;
+    for _ in 0..REDIRECTS_MAX {
+        if let Some(page) = index.tables.page(to) {
+            return Some(page);
+        }
+        to = index.tables.gone(to)?.moved_to;
+    }
+    None
 }
 
 /// What is known of the text of the page `doc`; `None` if it has no text.

@@ -234,7 +234,7 @@ fn stand_ins_of(
             Err(error) => return Err(error),
         };
         let Item::Record(record) = entry.item else { continue };
-        if matches!(record.body, Body::Removed | Body::Seen) {
+        if matches!(record.body, Body::Removed | Body::Moved(_) | Body::Seen) {
             continue;
         }
         let PageUrl { doc, host, .. } = page_url(&record.url, is_key);

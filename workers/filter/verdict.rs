@@ -149,7 +149,7 @@ impl Record {
         let records = entry.item.records();
         let (says, url) = match entry.item {
             Item::Record(record) => match record.body {
-                Body::Removed => (Says::Removal, Some(record.url)),
+                Body::Removed | Body::Moved(_) => (Says::Removal, Some(record.url)),
                 Body::Seen => (Says::Seen, Some(record.url)),
                 Body::Text(_) | Body::Plain { .. } | Body::Html { .. } => {
                     (Says::Page, Some(record.url))

@@ -3,7 +3,7 @@
 //! The steps are extraction of the main text, normalisation, features, SimHash and evidence. The
 //! result depends on the record and the job only, not on the split, the worker or the epoch.
 
-use crate::document::{Id, NO_DATE, NO_SCORE, page_url};
+use crate::document::{Id, NO_DATE, NO_SCORE, canonical_url, page_url};
 use crate::error::Result;
 use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
@@ -22,7 +22,7 @@ use crate::text::{little, normalize};
 /// The text of a record's body; `None` if the record says that the page was removed or only seen.
 pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
     match body {
-        Body::Removed | Body::Seen => None,
+        Body::Removed | Body::Moved(_) | Body::Seen => None,
         Body::Text(text) => Some(Extracted { text, ..Extracted::default() }),
         Body::Plain { bytes, charset } => Some(extract::plain(&bytes, charset.as_deref())),
         Body::Html { bytes, charset } => Some(extract::html(&bytes, charset.as_deref(), options)),
@@ -42,6 +42,7 @@ fn blank(url: &str, is_key: bool, date: i64) -> Visit {
         date,
         kind: SEEN,
         content: Id::NONE,
+        moved_to: Id::NONE,
         fingerprint: 0,
         chars: 0,
         letters: 0,
@@ -219,7 +220,10 @@ impl VisitMaker {
         let mut visit = blank(&record.url, is_key, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;
         visit.score = record.score.unwrap_or(NO_SCORE);
-        let without_text = if matches!(record.body, Body::Removed) { REMOVED } else { SEEN };
+        let without_text = if record.body == Body::Seen { SEEN } else { REMOVED };
+        if let Body::Moved(to) = &record.body {
+            visit.moved_to = canonical_url(to).doc;
+        }
         let Some(flags) = self.text.read(record.body, visit.host, &mut note) else {
             (visit.kind, visit.score) = (without_text, NO_SCORE);
             return visit;

@@ -32,8 +32,9 @@ pub fn location(response: &[u8]) -> Option<String> {
     url(Headers::parse(head).get("Location").filter(|_| is_redirect)?).ok()
 }
 
-/// What a response from `at` says: as [`body`], except that a redirect of a page to itself, by
-/// which sites set a cookie, does not remove the page.
+/// What a response from `at` says: as [`body`], with the URL to which a removed page has moved. A
+/// redirect of a page to itself, by which sites set a cookie, does not remove the page. A redirect
+/// to the front page of a site says no more than 404.
 pub fn visited(
     at: &str,
     response: &[u8],
@@ -42,14 +43,16 @@ pub fn visited(
     notes: &mut Notes,
 ) -> Result<Body, Item> {
     let found = body(response, media, bytes_max, notes)?;
-    let is_itself = |to: String| {
-        let to = Url::parse(at).and_then(|base| base.join(&to));
-        to.is_ok_and(|to| canonical_url(to.as_str()).doc == canonical_url(at).doc)
-    };
-    match found {
-        Body::Removed if location(response).is_some_and(is_itself) => Ok(Body::Seen),
-        found => Ok(found),
+    if found != Body::Removed {
+        return Ok(found);
     }
+    let to = location(response).and_then(|to| Url::parse(at).ok()?.join(&to).ok());
+    let is_front = |url: &Url| url.path() == "/" && url.query().is_none();
+    Ok(match to {
+        Some(to) if canonical_url(to.as_str()).doc == canonical_url(at).doc => Body::Seen,
+        Some(to) if is_web(to.as_str()) && !is_front(&to) => Body::Moved(to.into()),
+        _ => found,
+    })
 }
 
 /// The page in a response. `media` is the media type that the archive states, for responses without
@@ -214,8 +217,14 @@ mod tests {
             ("https://a.example:443/caf%C3%A9?x=1#top", Body::Seen),
             ("?x=1", Body::Seen),
             ("/caf%C3%A9?x=1", Body::Seen),
-            ("http://a.example/caf%C3%A9?x=1", Body::Removed),
-            ("/caf%C3%A9", Body::Removed),
+            (
+                "http://a.example/caf%C3%A9?x=1",
+                Body::Moved("http://a.example/caf%C3%A9?x=1".into()),
+            ),
+            ("/caf%C3%A9", Body::Moved("https://a.example/caf%C3%A9".into())),
+            ("//b.example/", Body::Removed),
+            ("/?x=1", Body::Moved("https://a.example/?x=1".into())),
+            ("ftp://a.example/x", Body::Removed),
             ("", Body::Removed),
         ] {
             for status in [301, 308] {

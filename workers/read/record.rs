@@ -65,6 +65,8 @@ pub enum Body {
     },
     /// The page is gone: 404, 410, 301, 308, or a row that removes it.
     Removed,
+    /// The page is gone, and a 301 or 308 says at which URL it is now.
+    Moved(String),
     /// The page was visited without a new text: a revisit of its own URL, 304, 5xx.
     Seen,
 }

@@ -67,6 +67,7 @@ pub fn word(item: &Item) -> String {
             Body::Html { bytes, .. } => format!("{url} html {}", bytes.len()),
             Body::Plain { bytes, .. } => format!("{url} plain {}", bytes.len()),
             Body::Removed => format!("{url} removed"),
+            Body::Moved(to) => format!("{url} moved to {to}"),
             Body::Seen => format!("{url} seen"),
         },
     }

@@ -211,7 +211,7 @@ struct Envelope<'a> {
 }
 
 /// The version of the store's format that this build writes and reads.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// What a manifest and the file `FORMAT` have in every format.
 #[derive(Deserialize)]

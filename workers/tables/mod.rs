@@ -139,6 +139,8 @@ table! {
             url: Box<[u8]>,
             /// The content that the page last had; [`Id::NONE`] if it had no text or was not known.
             content: Id,
+            /// The DocId of the URL to which a redirect in the crawl leads, or [`Id::NONE`].
+            moved_to: Id,
             /// The date of the removal as the crawl has it, or [`crate::document::NO_DATE`].
             date: i64,
             /// The date that a dated record must reach to bring the page back, as in `pages`.
@@ -455,6 +457,8 @@ table! {
             content: Id,
         }
         value {
+            /// The DocId of the URL to which a removed page has moved, or [`Id::NONE`].
+            moved_to: Id,
             /// The SimHash fingerprint of the text.
             fingerprint: u64,
             /// The length of the text in characters.

@@ -100,6 +100,9 @@ impl LapseRule {
     }
 }
 
+/// The most redirects, one behind the other, that a link to a page that is gone follows.
+pub const REDIRECTS_MAX: usize = 5;
+
 /// A row about what is gone, which is remembered for a while.
 pub trait Remembered: Row<Key = Id> {
     /// The time from which this while is counted, seconds since 1970.

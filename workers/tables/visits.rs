@@ -31,6 +31,7 @@ impl Visit {
                 date,
                 kind,
                 content,
+                moved_to,
                 fingerprint,
                 chars,
                 flags,
@@ -39,7 +40,7 @@ impl Visit {
                 score,
                 ..
             } = *visit;
-            (doc, date, kind, content, fingerprint, chars, flags, host, https, score)
+            (doc, date, kind, content, moved_to, fingerprint, chars, flags, host, https, score)
         };
         of(self) == of(other) && self.url == other.url
     }
@@ -68,6 +69,7 @@ mod tests {
             date,
             kind: PAGE,
             content: Id { high: 1, low: 0 },
+            moved_to: Id::NONE,
             fingerprint: 1,
             chars: 1,
             letters: 1,

@@ -458,7 +458,8 @@ fn odd_key() -> KeyRow {
 /// What is remembered of a page that is gone, with `url`.
 fn odd_gone(doc: Id, url: &[u8]) -> GoneRow {
     let (content, date, as_of, cause, epoch, last_time) = (Id::NONE, 5, 5, REMOVED, 1, 0);
-    GoneRow { doc, url: url.into(), content, date, as_of, cause, epoch, last_time, diff: 1 }
+    let (url, moved_to) = (url.into(), Id::NONE);
+    GoneRow { doc, url, content, moved_to, date, as_of, cause, epoch, last_time, diff: 1 }
 }
 
 /// A live page is remembered as gone.

@@ -137,6 +137,7 @@ fn visit(page: u64, content: Option<u64>, kind: u8, fingerprints: &[u64]) -> Vis
         date: 5,
         kind,
         content: content.map_or(Id::NONE, id),
+        moved_to: Id::NONE,
         fingerprint: content.map_or(0, |n| fingerprints[n as usize]),
         chars: content.map_or(0, |n| 100 + n as u32),
         letters: content.map_or(0, |n| 100 + n as u32),
