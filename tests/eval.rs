@@ -81,8 +81,8 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .937/.914, 1/.795, 1/.729, .881/.757, .813/.853, .984/.775, .964/.779, .887/.840 and 1/1 as of
-    // today.
+    // .937/.914, 1/.804, 1/.736, .887/.768, .820/.865, .984/.775, .964/.779, .887/.840, 1/.849 and
+    // 1/1 as of today.
     assert!(least(shares("first"), [0.93, 0.91]), "{:?}", shares("first"));
     assert!(least(shares("second"), [0.98, 0.77]), "{:?}", shares("second"));
     assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
@@ -91,6 +91,7 @@ fn pairs_of_many_kinds() {
     assert!(least(shares("sixth"), [0.95, 0.75]), "{:?}", shares("sixth"));
     assert!(least(shares("seventh"), [0.94, 0.76]), "{:?}", shares("seventh"));
     assert!(least(shares("eighth"), [0.86, 0.82]), "{:?}", shares("eighth"));
+    assert!(least(shares("ninth"), [0.98, 0.83]), "{:?}", shares("ninth"));
     // Written by a reader of the rules, of what they decided wrongly.
     assert!(least(shares("review"), [0.95, 0.95]), "{:?}", shares("review"));
 }

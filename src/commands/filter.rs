@@ -236,12 +236,8 @@ fn say_files(text: &mut String, outcome: &Outcome) {
     }
     for (path, why) in &outcome.whole {
         let why = if why.is_empty() { "damaged, or of no known format" } else { why };
-        let _ = writeln!(
-            text,
-            "whole      {} is copied with all that folds: {}",
-            plain(path),
-            plain(why)
-        );
+        let _ =
+            writeln!(text, "whole      {} stays with all that folds: {}", plain(path), plain(why));
     }
     for line in examine::lines(&outcome.passed) {
         let _ = writeln!(text, "passed by  {}", plain(&line));

@@ -327,7 +327,14 @@ fn text(
     match (action, url) {
         (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?, false)),
         (Action::Check, Some(url)) => {
-            let record = Record { url, date, bad_date: false, score: None, body: body.body() };
+            let record = Record {
+                url,
+                date,
+                bad_date: false,
+                score: None,
+                is_conversion: false,
+                body: body.body(),
+            };
             Ok(decided(online.check(&Asked::Record(record))?, false))
         }
         (Action::Insert, Some(url)) => {

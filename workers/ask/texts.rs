@@ -46,7 +46,14 @@ impl Texts {
 
     /// The text of `body`, which has no URL.
     pub fn nameless(&self, body: Body, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
-        let record = Record { url: String::new(), date: None, bad_date: false, score: None, body };
+        let record = Record {
+            url: String::new(),
+            date: None,
+            bad_date: false,
+            score: None,
+            is_conversion: false,
+            body,
+        };
         Ok(Text { url: None, ..self.asked(record, is_known)? })
     }
 

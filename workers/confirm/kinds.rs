@@ -9,7 +9,7 @@ use crate::confirm::differences::{Around, Counted, Difference, of_words};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
-use crate::confirm::negations::are_reversed;
+use crate::confirm::negations::{are_reversed, deny};
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
@@ -199,7 +199,11 @@ impl<'t> Kinds<'t> {
                 || words && are_other_quotations((a, b), clause)
         });
         // A rewritten clause may say the opposite.
-        let reverses = |span: &&&Span| are_reversed(a.within(&span.a), b.within(&span.b));
+        let reverses = |span: &&&Span| {
+            let (one, other) = (a.within(&span.a), b.within(&span.b));
+            let is_bare = span.a.is_empty() || span.b.is_empty();
+            are_reversed(one, other) || words && is_bare && deny(one, other)
+        };
         let (mut kept, mut alone) = (Vec::new(), Vec::new());
         for clause in others {
             match clause.len() < CLAUSE_EDITS {
@@ -208,7 +212,7 @@ impl<'t> Kinds<'t> {
             }
             alone.resize(kept.len(), clause.len() == 1);
         }
-        let swaps = swaps::of(a, b, &kept);
+        let swaps = swaps::of(a, b, &kept, options.dictionary.as_deref());
         let replaced = |span: &Span| [a.passage(&span.a), b.passage(&span.b)];
         let mut times = HashMap::<[&str; 2], usize>::new();
         kept.iter().for_each(|span| *times.entry(replaced(span)).or_default() += 1);

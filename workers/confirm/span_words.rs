@@ -86,6 +86,11 @@ thread_local! {
 }
 
 impl SpanWords {
+    /// Whether one has several characters and is in the dictionary.
+    pub fn has_known(&self) -> bool {
+        self.has_known
+    }
+
     /// Whether one is a content word, or a noun or an adjective of one character.
     pub fn say_something(&self) -> bool {
         self.has_content || self.has_noun

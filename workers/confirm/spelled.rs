@@ -11,7 +11,7 @@ use crate::confirm::digits::is_digit;
 use crate::confirm::lcs::common;
 use crate::confirm::likeness::share_few_letters;
 use crate::confirm::negations::{is_inside, is_prefixed};
-use crate::confirm::words::are_opposites;
+use crate::confirm::words::{are_opposites, holds_together};
 use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
@@ -66,6 +66,12 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
     };
     if pairs.iter().any(says_otherwise) {
         return true;
+    }
+    let hold_together = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.clone().all(|at| holds_together(tokens.token(at)))
+    };
+    if hold_together(a, x) && hold_together(b, y) {
+        return false;
     }
     let (p, q) = (letters(a, x), letters(b, y));
     if !p.iter().chain(&q).any(|c| runs_on(*c)) {
@@ -232,6 +238,9 @@ mod tests {
             ("検討しています", "検討しております"),
             ("เสื้อตัวนี้สวย", "เสือตัวนี้สวย"),
             ("он живёт в доме", "он живёт на доме"),
+            ("it is the best of them", "it is this best of them"),
+            ("a talk about the sea", "a talk around the sea"),
+            ("the man who came", "the man that came"),
         ] {
             assert!(!is_other(a, b), "{a} | {b}");
         }

@@ -4,11 +4,14 @@
 //! replaced. Words side by side, such as `apples and pears` or the parts of a name, say the same in
 //! either order.
 
-use crate::confirm::alignment::{Tokens, are_equal};
+use crate::confirm::alignment::{Tokens, are_equal, is_han_token};
 use crate::confirm::edits::Span;
+use crate::confirm::negations::has_negation;
+use crate::confirm::span_words::SpanWords;
 use crate::confirm::spelled::has_content;
-use crate::confirm::words::are_opposites;
+use crate::confirm::words::{are_opposites, is_surname};
 use crate::text::characters::is_han;
+use crate::text::dictionary::UserDictionary;
 use crate::text::lists::lines;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,6 +24,9 @@ const CONJUNCTIONS: &str = include_str!("conjunctions.txt");
 const NAME_TOKENS_MAX: usize = 4;
 /// The fewest Chinese characters of a name.
 const HAN_MIN: usize = 2;
+
+/// Marks between two clauses.
+const CLAUSE_MARKS: [char; 6] = [',', '。', ';', '!', '?', ':'];
 
 /// What two passages are that exchanged their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,19 +46,27 @@ pub enum Swap {
 /// let swaps = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
 ///     let spans = spans(&a, &b, 9).unwrap();
-///     of(&a, &b, &spans.iter().collect::<Vec<_>>())
+///     of(&a, &b, &spans.iter().collect::<Vec<_>>(), None)
 /// };
 /// let roles = Some(Swap::Roles);
 /// assert_eq!(swaps("derby has now beaten leeds", "leeds has now beaten derby"), [roles; 2]);
 /// assert_eq!(swaps("a derby", "a leeds"), [None]);
 /// ```
-pub fn of(a: &Tokens<'_>, b: &Tokens<'_>, edits: &[&Span]) -> Vec<Option<Swap>> {
+pub fn of(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    edits: &[&Span],
+    dictionary: Option<&UserDictionary>,
+) -> Vec<Option<Swap>> {
     let mut found: Vec<Option<Swap>> = edits.iter().map(|span| within(a, b, span)).collect();
     for (at, first) in edits.iter().enumerate() {
         let mut others = edits.iter().enumerate().skip(at + 1);
         let Some((to, last)) = others.find(|(_, last)| is_mirror(a, b, first, last)) else {
             continue;
         };
+        if are_slips(a, b, [*first, *last], dictionary) {
+            continue;
+        }
         let between = [first.a.end..last.a.start, first.b.end..last.b.start];
         let swap = match is_list(a, &between[0]) && is_list(b, &between[1]) {
             true => Swap::Order,
@@ -70,6 +84,29 @@ fn is_mirror(a: &Tokens<'_>, b: &Tokens<'_>, first: &Span, last: &Span) -> bool 
         && lengths.iter().all(|tokens| (1..=NAME_TOKENS_MAX).contains(tokens))
         && are_equal(a, &first.a, b, &last.b)
         && are_equal(a, &last.a, b, &first.b)
+}
+
+/// Whether each of two mirrored replacements is of one Chinese character by another, and one of
+/// the four is in no word: then both are slips, such as 放人…入家 for 放入…人家.
+fn are_slips(
+    a: &Tokens<'_>,
+    b: &Tokens<'_>,
+    spans: [&Span; 2],
+    dictionary: Option<&UserDictionary>,
+) -> bool {
+    let one_han = |tokens: &Tokens<'_>, side: &Range<usize>| {
+        side.len() == 1 && is_han_token(tokens.token(side.start))
+    };
+    let in_no_word = |tokens: &Tokens<'_>, side: &Range<usize>| {
+        SpanWords::around(tokens, side, dictionary).is_some_and(|words| !words.has_known())
+    };
+    spans.iter().all(|span| {
+        let (i, j) = (span.a.start, span.b.start);
+        one_han(a, &span.a)
+            && one_han(b, &span.b)
+            && !are_opposites((a, i), (b, j))
+            && !(is_surname(a.token(i)) && is_surname(b.token(j)))
+    }) && spans.iter().any(|span| in_no_word(a, &span.a) || in_no_word(b, &span.b))
 }
 
 /// The swap within a span whose sides have the same tokens, if there is one: the passages at its
@@ -100,6 +137,13 @@ fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
                 let han = range.clone().filter(|at| a.token(*at).starts_with(is_han)).count();
                 range.len() <= NAME_TOKENS_MAX && (han >= HAN_MIN || has_content(a, range))
             };
+            // A negation that moves to another clause denies something else.
+            let is_parted = [(a, x), (b, y)].iter().any(|(tokens, side)| {
+                (side.start + 1..side.end).any(|at| tokens.gap(at).contains(CLAUSE_MARKS))
+            });
+            if is_parted && [&first, &last].iter().any(|side| has_negation(a.within(side))) {
+                return Some(Swap::Roles);
+            }
             let moved = between.is_empty() || is_list(a, &between);
             let names = is_name(&first) && is_name(&last);
             let directions = first.len() == 1
@@ -134,7 +178,7 @@ mod tests {
     fn found(a: &str, b: &str) -> Vec<Option<Swap>> {
         let of = |a: &str, b: &str| {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-            of(&x, &y, &settled(&x, &y).iter().collect::<Vec<_>>())
+            of(&x, &y, &settled(&x, &y).iter().collect::<Vec<_>>(), None)
         };
         assert_eq!(of(a, b), of(b, a), "{a} | {b}");
         of(a, b)
@@ -150,6 +194,9 @@ mod tests {
             ("trains from york to hull are late", "trains from hull to york are late"),
             ("昨晚巴西胜阿根廷晋级", "昨晚阿根廷胜巴西晋级"),
             ("这条路由北向南封闭", "这条路由南向北封闭"),
+            ("教育局昨天约谈了体育局", "体育局昨天约谈了教育局"),
+            ("赵某昨天打伤了钱某", "钱某昨天打伤了赵某"),
+            ("送保是可以的,不需要付钱", "送保是不可以的,需要付钱"),
             (
                 "manchester united have at last beaten real madrid",
                 "real madrid have at last beaten manchester united",
@@ -171,6 +218,7 @@ mod tests {
             ("мэрия сообщила об этом", "сообщила мэрия об этом"),
             ("市场上有苹果和鸭梨出售", "市场上有鸭梨和苹果出售"),
             ("夜来江水平", "夜来水江平"),
+            ("把书放入柜子,等人家来拿", "把书放人柜子,等入家来拿"),
         ] {
             assert!(!found(a, b).contains(&Some(Swap::Roles)), "{a} | {b}");
         }

@@ -5,7 +5,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::HAN_DIGITS;
 use crate::text::characters::is_han;
 use crate::text::lists::lines;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Words that are numbers, and their numerals.
@@ -20,7 +20,7 @@ const OPPOSITE_CHARS_MAX: usize = 2;
 const SURNAMES: &str = include_str!("surnames.txt");
 /// How its line of surnames begins that are other words as well.
 const ALSO_WORDS: &str = "also ";
-/// Short English words that hold a sentence together.
+/// English words that hold a sentence together.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
 /// The words of a list of classes, a class a line, and the lines that each is in.
@@ -74,10 +74,10 @@ pub fn names_a_day(word: &str) -> bool {
     may_name_a_day(word) && numeral(word).is_some_and(|numeral| numeral.starts_with("9900"))
 }
 
-/// Whether `word` is a short English word that holds a sentence together.
+/// Whether `word` is an English word that holds a sentence together.
 pub fn holds_together(word: &str) -> bool {
-    static WORDS: OnceLock<Vec<&str>> = OnceLock::new();
-    word.len() <= 2 && WORDS.get_or_init(|| lines(FUNCTION_WORDS).collect()).contains(&word)
+    static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+    WORDS.get_or_init(|| lines(FUNCTION_WORDS).collect()).contains(word)
 }
 
 /// A cheap test before the look-up, because most tokens fail it.

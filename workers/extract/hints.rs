@@ -113,6 +113,8 @@ fn shape_with(shape: u32, value: &[u8]) -> u32 {
 }
 
 const VALUE_BYTES_MAX: usize = 256;
+/// A word for a column beside the article.
+const COLUMN: Hints = Hints(4096);
 const BODY: Hints = Hints::BODY.with(Hints::POSITIVE).with(Hints::EXCUSED);
 
 /// Whether an id is a heading or a symbol of the text itself (`sharing-menus-with-others`,
@@ -135,7 +137,7 @@ fn role(value: &[u8]) -> Hints {
 
 /// Words by their hints. A `^` before a word: it must begin there; a `$` after it: it must end
 /// there.
-const WORDS: [(Hints, &str); 10] = [
+const WORDS: [(Hints, &str); 11] = [
     (
         Hints::UNLIKELY,
         "-ad- ad-box adbox advert banner combx comment pinglun community disqus ^extra$ ^extras$ foot gdpr head \
@@ -167,6 +169,8 @@ const WORDS: [(Hints, &str); 10] = [
     (Hints::REVIEW, "review"),
     (Hints::DESCRIPTION, "desc"),
     (Hints::TERMS, "delivery shipping refund warrant guarantee payment peisong shouhou"),
+    // This one counts only in a name for which `is_sidebar`.
+    (COLUMN, "sidebar ^aside$ ^rail$"),
 ];
 
 struct HintWord {
@@ -224,7 +228,44 @@ fn words(value: &[u8]) -> Hints {
         let is_named = hints.any(name.sign) && value.split(u8::is_ascii_whitespace).any(names);
         hints = if is_named { hints.with(name.hint) } else { hints.without(name.hint) };
     }
-    hints
+    if hints.any(COLUMN) && value.split(u8::is_ascii_whitespace).any(is_sidebar) {
+        hints = hints.with(Hints::UNLIKELY).with(Hints::NEGATIVE).without(Hints::EXCUSED);
+    }
+    hints.without(COLUMN)
+}
+
+/// Whether a name is that of a column beside the article: `content-sidebar`, `post-aside`. Words such
+/// as `content` say there where the column stands. `content-sidebar-wrap` is the element around
+/// both.
+fn is_sidebar(written: &[u8]) -> bool {
+    const COLUMNS: [&str; 3] = ["sidebar", "aside", "rail"];
+    const BESIDE: [&str; 13] = [
+        "main",
+        "content",
+        "article",
+        "post",
+        "entry",
+        "blog",
+        "page",
+        "left",
+        "right",
+        "primary",
+        "secondary",
+        "inner",
+        "widget",
+    ];
+    let is_one_of = |list: &[&str], part: &[u8]| {
+        list.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
+    };
+    let mut found = false;
+    for part in name_parts(written) {
+        let is_column = is_one_of(&COLUMNS, part);
+        found |= is_column;
+        if !is_column && !part.iter().all(u8::is_ascii_digit) && !is_one_of(&BESIDE, part) {
+            return false;
+        }
+    }
+    found
 }
 
 /// A kind of name that says what everything inside the element is.
@@ -317,6 +358,21 @@ fn is_edge(value: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A column named after the text that it stands beside was not taken for a column. One more word
+    /// may name the element around both.
+    #[test]
+    fn names_of_columns() {
+        let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;
+        let is_column = |class| of(class).any(Hints::UNLIKELY) && !of(class).any(Hints::EXCUSED);
+        for class in ["content-sidebar", "col postSidebar", "aside", "main_sidebar2", "right-rail"]
+        {
+            assert!(is_column(class), "{class}");
+        }
+        for class in ["content-sidebar-wrap", "content", "trailing", "asides-and-notes"] {
+            assert!(!is_column(class), "{class}");
+        }
+    }
 
     /// Only a whole name says that everything inside is text of others: one more word may say
     /// something else.

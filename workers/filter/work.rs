@@ -123,7 +123,7 @@ impl Work<'_> {
         let mut note = match self.copy(original, false) {
             // The sidecar marks a damaged file as such; none of its bytes is lost.
             Err(error) if error.kind() == Kind::Data => {
-                tracing::warn!(%error, "copied whole, with what folds");
+                tracing::warn!(%error, "stays whole, with what folds");
                 let path = format!("{}: ", original.input.shown());
                 let why = error.to_string();
                 let whole_because = why.strip_prefix(&path).map_or(why.clone(), str::to_owned);

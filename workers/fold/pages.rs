@@ -20,7 +20,7 @@ use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::{LapseRule, has_expired, out_of_time};
-use crate::tables::visits::{GATHERED, PAGE, SEEN, dedup};
+use crate::tables::visits::{CONVERSION, GATHERED, PAGE, SEEN, dedup};
 use crate::tables::{GoneRow, PageRow, UrlRow, Visit};
 
 /// A page that gained (+1) or lost (-1) a content, sent to the content's owner.
@@ -214,7 +214,7 @@ fn emit_changes(
             visits.iter().find(|visit| visit.kind == PAGE && visit.content == content)
     {
         let &Visit { fingerprint, chars, letters, .. } = visit;
-        let flags = u32::from(visit.flags & !GATHERED) | gathered(how);
+        let flags = u32::from(visit.flags & !(GATHERED | CONVERSION)) | gathered(how);
         emit(PageContent { content, doc, fingerprint, chars, letters, flags, diff: 1 });
     }
 }

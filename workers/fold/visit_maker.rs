@@ -9,7 +9,9 @@ use crate::extract::{self, Extracted, Flags};
 use crate::fold::evidence::EvidenceBuilder;
 use crate::job::Job;
 use crate::read::record::{Body, Record};
-use crate::tables::visits::{CUT, GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT};
+use crate::tables::visits::{
+    CONVERSION, CUT, GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT,
+};
 use crate::tables::{EvidenceRow, Visit};
 use crate::text::features::{Feature, Featurizer};
 use crate::text::furniture::Furniture;
@@ -228,7 +230,7 @@ impl VisitMaker {
             (visit.kind, visit.score) = (without_text, NO_SCORE);
             return visit;
         };
-        visit.flags |= flags;
+        visit.flags |= flags | if record.is_conversion { CONVERSION } else { 0 };
         if self.text.normal.is_empty() {
             note("empty");
             return visit;

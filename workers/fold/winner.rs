@@ -87,19 +87,23 @@ impl Now {
     }
 
     /// Whether `visit` is older than the record that holds already.
+    ///
+    /// A conversion is, too, if it has the date of the record that holds: it was made of that.
     pub fn is_outdated(self, visit: &Visit, before: &Known) -> bool {
-        visit.kind != SEEN && visit.date != NO_DATE && self.date(visit) < self.least(before)
+        let (date, least) = (self.date(visit), self.least(before));
+        let is_made_of_it = visit.is_conversion() && before.page.is_some() && date == least;
+        visit.kind != SEEN && visit.date != NO_DATE && (date < least || is_made_of_it)
     }
 
     /// The visit that decides the state of a URL; `None` if the page was only seen.
     ///
     /// Of the visits that are not older than the record that holds already, the greatest wins: by
-    /// date, removal over page, digest, and then the other columns.
+    /// date, removal over page, record over conversion, digest, and then the other columns.
     pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
         let candidates =
             visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
         // All visits here are of one page, so the order of the columns is the rule.
-        candidates.max()
+        candidates.max_by_key(|visit| (visit.date, visit.kind, !visit.is_conversion(), *visit))
     }
 
     /// How many rows of a key lose to a row of the same epoch that has another text. Rows that
@@ -114,7 +118,11 @@ impl Now {
             return lost;
         };
         let has_other_text = |visit: &&Visit| {
-            visit.kind == PAGE && !visit.content.is_none() && visit.content != winner.content
+            let is_made_of_it = visit.is_conversion() && !winner.is_conversion();
+            visit.kind == PAGE
+                && !visit.content.is_none()
+                && visit.content != winner.content
+                && !(is_made_of_it && visit.date == winner.date)
         };
         for visit in visits.iter().filter(has_other_text) {
             if visit.date == winner.date {
@@ -244,6 +252,7 @@ mod tests {
     use crate::document::NO_SCORE;
     use crate::random::Random;
     use crate::store::entry::Retention;
+    use crate::tables::visits::CONVERSION;
 
     const TIME: i64 = 1_000_000_000;
 
@@ -278,6 +287,23 @@ mod tests {
 
     fn after(before: &Known, visits: &[Visit], now: Now) -> Known {
         now.after(before.clone(), visits, b"http://a.example/")
+    }
+
+    /// A conversion, as in WET, never wins over the record that it was made of: pages had the text of
+    /// the one or of the other. A later record of either kind wins.
+    #[test]
+    fn conversions_give_way() {
+        let converted = |date, content| Visit { flags: CONVERSION, ..visit(date, PAGE, content) };
+        let holds = |known: &Known| known.page.as_ref().map(|page| page.content.high);
+        for visits in [[visit(5, PAGE, 1), converted(5, 9)], [converted(5, 9), visit(5, PAGE, 1)]] {
+            assert_eq!(now(1).lost(&visits, &Known::default()), Lost::default());
+            let one_epoch = after(&Known::default(), &visits, now(1));
+            let first = after(&Known::default(), &visits[..1], now(1));
+            let two_epochs = after(&first, &visits[1..], now(2));
+            assert_eq!([holds(&one_epoch), holds(&two_epochs)], [Some(1); 2]);
+            assert_eq!(holds(&after(&two_epochs, &[converted(6, 3)], now(3))), Some(3));
+            assert_eq!(holds(&after(&two_epochs, &[converted(4, 3)], now(3))), Some(1));
+        }
     }
 
     /// The latest date wins, then a removal over a page, then the digest. The order of visits does

@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "5f1ff0e43d829d7ed7513c720a4f5f5720f4bf637203cba6b1900016d78095c6"
+            "c008693ffd853b7789263b64b0cbdea94c5b9a1123b4cde8fa75b7560561fe9c"
         );
     }
 }

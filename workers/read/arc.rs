@@ -127,7 +127,14 @@ impl Dialect for Arc {
             Err(item) => return item,
         };
         match http::visited(&url, body, Some(line.media), limits.record_bytes_max, notes) {
-            Ok(body) => Item::Record(Record { url, date, bad_date, score: None, body }),
+            Ok(body) => Item::Record(Record {
+                url,
+                date,
+                bad_date,
+                score: None,
+                is_conversion: false,
+                body,
+            }),
             Err(item) => item.about(&url),
         }
     }

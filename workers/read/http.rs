@@ -25,6 +25,12 @@ pub fn status(response: &[u8]) -> Option<u16> {
     parse(response).map(|(status, ..)| status)
 }
 
+/// Whether a response is neither a page nor a sign that the page is as it was: its status removes
+/// the page or says nothing about it.
+pub fn says_no_page(response: &[u8]) -> bool {
+    status(response).is_some_and(|status| !matches!(status, 200..=299 | 304 | 500..=599))
+}
+
 /// Where a redirect leads, as its `Location` has it; `None` if the response is no redirect.
 pub fn location(response: &[u8]) -> Option<String> {
     let (status, head, _) = parse(response)?;
@@ -412,6 +418,10 @@ mod tests {
             let fields = format!("{HTML}Content-Encoding: {name}\r\n");
             assert_eq!(of(&response("200 OK", &fields, &body)), (html(want), 0), "{name}");
         }
+        let chunk = gzip(text);
+        let body = [format!("{:x}\r\n", chunk.len()).as_bytes(), &chunk, b"\r\n0\r\n\r\n"].concat();
+        let fields = format!("{HTML}Transfer-Encoding: gzip, chunked\r\n");
+        assert_eq!(of(&response("200 OK", &fields, &body)), (html(text), 0), "a transfer coding");
     }
 
     /// A body that was cut off was taken for a whole one, without a note. It is still read as far

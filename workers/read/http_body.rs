@@ -110,7 +110,10 @@ fn without_encodings<'a>(
     bytes_max: usize,
     flaws: &mut BodyFlaws<'_>,
 ) -> Result<Cow<'a, [u8]>, Item> {
-    let names = headers.list("Content-Encoding");
+    let mut names = headers.list("Content-Encoding");
+    // A transfer coding is outside of them.
+    let transfer = headers.list("Transfer-Encoding").into_iter();
+    names.extend(transfer.filter(|name| name != "chunked"));
     if names.len() > ENCODINGS_MAX {
         return Err(Item::reject("bad_http", format!("{} content encodings", names.len())));
     }

@@ -28,6 +28,8 @@ pub struct Record {
     /// The number by which the keep rule may prefer the page, in 1/1,000,000; `None` if the record
     /// has no valid one.
     pub score: Option<i64>,
+    /// Whether it is a text that the crawl made of its record of the page, such as in WET.
+    pub is_conversion: bool,
     /// What was found there.
     pub body: Body,
 }

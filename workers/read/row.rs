@@ -94,7 +94,8 @@ impl<'a> FieldRow<'a> {
             }
             Err(item) => return Err(item.about(&url)),
         };
-        Ok(Record { url, date, bad_date: has_date && date.is_none(), score, body })
+        let bad_date = has_date && date.is_none();
+        Ok(Record { url, date, bad_date, score, is_conversion: false, body })
     }
 
     /// What the row says about its page; `None` if nothing.

@@ -139,6 +139,10 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
         Err(item) => return item,
     };
     let found = match record_type {
+        // The status of an answer whose body was not kept again says the same as with the body.
+        RecordType::Revisit if is_http(headers, body) && http::says_no_page(body) => {
+            http::visited(&page_url, body, None, limits.record_bytes_max, notes)
+        }
         RecordType::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
             Some(other) if other != target(headers) => referring(&page_url, other, headers),
             _ => Ok(Body::Seen),
@@ -157,7 +161,10 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
         notes.add("warc_truncated");
     }
     match found {
-        Ok(body) => Item::Record(Record { url: page_url, date, bad_date, score: None, body }),
+        Ok(body) => {
+            let is_conversion = record_type == RecordType::Conversion;
+            Item::Record(Record { url: page_url, date, bad_date, score: None, is_conversion, body })
+        }
         Err(item) => item.about(&page_url),
     }
 }
@@ -198,6 +205,7 @@ fn is_version_and_field(bytes: &[u8]) -> bool {
         && [&b"\nWARC-"[..], b"\nContent-"].iter().any(|name| field.starts_with(name))
 }
 
+#[derive(PartialEq, Eq)]
 enum RecordType {
     Response,
     Resource,
@@ -308,6 +316,27 @@ mod tests {
         assert_eq!(outcome(&page(&format!("http://a/{}", "x".repeat(70_000)), b"x")), "!long_url");
     }
 
+    /// A revisit of an answer that said that a page is gone counted as a visit of the live page, so
+    /// that the page stayed for ever. Its status says the same as with a body.
+    #[test]
+    fn revisits_by_status() {
+        let other = "WARC-Refers-To-Target-URI: http://a/other\r\n";
+        for (http, fields, expected) in [
+            ("404 Not Found\r\n", "", "http://a/ removed"),
+            ("404 Not Found\r\n", other, "http://a/ removed"),
+            ("301 Moved\r\nLocation: /new\r\n", other, "http://a/ moved to http://a/new"),
+            ("403 Forbidden\r\n", "", "~status"),
+            ("200 OK\r\n", "", "http://a/ seen"),
+            ("304 Not Modified\r\n", "", "http://a/ seen"),
+            ("503 Unavailable\r\n", "", "http://a/ seen"),
+        ] {
+            let fields = format!("Content-Type: application/http; msgtype=response\r\n{fields}");
+            let record =
+                warc("revisit", "http://a/", &fields, format!("HTTP/1.1 {http}\r\n").as_bytes());
+            assert_eq!(outcome(&record), expected, "{http}");
+        }
+    }
+
     /// A header means the same in every version and with any line ends, case and folding; the date
     /// comes from it.
     #[test]
@@ -327,6 +356,7 @@ mod tests {
                 date: Some(86_400),
                 bad_date: false,
                 score: None,
+                is_conversion: true,
                 body: Body::Text("abc".into()),
             };
             assert_eq!(entries[0].item, Item::Record(record), "{head}");

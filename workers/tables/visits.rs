@@ -22,7 +22,16 @@ pub const GATHERED: u8 = 8;
 /// [`crate::document::TEXT_USED_BYTES_MAX`]. It folds only with identical texts.
 pub const CUT: u8 = 16;
 
+/// A bit of `flags` of a visit: the text is a conversion of the crawl's record of the page, as in
+/// WET. Of equal dates that record holds.
+pub const CONVERSION: u8 = 32;
+
 impl Visit {
+    /// Whether the text is a conversion of the crawl's record of the page.
+    pub fn is_conversion(&self) -> bool {
+        self.flags & CONVERSION != 0
+    }
+
     /// Whether both say the same of a URL, apart from the place of their records.
     pub fn says_as(&self, other: &Visit) -> bool {
         let of = |visit: &Visit| {

@@ -33,6 +33,8 @@ const TITLE_LETTERS_MAX: u32 = 40;
 /// If fewer letters would be left, the text stays as it is: it is a page of nothing but such lines,
 /// or an error page, and these lines are all that it says.
 const LEFT_LETTERS_MIN: u32 = 40;
+/// The same if a line that is left ends a sentence: such a page says something of its own.
+const LEFT_OF_SENTENCE_MIN: u32 = 16;
 /// No word of the list has more bytes of ASCII at its beginning.
 const WORD_BYTES_MAX: usize = 24;
 /// What may stand between such a phrase and the number that it needs.
@@ -270,11 +272,14 @@ impl SiteLines {
         if taken == 0 {
             return 0;
         }
-        let mut letters = 0;
+        let (mut letters, mut least) = (0, LEFT_LETTERS_MIN);
         let is_enough = left.iter().any(|line| {
             normalize(line, &self.options, &mut self.normal);
             letters += weight(&self.normal);
-            letters >= LEFT_LETTERS_MIN
+            if line.trim_end().ends_with(['。', '！', '？', '.', '!', '?']) {
+                least = LEFT_OF_SENTENCE_MIN;
+            }
+            letters >= least
         });
         if !is_enough {
             return 0;

@@ -298,7 +298,7 @@ proptest! {
     fn twin(url in "[a-z\\\\\"é漢]{1,9}", text in "\\PC{0,30}", noise in "\\PC{0,9}", cut in 0usize..200) {
         let value = serde_json::json!({ "noise": [noise.clone(), { "text": noise }], "text": text, "url": url });
         let line = value.to_string();
-        let want = Record { url, date: None, bad_date: false, score: None, body: Body::Text(text) };
+        let want = Record { url, date: None, bad_date: false, score: None, is_conversion: false, body: Body::Text(text) };
         prop_assert_eq!(item(line.as_bytes(), &Fields::default()), Item::Record(want));
         let cut = line.floor_char_boundary(cut);
         if cut < line.len() {
