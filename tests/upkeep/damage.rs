@@ -100,7 +100,7 @@ fn a_damaged_old_manifest_stops_nothing_else() {
     flip(&manifest(1));
     assert_eq!(outcome("rollback", &["3"]).0, Some(0));
     let (code, _, err) = outcome("rollback", &["1"]);
-    assert!(code == Some(74) && err.contains("there are 2, 3, 4, 5"), "{err}");
+    assert!(code == Some(74) && err.contains("kept are 2, 3, 4, 5"), "{err}");
     assert_eq!(outcome("gc", &[]).0, Some(0));
     assert!(manifest(1).exists(), "without --delete nothing is deleted");
     // What `verify` finds: a missing manifest, and the damage before it.

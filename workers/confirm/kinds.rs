@@ -102,7 +102,10 @@ impl<'t> Kinds<'t> {
     pub fn of(a: &'t Tokens<'t>, b: &'t Tokens<'t>, options: &Options) -> Option<Kinds<'t>> {
         let texts = [a, b];
         let lengths = texts.map(|text| text.chars(0..text.len()));
-        let found = settle(a, b, &spans(a, b, edits_max(texts, lengths, options))?);
+        let mut found = settle(a, b, &spans(a, b, edits_max(texts, lengths, options))?);
+        if options.furniture {
+            part_begins(a, b, &mut found);
+        }
         let headlines = Headlines::of(&found, lengths, texts, options);
         let has_tail = options.furniture && has_tail(&found, lengths, texts, options);
         let short = is_short(lengths, options);
@@ -275,6 +278,24 @@ impl<'t> Kinds<'t> {
     }
 }
 
+/// Parts the first of `spans` if it replaces furniture at the begin of one text by something else at
+/// the begin of the other: a source line in front of one text and a headline in front of the other
+/// replace nothing.
+fn part_begins(a: &Tokens<'_>, b: &Tokens<'_>, spans: &mut Vec<Span>) {
+    let Some(Span { a: x, b: y }) = spans.first().cloned() else { return };
+    if x.start > 0 || y.start > 0 || x.is_empty() || y.is_empty() {
+        return;
+    }
+    let is_furniture =
+        [furniture::of(a, x.clone()), furniture::of(b, y.clone())].map(|of| of.is_some());
+    let parts = match is_furniture {
+        [true, false] => [Span { a: 0..0, b: y.clone() }, Span { a: x, b: y.end..y.end }],
+        [false, true] => [Span { a: x.clone(), b: 0..0 }, Span { a: x.end..x.end, b: y }],
+        _ => return,
+    };
+    spans.splice(..1, parts);
+}
+
 /// The kind of a span, where an edit in the headlines of both texts counts as part of them.
 fn in_headlines(headlines: Headlines, span: &Span, kind: PartKind) -> PartKind {
     match kind {
@@ -310,6 +331,26 @@ fn edits_max(tokens: [&Tokens<'_>; 2], lengths: [usize; 2], options: &Options) -
 mod tests {
     use super::*;
     use crate::confirm::texts::{SharedGrams, compare};
+
+    /// A source line in front of one copy and a headline in front of the other were one replacement,
+    /// and so other names or words.
+    #[test]
+    fn a_headline_for_a_source_line() {
+        let options = Options::default();
+        let body =
+            "本市三条公交线路从下周起延长运营时间,末班车推迟到夜里十一点,票价不变,请乘客留意站牌";
+        for (a, b) in
+            [("来源:城市晚报 ", "公交线路末班车推迟 "), ("2024-05-03 10:20 ", "末班车推迟 ")]
+        {
+            let (a, b) = (format!("{a}{body}"), format!("{b}{body}"));
+            let (x, y) = (Tokens::of(&*a).expect("short"), Tokens::of(&*b).expect("short"));
+            for (x, y) in [(&x, &y), (&y, &x)] {
+                let kinds = Kinds::of(x, y, &options).expect("near").with_words(&options);
+                let kinds: Vec<PartKind> = kinds.into_iter().map(|(_, kind)| kind).collect();
+                assert_eq!(kinds, [PartKind::Headline, PartKind::Furniture], "{a}");
+            }
+        }
+    }
 
     /// A verdict does not depend on the order of two texts: an edit beside furniture that is longer
     /// on one side is near the next edit on both sides or on none.
