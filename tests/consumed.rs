@@ -288,3 +288,37 @@ fn a_run_without_results_tells_its_counts() {
     let count = |name: &str| shown["counters"][name].as_u64();
     assert_eq!(["read", "accepted", "rejected.bad_json"].map(count), [Some(4), Some(3), Some(1)]);
 }
+
+/// A job file that was reached through a link to its folder named other inputs, so each input was
+/// read again, and older texts and expired pages came back. The same file by another path is not
+/// due. A copy of it is another delivery.
+#[test]
+fn a_job_reached_through_a_link() {
+    let bench = bench("");
+    for (night, edition) in [(1, 0), (2, 1)] {
+        let lines = pages(0..6, edition, "url", "text", "");
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), lines).expect("written");
+        bench.run_well(&[]);
+    }
+    let members = bench.lines("members");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(bench.at(""), &link).expect("linked");
+    let through = |more: &[&str]| {
+        let mut command = std::process::Command::new(crate::workbench::pagefold());
+        let output = command.arg("run").arg(link.join("job.toml")).args(more).output();
+        let output = output.expect("started");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let said = through(&[]);
+    assert!(said.contains("nothing due"), "{said}");
+    assert_eq!((bench.head().manifest.epoch, bench.lines("members")), (2, members));
+    let waiting = bench.pagefold("status", &["--json"]).stdout;
+    assert!(String::from_utf8_lossy(&waiting).contains("\"epoch\":2"));
+    std::fs::write(bench.at("in/3.jsonl"), pages(6..9, 0, "url", "text", "")).expect("written");
+    assert!(through(&[]).contains("read       3 records of 1 file"));
+    assert!(run(&bench, &[]).1.contains("nothing due"), "in either direction");
+    std::fs::copy(bench.at("in/1.jsonl"), bench.at("in/4.jsonl")).expect("copied");
+    assert!(through(&[]).contains("read       6 records of 1 file"));
+}

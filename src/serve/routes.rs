@@ -368,6 +368,8 @@ fn line_of(refused: Refused, line: u64) -> Line {
     Line::Rejected(Rejected { line, verdict: "rejected", reason, detail })
 }
 
+/// Only a run makes room.
+const FULL_SECONDS: u64 = 30;
 const FULL: &str = "what was inserted since the last epoch takes all the memory for it; `pagefold run JOB` takes it, \
                     then send this again; if /readyz fails, start the server again";
 const NO_INBOX: &str = "nothing can be inserted here: the job has no `[serve] inbox`, or the server was started with \
@@ -377,7 +379,9 @@ impl From<Refused> for Problem {
     fn from(refused: Refused) -> Problem {
         match refused {
             Refused::Row(item) => record::rejected(&item),
-            Refused::Full => Problem::unavailable(FULL).with_reason("inbox_full"),
+            Refused::Full => {
+                Problem::unavailable(FULL).after(FULL_SECONDS).with_reason("inbox_full")
+            }
             Refused::NoInbox => {
                 Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason(problem::NO_INBOX_REASON)
             }

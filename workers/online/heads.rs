@@ -9,6 +9,7 @@ use crate::ask::index::Index;
 use crate::ask::texts::Texts;
 use crate::error::{Error, Kind, Result};
 use crate::job::{Job, Results};
+use crate::plan::inputs;
 use crate::store::manifest::{self, Head};
 use crate::store::open::OpenSegments;
 use crate::store::{Store, damage};
@@ -28,8 +29,9 @@ pub struct Opened {
 }
 
 /// Why a newer head that another job made cannot be asked.
-const OTHER_JOB: &str = "the newest epoch was made with other keys than those of the job when this server started; \
-                         start the server again";
+const OTHER_JOB: &str = "the newest epoch was made with other keys than those of the job when this server started; if the \
+                         job file has these keys by now, start the server again; otherwise, after a rollback, --set or \
+                         another job, run the job first, as no server starts over such an epoch";
 
 /// Opens the heads of a job.
 pub struct Heads {
@@ -76,6 +78,12 @@ impl Heads {
                 summary.display()
             );
             return Err(Error::new(Kind::NoInput, line));
+        }
+        // A job file that is reached by another path may name other places.
+        if !root.join("FORMAT").exists()
+            && let Err(error) = inputs::list(&self.job.read.inputs)
+        {
+            tracing::warn!(%error, "a new store is made, and a run would fail");
         }
         Store::create_if_missing(root, &self.identity)
     }

@@ -202,7 +202,8 @@ impl History {
             if !same(&consumed.1.input, input) {
                 continue;
             }
-            if Input::stat(&unspelled(path)).is_ok_and(|now| same(&now, input)) {
+            let is_there = Input::stat(&unspelled(path)).is_ok_and(|now| same(&now, input));
+            if is_there && !is_one_file(path, input) {
                 return None;
             }
             found = Some(consumed);
@@ -227,6 +228,7 @@ impl History {
             consumed.get(&by_rename(input)).is_some_and(|last| {
                 let now = Input::stat(&unspelled(&last.input.path));
                 !now.is_ok_and(|now| by_rename(&now) == by_rename(input))
+                    || is_one_file(&last.input.path, input)
             })
         }
     }
@@ -325,6 +327,14 @@ impl History {
             .filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
         barren.map(|(_, last)| last.input.clone()).collect()
     }
+}
+
+/// Whether the file at `path`, as a store spells it, is `input` by another path: through a link to a
+/// folder, such as the folder of the job file.
+fn is_one_file(path: &str, input: &Input) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let here = real(&input.file());
+    here.is_some() && here == real(&unspelled(path))
 }
 
 /// What a rename keeps of a file.

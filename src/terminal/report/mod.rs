@@ -201,6 +201,9 @@ impl Outcome<'_> {
                 lines.line("uneven", rest);
             }
             lines.line("accepted", grouped(self.counts.accepted));
+            if self.plan.decision_changed || self.plan.view_changed {
+                lines.line("again", self.cause().to_owned());
+            }
         } else {
             lines.line("read", format!("nothing new; {}", self.cause()));
         }
@@ -354,7 +357,7 @@ impl Outcome<'_> {
         self.plan.inputs.len() - self.left.len()
     }
 
-    /// Why there was an epoch without input.
+    /// Why there was an epoch without input, or more was done than its input made due.
     fn cause(&self) -> &'static str {
         match (self.plan.decision_changed, self.plan.view_changed) {
             (true, _) => "[confirm] changed, so every pair was decided again",
