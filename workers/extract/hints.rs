@@ -259,9 +259,11 @@ fn is_sidebar(written: &[u8]) -> bool {
     };
     let mut found = false;
     for part in name_parts(written) {
-        let is_column = is_one_of(&COLUMNS, part);
+        let digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let word = &part[..part.len() - digits];
+        let is_column = is_one_of(&COLUMNS, word);
         found |= is_column;
-        if !is_column && !part.iter().all(u8::is_ascii_digit) && !is_one_of(&BESIDE, part) {
+        if !is_column && !word.is_empty() && !is_one_of(&BESIDE, word) {
             return false;
         }
     }
