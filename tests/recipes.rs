@@ -35,6 +35,17 @@ fn ids_that_are_numbers() {
     });
 }
 
+/// What a `script` of Python with these `modules` prints in the folder of `bench`.
+fn printed(bench: &Bench, script: &str, modules: &str) -> String {
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .current_dir(bench.at(""))
+        .output()
+        .expect("started");
+    assert!(output.status.success(), "{modules}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
 /// Runs the recipes over a corpus with `ids` of the rows with these numbers.
 fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
     let bench = Bench::new(Path::new("in"), "\n[confirm]\nfacts = \"off\"\n");
@@ -82,13 +93,7 @@ fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
             skip(&format!("python3 with {modules}"));
             continue;
         }
-        let output = Command::new("python3")
-            .args(["-c", &script])
-            .current_dir(bench.at(""))
-            .output()
-            .expect("started");
-        assert!(output.status.success(), "{modules}: {}", String::from_utf8_lossy(&output.stderr));
-        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        let printed = printed(&bench, &script, modules);
         let found: Vec<&str> = printed.split_whitespace().collect();
         assert_eq!(found.len(), kept.len(), "{modules}: no row twice");
         assert_eq!(
@@ -141,13 +146,7 @@ fn without_a_benchmark() {
     let script = format!(
         "import duckdb\nprint(*sorted(row[0] for row in duckdb.sql(\"\"\"{sql}\"\"\").fetchall()))"
     );
-    let output = Command::new("python3")
-        .args(["-c", &script])
-        .current_dir(bench.at(""))
-        .output()
-        .expect("started");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let found = String::from_utf8(output.stdout).expect("UTF-8");
+    let found = printed(&bench, &script, "duckdb");
     let mut kept: Vec<String> =
         rows.iter().filter(|n| ![6, 7, 10, 11].contains(*n)).map(|n| format!("row-{n}")).collect();
     kept.sort();

@@ -52,15 +52,7 @@ fn main_texts(arguments: &cli::Query) -> Result<()> {
         return rows(arguments, &job, input, |record| print_json(&extractor.text(record)));
     }
     let body = input.body(&job, arguments)?;
-    let record = Record {
-        url: String::new(),
-        date: None,
-        bad_date: false,
-        score: None,
-        is_conversion: false,
-        body,
-    };
-    let found = extractor.text(record);
+    let found = extractor.text(Record::nameless(body));
     if arguments.of.json {
         return print_json(&found);
     }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use workers::error::{Error, Kind, Result};
 use workers::store::Store;
 use workers::upkeep::rollback;
-use workers::verify::{self, Finding};
+use workers::verify;
 
 /// `pagefold verify`.
 pub fn command(arguments: &cli::Verify) -> Result<()> {
@@ -54,9 +54,8 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             damaged.len()
         );
         if report.head.is_some() && !damaged.is_empty() {
-            let is_input_list =
-                |finding: &&&Finding| finding.path.parent() == Some(&store.data().join("consumed"));
-            let lacks_inputs = damaged.iter().find(is_input_list).is_some();
+            let lists = store.data().join("consumed");
+            let lacks_inputs = damaged.iter().any(|finding| finding.path.starts_with(&lists));
             text.push_str(&remedies(damaged_head.is_some(), lacks_inputs, whole));
         }
         match &deep {

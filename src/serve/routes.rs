@@ -327,14 +327,7 @@ fn text(
     match (action, url) {
         (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?, false)),
         (Action::Check, Some(url)) => {
-            let record = Record {
-                url,
-                date,
-                bad_date: false,
-                score: None,
-                is_conversion: false,
-                body: body.body(),
-            };
+            let record = Record { url, date, ..Record::nameless(body.body()) };
             Ok(decided(online.check(&Asked::Record(record))?, false))
         }
         (Action::Insert, Some(url)) => {
@@ -369,7 +362,7 @@ fn line_of(refused: Refused, line: u64) -> Line {
 }
 
 /// Only a run makes room.
-const FULL_SECONDS: u64 = 30;
+const INBOX_FULL_SECONDS: u64 = 30;
 const FULL: &str = "what was inserted since the last epoch takes all the memory for it; `pagefold run JOB` takes it, \
                     then send this again; if /readyz fails, start the server again";
 const NO_INBOX: &str = "nothing can be inserted here: the job has no `[serve] inbox`, or the server was started with \
@@ -380,7 +373,7 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Row(item) => record::rejected(&item),
             Refused::Full => {
-                Problem::unavailable(FULL).after(FULL_SECONDS).with_reason("inbox_full")
+                Problem::unavailable(FULL).after(INBOX_FULL_SECONDS).with_reason("inbox_full")
             }
             Refused::NoInbox => {
                 Problem::new(StatusCode::CONFLICT, NO_INBOX).with_reason(problem::NO_INBOX_REASON)

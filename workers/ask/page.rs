@@ -172,7 +172,7 @@ pub fn explain(
             let first = *index.tables.first_pages(content, 1).first()?;
             Some(index.tables.cluster(content, first))
         });
-        let moved = moved(index, &row).filter(|_| page.cluster.is_none());
+        let moved = if page.cluster.is_none() { moved(index, &row) } else { None };
         page.gone = Some(Gone {
             cause,
             epoch: row.epoch,

@@ -220,9 +220,7 @@ pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
 
 /// How the text of a live page begins; `None` if texts are not kept, or the page is not compared.
 pub fn begins(index: &Index, page: &Nearest) -> Result<Option<String>> {
-    let Some(row) = index.tables.page(page.doc) else { return Ok(None) };
-    let Some(evidence) = index.tables.evidence(row.content)? else { return Ok(None) };
-    Ok(evidence.kept_text(row.content)?.map(|text| text.chars().take(HEAD_CHARS).collect()))
+    Ok(index.kept_text(page.doc)?.map(|text| text.chars().take(HEAD_CHARS).collect()))
 }
 
 fn side(index: &Index, page: &PageRow, found: &Nearest) -> Side {

@@ -46,15 +46,7 @@ impl Texts {
 
     /// The text of `body`, which has no URL.
     pub fn nameless(&self, body: Body, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
-        let record = Record {
-            url: String::new(),
-            date: None,
-            bad_date: false,
-            score: None,
-            is_conversion: false,
-            body,
-        };
-        Ok(Text { url: None, ..self.asked(record, is_known)? })
+        Ok(Text { url: None, ..self.asked(Record::nameless(body), is_known)? })
     }
 
     /// The text of `record`, as a run reads it. It is only asked about, so it is not packed. A

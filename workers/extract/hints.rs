@@ -238,32 +238,28 @@ fn words(value: &[u8]) -> Hints {
 /// as `content` say there where the column stands. `content-sidebar-wrap` is the element around
 /// both.
 fn is_sidebar(written: &[u8]) -> bool {
-    const COLUMNS: [&str; 3] = ["sidebar", "aside", "rail"];
-    const BESIDE: [&str; 13] = [
-        "main",
-        "content",
-        "article",
-        "post",
-        "entry",
-        "blog",
-        "page",
-        "left",
-        "right",
-        "primary",
-        "secondary",
-        "inner",
-        "widget",
-    ];
-    let is_one_of = |list: &[&str], part: &[u8]| {
-        list.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
+    let parts = name_parts(written).map(|part| {
+        let digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        &part[..part.len() - digits]
+    });
+    consists_of(parts.filter(|part| !part.is_empty()), COLUMNS, BESIDE_COLUMNS)
+}
+
+const COLUMNS: &str = "sidebar aside rail";
+const BESIDE_COLUMNS: &str =
+    "main content article post entry blog page left right primary secondary inner widget";
+
+/// Whether one of the `parts` of a name is one of `words`, and all others are of these or of
+/// `beside`.
+fn consists_of<'n>(parts: impl Iterator<Item = &'n [u8]>, words: &str, beside: &str) -> bool {
+    let is_one_of = |list: &str, part: &[u8]| {
+        list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
     };
     let mut found = false;
-    for part in name_parts(written) {
-        let digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        let word = &part[..part.len() - digits];
-        let is_column = is_one_of(&COLUMNS, word);
-        found |= is_column;
-        if !is_column && !word.is_empty() && !is_one_of(&BESIDE, word) {
+    for part in parts {
+        let known = is_one_of(words, part);
+        found |= known;
+        if !known && !is_one_of(beside, part) {
             return false;
         }
     }
@@ -323,18 +319,9 @@ impl Name {
     /// everything inside is. `comments-open` and `main-comments` do not, because they have one more
     /// word.
     fn names(&self, written: &[u8]) -> bool {
-        let is_one_of = |list: &str, part: &[u8]| {
-            list.split_ascii_whitespace().any(|word| word.as_bytes().eq_ignore_ascii_case(part))
-        };
-        let mut found = false;
-        for part in name_parts(written) {
-            let known = is_one_of(self.words, part);
-            found |= known;
-            if !known && !part.iter().all(u8::is_ascii_digit) && !is_one_of(self.beside, part) {
-                return false;
-            }
-        }
-        found
+        let is_number = |part: &&[u8]| part.iter().all(u8::is_ascii_digit);
+        let parts = name_parts(written).filter(|part| !is_number(part));
+        consists_of(parts, self.words, self.beside)
     }
 }
 

@@ -34,6 +34,14 @@ pub struct Record {
     pub body: Body,
 }
 
+impl Record {
+    /// A record that says nothing but its body.
+    pub fn nameless(body: Body) -> Record {
+        let (url, date, bad_date, score) = (String::new(), None, false, None);
+        Record { url, date, bad_date, score, is_conversion: false, body }
+    }
+}
+
 /// The URL and the time of a visit of a crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
