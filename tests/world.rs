@@ -23,7 +23,7 @@ const DAY: i64 = 86_400;
 /// The start of the setting of the radius.
 const RADIUS: &str = "clusters.radius=";
 /// The words of these texts are numbered, so the numeral veto is off.
-const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n[read.fields]\nscore = \"score\"\n";
+pub const CONFIRM: &str = "[confirm]\nfacts = \"off\"\n[read.fields]\nscore = \"score\"\n";
 
 /// Rules that name the page that represents a cluster; the first is the default. A rule with
 /// `incumbent` does not read what a store from scratch learns from the order of its epochs.
@@ -40,6 +40,11 @@ const KEEP: [&[&str]; 8] = [
 
 /// A setting by which no text says enough to fold.
 const APART: &str = "clusters.letters_min=4000000000";
+
+/// The texts of a world are the variants of so many others.
+pub const FAMILIES: u64 = 12;
+/// The number of variants of each.
+pub const VARIANTS: u64 = 5;
 
 /// For so many days it is remembered that a page is gone.
 pub const GONE_DAYS: i64 = 12;
@@ -117,7 +122,7 @@ impl World {
     }
 
     fn page(&mut self) -> Says {
-        let text = text(self.random.below(12), self.random.below(5));
+        let text = text(self.random.below(FAMILIES), self.random.below(VARIANTS));
         let mut normal = String::new();
         workers::text::normalize::normalize(
             &text,
@@ -393,6 +398,12 @@ impl World {
         self.live.consumed.extend(read.iter().map(|file| (file.number, epoch)));
         self.represent();
         self.note();
+    }
+
+    /// The settings of the last epoch that verdicts depend on.
+    pub fn verdict_settings(&self) -> Vec<String> {
+        let of_verdicts = self.live.settings.iter().filter(|set| set.starts_with("confirm."));
+        of_verdicts.cloned().collect()
     }
 
     /// Runs a command with the settings of the model.

@@ -30,6 +30,7 @@ mod pairs;
 mod passes;
 mod propagate;
 pub mod receipt;
+mod renewals;
 mod resolve;
 mod sort;
 pub mod spans;
@@ -63,9 +64,10 @@ use crate::fold::pages::PageContent;
 use crate::fold::pairs::{DeletedPair, PairChange};
 use crate::fold::propagate::propagate;
 use crate::fold::receipt::Receipt;
+use crate::fold::renewals::Renewal;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
-use crate::fold::successors::{Succession, SuccessorCandidate};
+use crate::fold::successors::{Linked, Succession, SuccessorCandidate};
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
@@ -197,9 +199,10 @@ fn stages(
     barrier(worker, epoch, &probe);
     epoch.reached("ingest");
 
-    let retracted = pages_to_pairs(worker, epoch, bands, |dataflow, scope| {
-        dataflow.begin(scope, "pages", pages::pages)
-    });
+    let Decided { evidence, retracted } =
+        pages_to_pairs(worker, epoch, bands, |dataflow, scope| {
+            dataflow.begin(scope, "pages", pages::pages)
+        });
 
     let dataflow = Dataflow::new(epoch);
     worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, retracted, scope));
@@ -209,19 +212,42 @@ fn stages(
     worker.dataflow::<(), _, _>(|scope| clusters_dataflow(&dataflow, scope));
     barrier(worker, epoch, dataflow.probe());
 
-    let dataflow = Dataflow::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| successors_dataflow(&dataflow, scope));
+    let linked: Shared<Linked> = Shared::default();
+    let (dataflow, store) = (Dataflow::new(epoch), linked.clone());
+    worker.dataflow::<(), _, _>(|scope| {
+        let went: Flow<'_, Id> = dataflow.begin(scope, "successors.went", successors::went);
+        dataflow.end(
+            went,
+            "successors.linked",
+            |content| content.high,
+            move |epoch, went| {
+                store.replace(successors::linked(epoch, went)?);
+                Ok(())
+            },
+        );
+    });
+    barrier(worker, epoch, dataflow.probe());
+
+    let (dataflow, linked) = (Dataflow::new(epoch), Rc::new(linked.take()));
+    worker.dataflow::<(), _, _>(|scope| successors_dataflow(&dataflow, linked, evidence, scope));
     barrier(worker, epoch, dataflow.probe());
 }
 
+/// What is known when all pairs are decided.
+pub struct Decided {
+    /// The segments of evidence that all workers wrote.
+    pub evidence: Vec<SegmentRef>,
+    /// Whether any worker retracted an accepted pair.
+    pub retracted: bool,
+}
+
 /// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
-/// Returns whether any worker retracted an accepted pair.
 pub fn pages_to_pairs(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
     bands: &Bands,
     page_changes: impl for<'s> FnOnce(&Dataflow, Scope<'s, ()>) -> Flow<'s, PageContent>,
-) -> bool {
+) -> Decided {
     let changed: Shared<Vec<ContentChange>> = Shared::default();
     let (dataflow, store) = (Dataflow::new(epoch), changed.clone());
     worker.dataflow::<(), _, _>(|scope| {
@@ -247,10 +273,11 @@ pub fn pages_to_pairs(
     });
     barrier(worker, epoch, dataflow.probe());
 
+    let evidence = evidence.take();
     let retracted: Shared<bool> = Shared::default();
     let (dataflow, store) = (Dataflow::new(epoch), retracted.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let broadcast = propose(&dataflow, bands, changed.take(), evidence.take(), scope);
+        let broadcast = propose(&dataflow, bands, changed.take(), evidence.clone(), scope);
         dataflow.end(
             broadcast,
             "pairs",
@@ -262,7 +289,7 @@ pub fn pages_to_pairs(
         );
     });
     barrier(worker, epoch, dataflow.probe());
-    retracted.take()
+    Decided { evidence, retracted: retracted.take() }
 }
 
 /// Proposes pairs by fingerprint (groups, buckets, resolve) and by keys, and decides and stores
@@ -435,15 +462,19 @@ fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
     dataflow.end(led, "leaders", |led| led.content.high, leaders::leaders);
 }
 
-/// Finds the successors of the contents that the epoch left without a page.
-fn successors_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
+/// Finds the successors of the contents that dead links lead to and that the epoch left without a
+/// page. `evidence` are the segments that all workers wrote.
+fn successors_dataflow<'s>(
+    dataflow: &Dataflow,
+    linked: Rc<Linked>,
+    evidence: Vec<SegmentRef>,
+    scope: Scope<'s, ()>,
+) {
     let content = |touched: &TouchedContent| touched.content.high;
-    // `touched`, `members` and `pairs` run on the same worker: the owner of a content.
-    let died: Shared<Vec<Id>> = Shared::default();
-    let store = died.clone();
+    // All operators that read it run where the content is owned.
+    let [of_touched, of_members, of_pairs, of_renewed, of_best] = [(); 5].map(|()| linked.clone());
     let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", move |epoch, emit| {
-        store.replace(successors::died(epoch)?);
-        successors::touched(epoch, &store.borrow(), emit)
+        successors::touched(epoch, &of_touched.due, emit)
     });
     let contents: Flow<'s, TouchedContent> = dataflow.then(
         touched,
@@ -451,16 +482,15 @@ fn successors_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
         |component| component.high,
         successors::contents,
     );
-    let known = died.clone();
     let members: Flow<'s, SuccessorCandidate> = dataflow.then(
         contents.clone(),
         "successors.members",
         content,
-        move |epoch, contents, emit| successors::members(epoch, contents, &known.borrow(), emit),
+        move |epoch, contents, emit| successors::members(epoch, contents, &of_members, emit),
     );
     let pairs: Flow<'s, AcceptedPair> =
         dataflow.then(contents, "successors.pairs", content, move |epoch, contents, emit| {
-            successors::pairs(epoch, contents, &died.borrow(), emit)
+            successors::pairs(epoch, contents, &of_pairs.due, emit)
         });
     let chosen: Flow<'s, Succession> = dataflow.then_both(
         (members, |member: &SuccessorCandidate| member.component.high),
@@ -471,7 +501,31 @@ fn successors_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
             Ok(())
         },
     );
-    dataflow.end(chosen, "successors", |one| one.content.high, successors::successors);
+    let candidates: Flow<'s, Renewal> =
+        dataflow.begin(scope, "successors.candidates", renewals::candidates);
+    let renewed: Flow<'s, Succession> = dataflow.then(
+        candidates,
+        "successors.renewed",
+        |candidate| candidate.content.high,
+        move |epoch, candidates, emit| {
+            renewals::decide(epoch, &evidence, &of_renewed.due, candidates, emit)
+        },
+    );
+    let best: Flow<'s, Succession> = dataflow.then(
+        both(chosen, renewed),
+        "successors.best",
+        |one| one.content.high,
+        move |_, found, emit| {
+            successors::best(found, &of_best.live, emit);
+            Ok(())
+        },
+    );
+    dataflow.end(
+        best,
+        "successors",
+        |one| one.content.high,
+        move |epoch, chosen| successors::successors(epoch, chosen, &linked.due),
+    );
 }
 
 /// A value that one operator stores for a later one on the same worker.

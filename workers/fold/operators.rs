@@ -18,7 +18,7 @@ pub const STAGES: [&str; 13] = [
 ];
 
 /// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 41] = [
+pub const OPERATORS: [&str; 46] = [
     "ingest",
     "pages",
     "contents",
@@ -54,11 +54,16 @@ pub const OPERATORS: [&str; 41] = [
     "clusters.rank",
     "clusters",
     "leaders",
+    "successors.went",
+    "successors.linked",
     "successors.touched",
     "successors.contents",
     "successors.members",
     "successors.pairs",
     "successors.choose",
+    "successors.candidates",
+    "successors.renewed",
+    "successors.best",
     "successors",
 ];
 

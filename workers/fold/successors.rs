@@ -1,17 +1,24 @@
-//! Remembers the successor of a content that no page has any more.
+//! Remembers where a content lives on that dead links lead to.
 //!
 //! A link to a page that is gone can lead to where its text is now. While another page has the
-//! text, that follows from the live pages. When the last page of a content goes, its cluster may
-//! stay, and no other table says which cluster that was. So the content gets a successor: a content
-//! that was in its cluster before the epoch and is live after it. The successor is the most similar
-//! of the contents with which it had an accepted pair, or the least of equally similar ones.
-//! Without such a pair it is the least content of the cluster (`choose`). Texts that say too little
-//! are in no cluster: they have no successor and are no successor.
+//! text, that follows from the live pages. When the last page of a content goes or changes, no
+//! other table says where to. So the content gets a successor: a content that is live after the
+//! epoch, and near it:
 //!
-//! A successor may go in a later epoch and then gets a successor itself. So a chain ends at a live
-//! content, or where a whole cluster went ([`crate::tables::successors`]). A content that comes
-//! back needs no successor. Rows are forgotten like pages that went at the same time, after the
-//! job's `[pages] gone_days`. An epoch in which no content goes reads nothing of the components.
+//! - a content that was in its cluster, and with which it had an accepted pair (`choose`),
+//! - or a content that the epoch made live and that is accepted with it ([`crate::fold::renewals`]).
+//!
+//! The most similar one is chosen, of equally similar ones the least. If there is none, it is the
+//! least content of its cluster. Texts that say too little are in no cluster: they have no
+//! successor and are no successor of their cluster.
+//!
+//! Only contents that dead links lead to have rows: the last contents of pages that went, and
+//! successors of such contents. While such a content is live, its row names itself. So an epoch
+//! knows which of the contents that died need a successor; a page that is edited each night leaves
+//! nothing. A successor may die in a later epoch and then gets a successor itself. So a chain ends
+//! at a live content, or where all near contents went ([`crate::tables::successors`]). Rows are
+//! forgotten like pages that went at the same time, after the job's `[pages] gone_days`. An epoch in
+//! which no such content dies reads nothing of the components.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -21,7 +28,9 @@ use crate::fold::touched::{AcceptedPair, TouchedContent};
 use crate::fold::wrong_clock::{corrected, seen_max};
 use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::out_of_time;
-use crate::tables::{ComponentRow, ContentRow, LeaderRow, MemberRow, PairRow, SuccessorRow};
+use crate::tables::{
+    ComponentRow, ContentRow, GoneRow, LeaderRow, MemberRow, PairRow, SuccessorRow,
+};
 use std::cmp::Reverse;
 
 /// A content that was, before the epoch, in a component of which a content died. Sent to the owner
@@ -39,7 +48,8 @@ pub struct SuccessorCandidate {
     pub lives: u64,
 }
 
-/// A content that died and its successor, sent to the owner of the content.
+/// A content that died and a successor of it, sent to the owner of the content. Or a live content
+/// that dead links lead to, with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Succession {
@@ -47,6 +57,26 @@ pub struct Succession {
     pub content: Id,
     /// Its successor.
     pub successor: Id,
+    /// The similarity of their accepted pair in 1/10,000; 0 if they have none.
+    pub similarity: u64,
+}
+
+impl Succession {
+    /// A live content that dead links lead to.
+    fn live(content: Id) -> Succession {
+        Succession { content, successor: content, similarity: 0 }
+    }
+}
+
+/// Contents of this worker. All ascend.
+#[derive(Default)]
+pub struct Linked {
+    /// The contents that died in the epoch.
+    pub died: Vec<Id>,
+    /// Those of them that dead links lead to.
+    pub due: Vec<Id>,
+    /// The live contents to which the links of pages lead that went in the epoch.
+    pub live: Vec<Id>,
 }
 
 /// The contents of this worker that the epoch made live (`diff` is +1), or whose last page went
@@ -66,19 +96,47 @@ fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
     Ok(contents)
 }
 
-/// The contents of this worker that died in the epoch, ascending. Empty if the job remembers
-/// nothing that is gone.
-pub fn died(epoch: &Epoch) -> Result<Vec<Id>> {
+/// Whether a content may have died to which a dead link leads that the job remembers.
+pub fn may_be_due(epoch: &Epoch) -> Result<bool> {
     let plan = &epoch.shared.plan;
-    if plan.logical_time < plan.gone_min || epoch.before::<ContentRow>()?.is_empty() {
-        return Ok(Vec::new());
-    }
-    changed(epoch, -1)
+    Ok(plan.logical_time >= plan.gone_min && !epoch.before::<ContentRow>()?.is_empty())
 }
 
-/// Emits the components, before the epoch, of the contents that `died`.
-pub fn touched(epoch: &Epoch, died: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
-    let rows = epoch.before::<ComponentRow>()?.matching(died);
+/// Emits the last contents of the pages of this worker that went in the epoch.
+pub fn went(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
+    let Some(fresh) = epoch.fresh::<GoneRow>()? else { return Ok(()) };
+    let rows = (0..fresh.len()).map(|at| fresh.row(at));
+    rows.filter(|row| row.diff > 0 && !row.content.is_none()).for_each(|row| emit(row.content));
+    Ok(())
+}
+
+/// Which contents dead links lead to. `went` ascend and are the last contents of pages that went.
+pub fn linked(epoch: &Epoch, went: &[Id]) -> Result<Linked> {
+    if !may_be_due(epoch)? {
+        return Ok(Linked::default());
+    }
+    let before = epoch.before::<ContentRow>()?;
+    let mut went = went.to_vec();
+    went.dedup();
+    let (died, new) = (changed(epoch, -1)?, changed(epoch, 1)?);
+    let mut due: Vec<Id> =
+        went.iter().copied().filter(|content| died.binary_search(content).is_ok()).collect();
+    due.extend(epoch.before::<SuccessorRow>()?.matching(&died).iter().map(|row| row.content));
+    due.sort_unstable();
+    due.dedup();
+    let mut live: Vec<Id> = before.matching(&went).into_iter().map(|row| row.content).collect();
+    live.retain(|content| died.binary_search(content).is_err());
+    live.extend(went.into_iter().filter(|content| new.binary_search(content).is_ok()));
+    live.sort_unstable();
+    Ok(Linked { died, due, live })
+}
+
+/// Emits the components, before the epoch, of the contents that are `due`.
+pub fn touched(epoch: &Epoch, due: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    let rows = epoch.before::<ComponentRow>()?.matching(due);
     let mut components: Vec<Id> = rows.into_iter().map(|row| row.component).collect();
     components.sort_unstable();
     components.dedup();
@@ -99,11 +157,12 @@ pub fn contents(
     Ok(())
 }
 
-/// Emits `contents` with their leaders before the epoch, except contents that say too little.
+/// Emits `contents` with their leaders before the epoch, except contents that say too little, and
+/// contents that died and are not due.
 pub fn members(
     epoch: &Epoch,
     contents: &[TouchedContent],
-    died: &[Id],
+    linked: &Linked,
     emit: &mut dyn FnMut(SuccessorCandidate),
 ) -> Result<()> {
     if contents.is_empty() {
@@ -116,27 +175,28 @@ pub fn members(
         let row = rows.next_if(|row| row.content == content);
         let leader =
             leaders.next_if(|row| row.content == content).map_or(component, |row| row.leader);
-        if row.is_some_and(|row| !row.says_little(&epoch.shared.job.clusters)) {
-            let lives = died.binary_search(&content).is_err().into();
-            emit(SuccessorCandidate { component, leader, content, lives });
+        let lives = linked.died.binary_search(&content).is_err();
+        let is_meant = lives || linked.due.binary_search(&content).is_ok();
+        if is_meant && row.is_some_and(|row| !row.says_little(&epoch.shared.job.clusters)) {
+            emit(SuccessorCandidate { component, leader, content, lives: lives.into() });
         }
     }
     Ok(())
 }
 
-/// Emits the accepted pairs, before the epoch, of the contents among `contents` that `died`. The
+/// Emits the accepted pairs, before the epoch, of the contents among `contents` that are `due`. The
 /// content that died comes first.
 pub fn pairs(
     epoch: &Epoch,
     contents: &[TouchedContent],
-    died: &[Id],
+    due: &[Id],
     emit: &mut dyn FnMut(AcceptedPair),
 ) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
     }
-    let dead = |one: &&TouchedContent| died.binary_search(&one.content).is_ok();
-    let contents: Vec<&TouchedContent> = contents.iter().filter(dead).collect();
+    let is_due = |one: &&TouchedContent| due.binary_search(&one.content).is_ok();
+    let contents: Vec<&TouchedContent> = contents.iter().filter(is_due).collect();
     let ids: Vec<Id> = contents.iter().map(|one| one.content).collect();
     let rows = epoch.before::<PairRow>()?.matching(&ids);
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
@@ -154,8 +214,8 @@ pub fn pairs(
     Ok(())
 }
 
-/// The successors of the `members` that died, as the top of this file says. `pairs` are their
-/// accepted pairs, each with the content that died as `a`. Both are sorted.
+/// The successors, of their clusters, of the `members` that died, as the top of this file says.
+/// `pairs` are their accepted pairs, each with the content that died as `a`. Both are sorted.
 pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> Vec<Succession> {
     let mut chosen = Vec::new();
     for cluster in members.chunk_by(|a, b| (a.component, a.leader) == (b.component, b.leader)) {
@@ -174,13 +234,26 @@ pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> 
                 .iter()
                 .take_while(|pair| (pair.component, pair.a) == (component, content));
             let near = own.filter(|pair| living.binary_search(&pair.b).is_ok());
-            let successor = near
+            let (successor, similarity) = near
                 .max_by_key(|pair| (pair.similarity, Reverse(pair.b)))
-                .map_or(least, |pair| pair.b);
-            chosen.push(Succession { content, successor });
+                .map_or((least, 0), |pair| (pair.b, pair.similarity));
+            chosen.push(Succession { content, successor, similarity });
         }
     }
     chosen
+}
+
+/// Emits the best of the successors that were `found` for each content, and notes of the live
+/// contents that dead links lead to: `live` and the successors. `found` is sorted.
+pub fn best(found: &[Succession], live: &[Id], emit: &mut dyn FnMut(Succession)) {
+    for found in found.chunk_by(|a, b| a.content == b.content) {
+        let best = found.iter().max_by_key(|one| (one.similarity, Reverse(one.successor)));
+        if let Some(best) = best {
+            emit(*best);
+            emit(Succession::live(best.successor));
+        }
+    }
+    live.iter().for_each(|content| emit(Succession::live(*content)));
 }
 
 /// The rows whose content is in `[from, to)`. `rows` ascend by content.
@@ -190,9 +263,9 @@ fn in_range<T>(rows: &[T], content: impl Fn(&T) -> Id, from: u64, to: Option<u64
     &rows[start..end]
 }
 
-/// Stores the successors that were `chosen`, and forgets the successors of contents that are back
-/// or died too long ago.
-pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
+/// Stores the successors that were `chosen`. A content that is back has itself as successor again. A
+/// content that was `due` and has none is forgotten, as is a content that went too long ago.
+pub fn successors(epoch: &Epoch, chosen: &[Succession], due: &[Id]) -> Result<()> {
     let plan = &epoch.shared.plan;
     let before = epoch.before::<SuccessorRow>()?;
     if before.is_empty() && chosen.is_empty() {
@@ -202,36 +275,41 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession]) -> Result<()> {
     let (gone_min, seen_max) = (plan.gone_min, seen_max(plan));
     let mut writer = epoch.writer::<SuccessorRow>()?;
     for (from, to) in passes(epoch, (before.rows() as u64).div_ceil(PASS_ROWS)) {
-        let mut due = in_range(chosen, |one| one.content, from, to).iter().peekable();
+        let mut chosen = in_range(chosen, |one| one.content, from, to).iter().peekable();
         let back = in_range(&back, |content| *content, from, to);
+        let due = in_range(due, |content| *content, from, to);
         let rows =
             before.segments().iter().flat_map(|one| out_of_time(one, from, to, gone_min, seen_max));
         let mut contents: Vec<Id> =
             consolidate(rows.collect()).into_iter().map(|row| row.content).collect();
-        contents.extend(due.clone().map(|one| one.content));
-        contents.extend(back);
+        contents.extend(chosen.clone().map(|one| one.content));
+        contents.extend(back.iter().chain(due));
         contents.sort_unstable();
         contents.dedup();
         let mut rows = before.matching(&contents).into_iter().peekable();
         for content in contents {
             epoch.advanced();
             let old = rows.next_if(|row| row.content == content);
-            let new = match due.next_if(|one| one.content == content) {
-                Some(&Succession { content, successor }) => Some(SuccessorRow {
+            let is_kept = |row: &SuccessorRow| {
+                row.last_time >= gone_min && due.binary_search(&content).is_err()
+            };
+            let is_back = back.binary_search(&content).is_ok();
+            let mut new = old.clone().filter(is_kept).map(|row| SuccessorRow {
+                successor: if is_back { content } else { row.successor },
+                epoch: if is_back { plan.epoch } else { row.epoch },
+                last_time: corrected(row.last_time, seen_max, plan.logical_time),
+                ..row
+            });
+            // Several contents that died may note the same live content.
+            while let Some(one) = chosen.next_if(|one| one.content == content) {
+                new = Some(SuccessorRow {
                     content,
-                    successor,
+                    successor: one.successor,
                     epoch: plan.epoch,
                     last_time: plan.logical_time,
                     diff: 1,
-                }),
-                None if back.binary_search(&content).is_ok() => None,
-                None => {
-                    old.clone().filter(|row| row.last_time >= gone_min).map(|row| SuccessorRow {
-                        last_time: corrected(row.last_time, seen_max, plan.logical_time),
-                        ..row
-                    })
-                }
-            };
+                });
+            }
             replacement(old, new).try_for_each(|row| writer.push(row))?;
         }
     }

@@ -420,12 +420,12 @@ table! {
 }
 
 table! {
-    /// A content that no page has any more, and its successor: another content of the cluster that
-    /// it was in. `fold/successors.rs` writes it when the last page goes, and retracts it when the
-    /// content is back, or after the job's `[pages] gone_days`.
+    /// A content that dead links lead to, and its successor, which is the content itself while it is
+    /// live. `fold/successors.rs` writes the row when a page with the content goes or when the
+    /// content becomes a successor, and forgets it after the job's `[pages] gone_days`.
     pub struct SuccessorRow in "successors", columns SuccessorColumns {
         key {
-            /// The content that no page has.
+            /// The content.
             content: Id,
         }
         value {}
@@ -433,11 +433,19 @@ table! {
             /// Its successor, which was live after the epoch and may have a successor itself by
             /// now.
             successor: Id,
-            /// The epoch in which the content died.
+            /// The epoch in which the content died or, while it is live, the last one in which dead
+            /// links began to lead to it.
             epoch: u32,
             /// The logical time of that epoch, seconds since 1970.
             last_time: i64,
         }
+    }
+}
+
+impl SuccessorRow {
+    /// Whether the content is live, and names itself.
+    pub fn is_live(&self) -> bool {
+        self.successor == self.content
     }
 }
 

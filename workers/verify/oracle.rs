@@ -167,13 +167,14 @@ fn watched_epoch(
         let epoch = Epoch::new(index, peers, shared.clone());
         let bands = epoch.shared.job.bands().expect("bands");
         let changes = changes.clone();
-        let retracted = pages_to_pairs(worker, &epoch, &bands, |_, scope| {
+        let decided = pages_to_pairs(worker, &epoch, &bands, |_, scope| {
             produce(scope, "changes", move |emit| {
                 changes.iter().skip(index).step_by(peers).for_each(|change| emit(*change));
             })
         });
         let dataflow = Dataflow::new(&epoch);
-        worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, retracted, scope));
+        worker
+            .dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, decided.retracted, scope));
         while !dataflow.probe().done() {
             worker.step_or_park(None);
         }

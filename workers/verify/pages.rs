@@ -65,8 +65,8 @@ pub fn gone(tables: &Mapped) -> Check {
     check
 }
 
-/// No content of `successors` is live, and its successor lives or died in a later epoch, so that
-/// each chain of them ends.
+/// Of the contents in `successors` exactly the live ones name themselves. Each other successor lives
+/// or died in a later epoch, so that each chain of them ends.
 pub fn successors(tables: &Mapped) -> Check {
     let mut check = Check::new("successors");
     for sides in joined(
@@ -75,17 +75,23 @@ pub fn successors(tables: &Mapped) -> Check {
         |row| row.content,
         |row| row.content,
     ) {
-        if let (Some(_), Some(row)) = sides {
-            check.find::<SuccessorRow>(row.content, "of a live content");
+        match sides {
+            (Some(_), Some(row)) if !row.is_live() => {
+                check.find::<SuccessorRow>(row.content, "of a live content");
+            }
+            (None, Some(row)) if row.is_live() => {
+                check.find::<SuccessorRow>(row.content, "names itself, and is not live");
+            }
+            _ => {}
         }
     }
-    let steps = Live::of(&tables.successors).map(|row| (row.successor, (row.content, row.epoch)));
+    let steps = Live::of(&tables.successors).filter(|row| !row.is_live());
     look_up(
         &tables.successors,
-        steps,
+        steps.map(|row| (row.successor, (row.content, row.epoch))),
         |row| row.content,
-        |_, (content, epoch), successor| {
-            if successor.is_some_and(|row| row.epoch <= epoch) {
+        |_, (content, epoch), next| {
+            if next.is_some_and(|row| row.epoch < epoch || row.epoch == epoch && !row.is_live()) {
                 check.find::<SuccessorRow>(content, "its successor did not outlive it");
             }
         },

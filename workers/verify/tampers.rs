@@ -219,6 +219,11 @@ pub const TAMPERS: &[Case] = &[
     ("a URL dropped", |t| t.drop_last::<UrlRow>(), &["urls"]),
     ("a live page that is gone", |t| gone_and_live(t), &["gone"]),
     ("a live content with a successor", |t| succeed_live(t), &["successors"]),
+    (
+        "a content that is gone and names itself",
+        |t| t.edit::<SuccessorRow>(|rows| rows.push(odd_successor(Id::MAX, Id::MAX, 1))),
+        &["successors"],
+    ),
     ("a content that succeeds its successor", |t| succeed_in_a_circle(t), &["successors"]),
     (
         "another URL that is gone",
@@ -474,7 +479,10 @@ fn odd_successor(content: Id, successor: Id, epoch: u32) -> SuccessorRow {
 
 fn succeed_live(t: &mut Tamper<'_>) {
     let row = odd_successor(t.lone_content(), Id::MAX, 1);
-    t.edit::<SuccessorRow>(|rows| rows.push(row));
+    t.edit::<SuccessorRow>(|rows| {
+        rows.retain(|other| other.content != row.content);
+        rows.push(row);
+    });
 }
 
 fn succeed_in_a_circle(t: &mut Tamper<'_>) {

@@ -1,0 +1,97 @@
+//! Finds the new texts that are near a text which no page has any more.
+//!
+//! Most pages that change are edited a little. The old text dies, and dead links that led to it
+//! should lead to the new one. The same holds if a page moves and is edited in one epoch. A content
+//! that died was not compared with contents that the epoch made live, so this is done here: the two
+//! meet in a bucket of a key, as candidates do, and a verdict decides. Contents without keys meet
+//! none.
+
+use crate::candidates::pivots::{PIVOTS, examined_between};
+use crate::document::Id;
+use crate::error::Result;
+use crate::fold::epoch::Epoch;
+use crate::fold::evidence;
+use crate::fold::successors::{Succession, may_be_due};
+use crate::store::segment::SegmentRef;
+use crate::tables::judge::Judge;
+use crate::tables::{ContentRow, KeyRow};
+use std::cmp::Reverse;
+
+/// A content that died and one that the epoch made live, which share a key. Sent to the owner of
+/// the content that died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Renewal {
+    /// The content that died.
+    pub content: Id,
+    /// The new content.
+    pub new: Id,
+}
+
+/// Emits the contents that died and the new ones that share a key of this worker. Of a large bucket
+/// only those are compared that would be compared in two groups of near fingerprints.
+pub fn candidates(epoch: &Epoch, emit: &mut dyn FnMut(Renewal)) -> Result<()> {
+    let may_be_due = may_be_due(epoch)?;
+    let Some(fresh) = epoch.fresh::<KeyRow>()?.filter(|_| may_be_due) else { return Ok(()) };
+    let mut rows = (0..fresh.len()).map(|at| fresh.row(at)).peekable();
+    let (mut died, mut new) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next() {
+        let bucket = (row.key, row.kind);
+        if row.diff < 0 { &mut died } else { &mut new }.push(row.content);
+        if rows.peek().is_some_and(|next| (next.key, next.kind) == bucket) {
+            continue;
+        }
+        for (rank, &content) in died.iter().enumerate().take(PIVOTS) {
+            let compared = new.iter().enumerate();
+            let compared = compared.take_while(|(at, _)| examined_between(rank, *at, PIVOTS));
+            compared.for_each(|(_, &new)| emit(Renewal { content, new }));
+        }
+        died.clear();
+        new.clear();
+    }
+    Ok(())
+}
+
+/// Emits, for each of the contents `due` that died, the most similar of its `candidates` that is
+/// accepted. `segments` are the evidence that all workers wrote. All are sorted.
+pub fn decide(
+    epoch: &Epoch,
+    segments: &[SegmentRef],
+    due: &[Id],
+    candidates: &[Renewal],
+    emit: &mut dyn FnMut(Succession),
+) -> Result<()> {
+    let mut pairs: Vec<(Id, Id, Option<u32>)> = candidates
+        .chunk_by(|a, b| a == b)
+        .filter(|same| due.binary_search(&same[0].content).is_ok())
+        .map(|same| (same[0].content, same[0].new, None))
+        .collect();
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let mut contents: Vec<Id> = pairs.iter().map(|pair| pair.0).collect();
+    contents.dedup();
+    let rows = epoch.before::<ContentRow>()?.matching(&contents);
+    let says_much: Vec<Id> = rows
+        .into_iter()
+        .filter(|row| !row.says_little(&epoch.shared.job.clusters))
+        .map(|row| row.content)
+        .collect();
+    pairs.retain(|(content, ..)| says_much.binary_search(content).is_ok());
+    let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
+    let mut accepted = Vec::new();
+    judge.verdicts(&pairs, |at, _, verdict| {
+        if verdict.accepted {
+            let (content, new, _) = pairs[at];
+            accepted.push((content, Reverse(verdict.similarity), new));
+        }
+        epoch.advanced();
+        Ok(())
+    })?;
+    accepted.sort_unstable();
+    accepted.dedup_by_key(|one| one.0);
+    for (content, Reverse(similarity), successor) in accepted {
+        emit(Succession { content, successor, similarity: similarity.into() });
+    }
+    Ok(())
+}
