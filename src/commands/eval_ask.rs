@@ -19,6 +19,8 @@ use workers::eval::labels;
 use workers::eval::survey::estimate::Interval;
 use workers::eval::survey::{Findings, Known, Question, Survey};
 use workers::export::ours;
+use workers::read::codec::Codec;
+use workers::read::shell;
 
 /// A person's answer about a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,7 +66,9 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
         let (index, file) = match &mut asking {
             Some(open) => open,
             None => {
-                if known.as_ref().is_some_and(|known| !known.is_judged()) || is_compressed(path) {
+                if known.as_ref().is_some_and(|known| !known.is_judged())
+                    || shell::codec(path) != Codec::Plain
+                {
                     let why = "no answer can be added to it: give plain JSON lines with a, b and same, or a new file";
                     return Err(Error::new(
                         Kind::Usage,
@@ -92,10 +96,6 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     }
     let findings = survey.findings(&head);
     if arguments.of.json { print_json(&findings) } else { show(&as_text(&findings)) }
-}
-
-fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "gz" || ending == "zst")
 }
 
 /// The file of answers, at the start of a new line.

@@ -47,7 +47,7 @@ pub fn start(
     let (shared, ended) = (online.clone(), ends.clone());
     let work = move || {
         while !ended.load(Ordering::SeqCst) {
-            match damage::caught(|| shared.commit(false)) {
+            match damage::caught_all("the writer of the inbox", || shared.commit(false)) {
                 Ok(written) => _ = sender.send_replace(Some(written)),
                 Err(error) => {
                     sender.send_replace(None);

@@ -150,6 +150,7 @@ impl Neighbours {
         }
         self.pairs.clear();
         self.dropped.clear();
+        self.pairs_max = 0;
     }
 }
 

@@ -242,7 +242,11 @@ fn mark_before(text: &str, at: usize, thousands: &mut Thousands) -> usize {
 /// Units and signs of quantities that may be below zero, or may fall.
 const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree"];
 
-/// Whether a dash between `before` and the number at the begin of `after` is a minus sign. Between
+/// The most characters of a range, behind its dash, before its unit. Without a limit a text of
+/// nothing but digits and dashes would take quadratic time.
+const RANGE_CHARS_MAX: usize = 32;
+
+/// Whether a dash between `before` and the number at the beginning of `after` is a minus sign. Between
 /// two numbers a dash means "to"; elsewhere it may begin an item of a list, with a space behind it,
 /// or join two words.
 fn is_minus(before: &str, dash: char, after: &str) -> bool {
@@ -256,7 +260,11 @@ fn is_minus(before: &str, dash: char, after: &str) -> bool {
     let is_of_range = |c: char| {
         digit_value(c).is_some() || is_decimal_mark(c) || is_minus_sign(c) || "~〜至到".contains(c)
     };
-    let unit = after.trim_start_matches(is_of_range);
+    let is_signed = || {
+        let mut range = after.char_indices().take(RANGE_CHARS_MAX);
+        let unit = range.find(|(_, c)| !is_of_range(*c)).map_or("", |(at, _)| &after[at..]);
+        SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed))
+    };
     let is_exponent = || {
         let base = before.strip_suffix(['e', 'E']);
         before.ends_with('^')
@@ -265,7 +273,7 @@ fn is_minus(before: &str, dash: char, after: &str) -> bool {
     is_exponent()
         || !before.ends_with(joins)
             && (in_range || !before.chars().rev().take(4).any(is_of_number))
-            && (is_free() || SIGNED.iter().any(|signed| unit.trim_start().starts_with(signed)))
+            && (is_free() || is_signed())
 }
 
 /// With more edits the first way is slower than the second in a text of any length.

@@ -124,6 +124,10 @@ fn goes_on(tokens: &Tokens<'_>, at: usize, words: &[&str]) -> bool {
         && is_digit_or_numeral(tokens.token(number))
 }
 
+/// The most zeros in a row that are searched for the Chinese digit beside them. Without a limit a
+/// number of many zeros would take quadratic time.
+const ZEROS_MAX: usize = 16;
+
 /// Whether the token at `at` is a zero in digits among Chinese digits: `二0二四年`, but not
 /// `周三08:30`.
 fn is_zero_in_numeral(tokens: &Tokens<'_>, at: usize) -> bool {
@@ -133,8 +137,8 @@ fn is_zero_in_numeral(tokens: &Tokens<'_>, at: usize) -> bool {
     let touches = |at: usize| tokens.gap(at).is_empty();
     let is_other = |at: &usize| tokens.token(*at) != "0";
     let is_han_digit = |at: usize| HAN_DIGITS.contains(tokens.token(at));
-    let next = (at + 1..tokens.len()).take_while(|at| touches(*at)).find(is_other);
-    let front = (0..at).rev().take_while(|at| touches(*at + 1)).find(is_other);
+    let next = (at + 1..tokens.len()).take(ZEROS_MAX).take_while(|at| touches(*at)).find(is_other);
+    let front = (0..at).rev().take(ZEROS_MAX).take_while(|at| touches(*at + 1)).find(is_other);
     front.is_some_and(is_han_digit)
         && next.is_some_and(|at| is_han_digit(at) || tokens.token(at) == "年")
 }

@@ -109,11 +109,15 @@ fn are_slips(
     }) && spans.iter().any(|span| in_no_word(a, &span.a) || in_no_word(b, &span.b))
 }
 
+/// The most tokens of a span that is searched for passages that change places, which may take time
+/// in proportion to the third power of the tokens.
+const SPAN_TOKENS_MAX: usize = 512;
+
 /// The swap within a span whose sides have the same tokens, if there is one: the passages at its
 /// ends change places around the tokens between them, of which there may be none.
 fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
     let (x, y) = (&span.a, &span.b);
-    if x.len() != y.len() || x.len() < 2 {
+    if x.len() != y.len() || !(2..=SPAN_TOKENS_MAX).contains(&x.len()) {
         return None;
     }
     let shorter = |tokens: &usize| 2 * tokens <= x.len();

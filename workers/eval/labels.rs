@@ -1,5 +1,5 @@
-//! Reads labels, which say which pages are the same: JSON lines, plain, gzip or zstd, with one of
-//! three forms in a file.
+//! Reads labels, which say which pages are the same: JSON lines, plain, gzip, zstd or lz4,
+//! with one of three forms in a file.
 //!
 //! ```text
 //! {"url": "...", "label": "..."}          equal labels are the same, all others of the file differ

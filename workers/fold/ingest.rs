@@ -141,6 +141,11 @@ impl SplitReader {
             return planned.check_unchanged().and(Ok(true));
         }
         self.left.insert(input);
+        if self.part.is_none() {
+            // Nothing of it was read.
+            self.at += 1;
+            return Ok(true);
+        }
         (self.at, self.part, self.writer) = (0, None, SplitWriter::new(self.id));
         Ok(true)
     }

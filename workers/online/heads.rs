@@ -109,10 +109,15 @@ impl Heads {
     pub fn newer(&self, now: &Opened) -> Result<Option<Opened>> {
         self.open.close_idle();
         // Garbage collection may have removed the next manifest when a newer one came. It then
-        // removes all manifests before the head, including ours.
+        // removes all manifests before the head, including ours. Before the first epoch there is
+        // none.
         let version = now.head.manifest.version;
         let there = |version| manifest::path(&self.job.store, version).exists();
-        let is_last = !there(version + 1) && (version == 0 || there(version));
+        let is_last = !there(version + 1)
+            && match version {
+                0 => manifest::versions(&self.job.store)?.is_empty(),
+                _ => there(version),
+            };
         if is_last && self.place().is_ok_and(|place| place == now.place) {
             return Ok(None);
         }

@@ -326,7 +326,7 @@ impl Online {
             if !state.is_at(&opened) || state.overlay.page(doc).map(|entry| entry.key()) != before {
                 continue;
             }
-            let removal = self.removal(&state, &text);
+            let removal = damage::caught(|| Ok(self.removal(&state, &text)))?;
             let after = self.append(&mut state, text, &line, &answer)?;
             return Ok(Removal { inserted: true, after, ..removal });
         }
@@ -354,10 +354,12 @@ impl Online {
         {
             return Err(Refused::Full);
         }
+        // Damage that is found under the lock must not end the use of the state.
+        let before =
+            damage::caught(|| Ok(state.overlay.before(&state.opened.index, &text, answer)))?;
         state.appended += 1;
         let entry = Entry { file: state.file, line: state.appended, after: state.appended, text };
-        let opened = state.opened.clone();
-        state.overlay.put(&opened.index, Arc::new(entry), answer);
+        state.overlay.put(Arc::new(entry), answer, before);
         state.pending.extend_from_slice(line);
         Ok(state.appended)
     }

@@ -88,19 +88,20 @@ impl Nearby {
         }
     }
 
-    /// The other fingerprints within k bits of one, in their order.
-    fn within(&self, fingerprint: u64) -> BTreeSet<u64> {
+    /// The other fingerprints within k bits of one, in the order of each band. One may come in
+    /// several bands.
+    fn within(&self, fingerprint: u64) -> impl Iterator<Item = u64> + '_ {
         let buckets = self.places(fingerprint).zip(&self.buckets);
         let buckets = buckets.flat_map(|(place, rows)| rows.range((place, 0)..=(place, u64::MAX)));
-        let is_near = |other: &u64| {
+        let is_near = move |other: &u64| {
             *other != fingerprint && simhash::distance(*other, fingerprint) <= self.bands.k()
         };
-        buckets.map(|(_, other)| *other).filter(is_near).collect()
+        buckets.map(|(_, other)| *other).filter(is_near)
     }
 
     /// Whether a content has this fingerprint, or one within k bits.
     pub fn has_near(&self, fingerprint: u64) -> bool {
-        self.group(fingerprint).next().is_some() || !self.within(fingerprint).is_empty()
+        self.group(fingerprint).next().is_some() || self.within(fingerprint).next().is_some()
     }
 
     /// The contents that a text is compared with, each with the signatures that propose it.
@@ -112,7 +113,8 @@ impl Nearby {
         let mut proposed = Proposed::default();
         let own = first(&mut self.group(evidence.fingerprint));
         proposed.add_bucket(&own, evidence.content, 0);
-        for near in self.within(evidence.fingerprint).into_iter().take(PIVOTS) {
+        let near: BTreeSet<u64> = self.within(evidence.fingerprint).collect();
+        for near in near.into_iter().take(PIVOTS) {
             for content in self.group(near).filter(is_other).take(PIVOTS) {
                 proposed.add(content, 0);
             }

@@ -121,7 +121,22 @@ impl Basis {
     }
 }
 
-/// Texts that pages will have or not.
+/// What the head and the overlay say of a record before it is applied. All is read before anything
+/// changes: damage that is met while the overlay changes would leave it half changed.
+pub struct Before {
+    /// Whether the record holds for its URL.
+    holds: bool,
+    /// The content that the page of the head has, which may be none; `None` without a page.
+    page: Option<Id>,
+    /// The component of that content.
+    page_component: Option<Id>,
+    /// The components of the record's content, and of the contents that it matches.
+    components: Vec<Id>,
+    /// The content that the page has now which represents the record's content.
+    represented: Option<Id>,
+}
+
+/// Texts of records of which it is not known whether they will hold.
 struct Unsure {
     contents: HashSet<Id>,
     nearby: Nearby,
@@ -294,7 +309,8 @@ impl Overlay {
                 basis.is_touched |= answer.leaves_out && self.pages_left > 0;
                 let has_near =
                     |near| self.nearby.has_near(near) || self.unsure.nearby.has_near(near);
-                basis.is_touched |= answer.near.iter().any(|near| has_near(*near));
+                basis.is_touched =
+                    basis.is_touched || answer.near.iter().any(|near| has_near(*near));
                 answer.settle(&self.clusters);
             }
         }
@@ -468,30 +484,53 @@ impl Overlay {
         self.left.get(content).map_or(&NONE, |left| &left.docs)
     }
 
-    /// Applies a record, about which `answer` was given.
-    pub fn put(&mut self, index: &Index, entry: Arc<Entry>, answer: &Answer) {
+    /// Reads what [`Overlay::put`] must know of the record `text`, about which `answer` was given.
+    pub fn before(&self, index: &Index, text: &Text, answer: &Answer) -> Before {
+        let visit = &text.visit;
+        let page = index.page(visit.doc).map(|page| page.content);
+        let contents = answer
+            .matches
+            .iter()
+            .map(|found| found.id)
+            .chain(Some(visit.content))
+            .filter(|id| !id.is_none());
+        // Without another, the page of the record represents its content.
+        let other = answer.representative.as_ref().map(|url| Id::of(url.as_bytes()));
+        let represented = match other.filter(|doc| *doc != visit.doc) {
+            Some(doc) => self.content_of(index, doc),
+            None => Some(visit.content),
+        };
+        Before {
+            holds: self.holds(index, visit),
+            page,
+            page_component: page.filter(|id| !id.is_none()).map(|id| index.component(id)),
+            components: contents.map(|id| index.component(id)).collect(),
+            represented,
+        }
+    }
+
+    /// Applies a record, about which `answer` was given. Reads nothing of the head.
+    pub fn put(&mut self, entry: Arc<Entry>, answer: &Answer, before: Before) {
         self.bytes += entry.bytes();
         self.entries.insert(entry.key(), entry.clone());
         let visit = &entry.text.visit;
-        if !self.holds(index, visit) {
+        if !before.holds {
             // What is older than a live page, or than a record that holds, never holds.
-            if self.content_of(index, visit.doc).is_none() && !self.pages.contains_key(&visit.doc) {
-                self.put_unsure(index, &entry.text, answer);
+            if before.page.is_none() && !self.pages.contains_key(&visit.doc) {
+                self.put_unsure(&entry.text, answer, &before);
             }
             return;
         }
-        if let Some(before) = self.pages.insert(visit.doc, entry.clone()) {
-            self.take(&before);
-            let had = &before.text.visit;
+        if let Some(replaced) = self.pages.insert(visit.doc, entry.clone()) {
+            self.take(&replaced);
+            let had = &replaced.text.visit;
             if had.kind == PAGE && (visit.kind, visit.content) != (PAGE, had.content) {
                 self.taken_after = self.taken_after.max(entry.after);
             }
         }
         let is_page = visit.kind == PAGE;
-        if let Some(old) =
-            index.page(visit.doc).map(|page| page.content).filter(|old| !old.is_none())
-        {
-            self.touched.insert(index.component(old));
+        if let (Some(old), Some(component)) = (before.page, before.page_component) {
+            self.touched.insert(component);
             self.touch_moved(answer);
             let left = self.left.entry(old).or_default();
             left.after = left.after.max(entry.after);
@@ -504,10 +543,10 @@ impl Overlay {
         if !is_page || visit.content.is_none() {
             return;
         }
-        self.touch(index, visit.content, answer);
+        self.touch(&before, answer);
         let url = entry.url();
         let representative = answer.representative.clone().unwrap_or_else(|| url.clone());
-        let had = self.content_of(index, Id::of(representative.as_bytes()));
+        let had = before.represented;
         let content = self.contents.entry(visit.content).or_insert_with(|| Content {
             pages: 0,
             cluster: answer.cluster.clone().unwrap_or_else(|| visit.doc.to_string()),
@@ -527,25 +566,23 @@ impl Overlay {
     }
 
     /// Remembers the text of a record that may hold or not.
-    fn put_unsure(&mut self, index: &Index, text: &Text, answer: &Answer) {
+    fn put_unsure(&mut self, text: &Text, answer: &Answer, before: &Before) {
         let content = text.visit.content;
         if text.visit.kind != PAGE || content.is_none() {
             return;
         }
         self.unsure.contents.insert(content);
-        self.touch(index, content, answer);
+        self.touch(before, answer);
         if let Some(evidence) = text.evidence.as_ref().filter(|_| !text.says_little) {
             self.unsure.nearby.add(evidence);
             self.bytes += self.unsure.nearby.bytes(evidence);
         }
     }
 
-    /// Remembers the components that a page with `content` may change, about which `answer` was
-    /// given.
-    fn touch(&mut self, index: &Index, content: Id, answer: &Answer) {
+    /// Remembers the components that a record may change, about which `answer` was given.
+    fn touch(&mut self, before: &Before, answer: &Answer) {
         self.touch_moved(answer);
-        self.touched.extend(answer.matches.iter().map(|found| index.component(found.id)));
-        self.touched.insert(index.component(content));
+        self.touched.extend(&before.components);
     }
 
     /// Remembers the components in which a record moves ranks.

@@ -52,6 +52,7 @@ pub fn put(index: &Index, overlay: &mut Overlay, entry: Arc<Entry>) -> Result<()
     let answer = index.answer(&entry.text, overlay.is_stored(index, content), false)?;
     let (mut answer, _) = overlay.decide(index, &entry.text, answer)?;
     index.lose(entry.text.visit.doc, content, &mut answer)?;
-    overlay.put(index, entry, &answer);
+    let before = overlay.before(index, &entry.text, &answer);
+    overlay.put(entry, &answer, before);
     Ok(())
 }

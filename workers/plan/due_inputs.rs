@@ -81,7 +81,14 @@ pub(super) fn found(
     // Inputs beyond the limit are not read, not even for their digest.
     let mut rest = &all[..];
     while found.inputs.len() < inputs_max && !rest.is_empty() {
-        let (next, later) = rest.split_at(rest.len().min(inputs_max - found.inputs.len()));
+        // Those that are as they were are not due, and are passed without being read.
+        let mut wanted = inputs_max - found.inputs.len();
+        let is_last = |input: &Input| {
+            wanted -= usize::from(!history.is_as_it_was(input));
+            wanted == 0
+        };
+        let end = rest.iter().position(is_last).map_or(rest.len(), |at| at + 1);
+        let (next, later) = rest.split_at(end);
         rest = later;
         for input in examiner.digested(next)? {
             match history.due(&input) {

@@ -346,6 +346,8 @@ impl Members {
     pub fn skip_damage(&mut self, starts: Starts) -> Result<u64> {
         let mut from = self.at + 1;
         let mut unsearched = 0;
+        // What was decoded in vain. Members that do not overlap cost the file once altogether.
+        self.trial_cost += self.input.position().saturating_sub(self.at);
         let size = self.end();
         let cost_max = TRIAL_COST_MIN.saturating_add(size.saturating_mul(TRIAL_COST_RATIO));
         while let Some(at) = self.find_magic(from)? {

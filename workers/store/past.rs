@@ -165,9 +165,11 @@ fn of_this_format(head: Manifest) -> Past {
 /// only let pages expire. The manifests of the epochs have them, as far as they exist.
 fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step>> {
     let mut all: BTreeMap<u64, Step> = steps.into_iter().map(|step| (step.epoch, step)).collect();
-    // The epochs that the store builds on after each commit, by the digest of its tables.
-    let mut states: Vec<(String, BTreeSet<u64>)> = Vec::new();
-    let mut live = BTreeSet::new();
+    // Each epoch, with the place in this list of the epoch that it built on.
+    let mut lineage: Vec<(u64, Option<usize>)> = Vec::new();
+    // The place of the last epoch after each commit, by the digest of the tables.
+    let mut states: Vec<(String, Option<usize>)> = Vec::new();
+    let mut last = None;
     for &version in versions {
         let text = text(root, version)?;
         let manifest = parsed(root, version, &text)?;
@@ -176,11 +178,14 @@ fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step
             "merge" => {}
             "rollback" => {
                 let target = states.iter().rev().find(|(state, _)| *state == tables);
-                live = target.map_or_else(BTreeSet::new, |(_, live)| live.clone());
+                last = target.and_then(|(_, last)| *last);
             }
-            _ => drop(live.insert(manifest.epoch)),
+            _ => {
+                lineage.push((manifest.epoch, last));
+                last = Some(lineage.len() - 1);
+            }
         }
-        states.push((tables, live.clone()));
+        states.push((tables, last));
         if manifest.op == "rollback" || manifest.op == "merge" {
             continue;
         }
@@ -198,6 +203,12 @@ fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step
         });
         known.logical_time = manifest.logical_time;
         known.retention = manifest.retention;
+    }
+    // The epochs that the store builds on.
+    let mut live = BTreeSet::new();
+    while let Some((epoch, before)) = last.map(|at| lineage[at]) {
+        live.insert(epoch);
+        last = before;
     }
     // An epoch that read nothing and could let no page expire changed no page.
     let expires =

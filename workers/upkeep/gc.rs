@@ -79,9 +79,7 @@ pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) 
         kept.iter().flat_map(|manifest| files(store, manifest)).collect();
     garbage.files = unneeded(store, &needed)?;
     garbage.files.extend(
-        listed(&store.root().join("manifest"))?
-            .into_iter()
-            .filter(|path| has_ending(path, "writing")),
+        listed(&store.root().join("manifest"))?.into_iter().filter(|path| durable::is_aside(path)),
     );
     garbage.attempts = attempts::all(store.root())?;
     garbage.attempts.retain(|attempt| all_attempts || !attempts::is_resumable(attempt, head));
@@ -161,8 +159,7 @@ fn has_ending(path: &Path, ending: &str) -> bool {
 fn is_ours(path: &Path) -> bool {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let is_digest = digest::is_digest(stem);
-    has_ending(path, "writing")
-        || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
+    durable::is_aside(path) || is_digest && (has_ending(path, "arrow") || has_ending(path, "jsonl"))
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {

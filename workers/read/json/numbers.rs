@@ -54,7 +54,10 @@ pub fn readable(text: &str) -> (String, bool) {
         out.push_str(before);
         match is_python_number || is_vast() {
             // As long as the number, so that errors name the right bytes of the line.
-            true => out.push_str(&format!("{:length$}", "[]")),
+            true => {
+                out.push_str("[]");
+                out.extend(std::iter::repeat_n(' ', length - "[]".len()));
+            }
             false => out.push_str(token),
         }
         has_python_number |= is_python_number;
