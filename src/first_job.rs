@@ -117,7 +117,7 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
     // With an archive among the files not all pages are rows, and a server inserts pages that no
     // file has.
     if found.rows > 0 && found.rows == found.records && is_row && !is_given("serve.inbox") {
-        let why = "a changed file has other rows: those that no file has any more go; false, if files are removed once they are read";
+        let why = "a row that is in no file any more is removed; set false if you delete files after they are read";
         set("read.complete", "true".into(), why);
     }
     set("output.dir", quoted("result"), "the tables, written again by each run");

@@ -83,7 +83,7 @@ fn settle_signatures(table: &mut Table) -> Vec<Mistake> {
         if let Some(Node { value: Value::List(list), .. }) = table.get("signatures")
             && list.iter().any(is_listed)
         {
-            let why = format!("{name} = false: [[signatures]] lists it; take one of both away");
+            let why = format!("{name} = false: [[signatures]] lists it; remove one of the two");
             mistakes.push(Mistake { at: Some(*at), why });
         }
     }
@@ -281,7 +281,7 @@ mod tests {
             ),
             (
                 format!("minhash = false\n{JOB}[[signatures]]\nkind = \"minhash\"\n"),
-                "job.toml:1: minhash = false: [[signatures]] lists it; take one of both away",
+                "job.toml:1: minhash = false: [[signatures]] lists it; remove one of the two",
             ),
             (
                 format!("{JOB}[keep]\nhosts = [\".d.example\"]\n"),

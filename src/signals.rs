@@ -86,8 +86,8 @@ fn arm_later(armed: Arc<AtomicBool>) {
     }
 }
 
-/// From now on a signal ends nothing until it is said what it does; it is not lost. The command
-/// line says that, and a signal while it is parsed has the exit code of any other. Only one that
+/// From now on a signal is kept until a command says what it does. A signal that comes while the
+/// command line is parsed then ends the process with the exit code of any other. Only one that
 /// comes in the microseconds in which a handler is put in place is lost (`signal-hook-registry` has
 /// no remedy); the next one is not.
 pub fn hold() {

@@ -135,7 +135,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  pagefold rebuild crawl.toml --threads 8")]
     Rebuild(Run),
     /// Count in how many texts of the inputs each word occurs, and write the file of words that
-    /// I-Match, the weights of words or the stop words read.
+    /// I-Match, the weights of words or the stop words read; or the lines that hosts repeat.
     #[command(after_help = "Example:\n  pagefold lexicon crawl.toml --kind idf --out words.tsv")]
     Lexicon(Lexicon),
     /// Print the completions of the command line for a shell.

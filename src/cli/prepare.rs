@@ -1,4 +1,4 @@
-//! Commands that come before a run: `init`, `check`, `schedule` and `lexicon`.
+//! Commands that come before a run: `init`, `check`, `estimate`, `schedule` and `lexicon`.
 
 use super::{OfJob, values};
 use crate::schedule::moments::{Every, TimeOfDay};

@@ -103,8 +103,8 @@ pub struct Run {
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// Turn off a guard that stopped the run before its commit: rejects, overwritten, missing,
-    /// expired, folds, source_folded or space. May be repeated.
+    /// Turn off a guard that stopped the run before its commit: store, rejects, overwritten,
+    /// missing, expired, folds, source_folded or space. May be repeated.
     #[arg(long, value_name = "GUARD", value_parser = guard)]
     pub allow: Vec<Guard>,
     /// Print how long each stage took, and write a trace for chrome://tracing, Perfetto or the
@@ -131,4 +131,19 @@ fn guard(name: &str) -> Result<Guard, String> {
 
 fn ping(url: &str) -> Result<String, String> {
     workers::job::check_ping(url).map(|()| url.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args as _, Command};
+
+    /// The help of `--allow` names every guard. It had left out a new one.
+    #[test]
+    fn the_help_names_every_guard() {
+        let help = Run::augment_args(Command::new("run")).render_long_help().to_string();
+        for guard in Guard::ALL {
+            assert!(help.contains(guard.name()), "{}", guard.name());
+        }
+    }
 }

@@ -117,7 +117,7 @@ impl Launcher {
                     // If the receiver is dropped, this process is ending.
                     Ok(order) => drop(sender.send(order)),
                     Err(_) if has_orders => {
-                        halt(&Error::new(Kind::Usage, "the launcher says what is no order"))
+                        halt(&Error::new(Kind::Usage, "the launcher sent a line that is not an order"))
                     }
                     Err(_) => return,
                 }

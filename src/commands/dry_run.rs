@@ -187,7 +187,7 @@ fn text(
         );
     }
     if plan.complete {
-        line("", "they are a complete snapshot: pages that it lacks go".into());
+        line("", "they are a complete snapshot: stored pages that are not in it are removed".into());
     }
     let known = (plan.same_bytes.len() + plan.renamed.len()) as u64;
     if known > 0 {

@@ -60,7 +60,7 @@ fn crontab(command: &RunCommand, log: &str, moments: &Moments) -> Result<String>
 }
 
 /// What stands before the line of a crontab.
-const MAIL: &str = "# Who hears of a run that fails; nothing is said of one that succeeds.\n\
+const MAIL: &str = "# Cron sends mail to this address if a run fails, and nothing if it succeeds.\n\
                     # MAILTO=you@example.org\n";
 
 /// Warns of folders that a person must make `before` the first run; `why` says what else happens.

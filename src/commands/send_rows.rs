@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(all, expected);
     }
 
-    /// A byte order mark at the begin of a file made its first row no JSON. Elsewhere it is part of
+    /// A byte order mark at the beginning of a file made its first row no JSON. Elsewhere it is part of
     /// the row.
     #[test]
     fn marks_are_left_out() {

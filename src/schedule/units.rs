@@ -183,8 +183,8 @@ fn service(
     let user = user.map_or(String::new(), |user| format!("User={user}\n"));
     let success = match command.cluster {
         None => {
-            "# 75 is no alarm: the run was stopped, by `systemctl stop` or as the machine goes down, and the next one goes on. Runs that stay away\n\
-             # are found by their age: `pagefold status JOB --max-age 26h`.\n\
+            "# 75 is no alarm: the run was stopped, by `systemctl stop` or as the machine goes down, and the next one goes on.\n\
+             # To notice that no run takes place, check the age of the last epoch: `pagefold status JOB --max-age 26h`.\n\
              SuccessExitStatus=75\n"
         }
         Some(_) => {
@@ -202,11 +202,11 @@ fn service(
          ExecStart={exec_start}\n\
          {user}\
          {success}\
-         # SIGTERM stops a run at once; all that is finished is kept. Worker processes end with the one that hears it.\n\
+         # SIGTERM stops a run at once; all that is finished is kept. Its worker processes end, too.\n\
          KillSignal=SIGTERM\n\
          KillMode=mixed\n\
          TimeoutStopSec=30\n\
-         # A run that hangs is stopped; a long one goes on with the next. Less than the longest epoch takes would let it never end.\n\
+         # A run that hangs is stopped. The next run continues an epoch that took too long. This must be longer than the longest epoch.\n\
          TimeoutStartSec=1d\n\
          # Memory grows with what an epoch touches. One that needs more than this dies alone, and the machine lives.\n\
          MemoryMax=75%\n\
@@ -239,7 +239,7 @@ fn timer(title: &str, moments: &Moments) -> String {
          \n\
          [Timer]\n\
          OnCalendar=*-*-* {hours}:{minutes}:00\n\
-         # A moment that was slept through is made up for, once.\n\
+         # If the machine was off or asleep at that time, one run starts when it is on again.\n\
          Persistent=true\n\
          RandomizedDelaySec={delay_s}\n\
          \n\

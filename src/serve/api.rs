@@ -78,8 +78,8 @@ pub struct Removed {
     pub provisional: bool,
     /// Why, such as `outdated`: the words are in the page about `query`.
     pub because: Vec<&'static str>,
-    /// Whether the removal was inserted, which is done in any case, so that an older record does
-    /// not bring the page back: the next epoch takes it, and it is durable.
+    /// Whether the removal was inserted: it is durable, and the next epoch reads it. It is inserted
+    /// even if there is no such page, so that an older record does not bring the page back.
     pub inserted: bool,
 }
 

@@ -58,8 +58,7 @@ pub async fn check(
 }
 
 /// What becomes of a record, or of each of a batch. It is inserted if its text is new, or new to
-/// its page: the next epoch takes it, and the records that come after it are held against it at
-/// once.
+/// its page: the next epoch reads it, and from now on records are compared with it.
 #[utoipa::path(
     post,
     path = "/insert",
@@ -363,8 +362,8 @@ fn line_of(refused: Refused, line: u64) -> Line {
 
 /// Only a run makes room.
 const INBOX_FULL_SECONDS: u64 = 30;
-const FULL: &str = "what was inserted since the last epoch takes all the memory for it; `pagefold run JOB` takes it, \
-                    then send this again; if /readyz fails, start the server again";
+const FULL: &str = "the memory for inserted records is full; `pagefold run JOB` empties it, then send this again; \
+                    if /readyz fails, start the server again";
 const NO_INBOX: &str = "nothing can be inserted here: the job has no `[serve] inbox`, or the server was started with \
                         --read-only";
 

@@ -112,7 +112,7 @@ pub fn find(index: &Index, url: &str) -> Result<Nearest> {
         } else if has_spellings(&asked) {
             "; http and https, with and without www., a slash at the end and the query were tried"
         } else {
-            ", and other spellings are tried of URLs with a scheme and a host alone"
+            "; other spellings are tried only for URLs with a scheme and a host alone"
         };
         Error::new(Kind::NoInput, format!("{asked}: the store has no such page{tried}"))
     })

@@ -1,6 +1,7 @@
 //! Says what a store holds and what the next run finds, for operators.
 //!
-//! Inputs are listed and not read. Of the tables only the columns that say when pages were last
+//! Of inputs that are not consumed the beginning is read, to see whether they are files beside a
+//! crawl; those of an unfinished epoch may be digested. Of the tables only the columns that say when pages were last
 //! seen are read, and only if the job lets pages expire.
 
 use crate::candidates::pivots::BySignature;

@@ -72,11 +72,11 @@ impl Guard {
     }
 }
 
-/// A share of so few pages, or of fewer, says nothing: the guards `store`, `missing`, `expired` and
-/// `folds` do not refuse then.
+/// With at most this many pages a share says nothing: the guards `store`, `missing`, `expired` and
+/// `folds` do not refuse.
 pub const PAGES_MIN: u64 = 1000;
-/// So few rows, or fewer, that lost to a row of their key with another text say nothing if most
-/// others were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
+/// At most this many rows may lose to another row of their key with another text, if most others
+/// were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
 /// to half of all rows may lose, because a crawl meets a page twice.
 const OVERWRITTEN_MIN: u64 = 20;
 /// `source_folded` refuses only if it concerns at least one in so many of all pages. A crawl of

@@ -116,7 +116,7 @@ impl Rejects {
 
     fn remedy(&self) -> String {
         let Some(RejectLine { file, reason, detail, .. }) = &self.example else {
-            return "Hardly any was good".into();
+            return "Almost all records were rejected".into();
         };
         let fields: Vec<&str> = detail
             .rsplit_once("; it has ")
@@ -188,7 +188,7 @@ impl Rejects {
                     _ => "Take such files out of [read] inputs, or convert them".into(),
                 },
             },
-            _ => "Hardly any was good: look at them, and name files of other records".into(),
+            _ => "Almost all records were rejected: look at some of them; perhaps the job names the wrong files".into(),
         }
     }
 }

@@ -278,8 +278,8 @@ impl<'t> Kinds<'t> {
     }
 }
 
-/// Parts the first of `spans` if it replaces furniture at the begin of one text by something else at
-/// the begin of the other: a source line in front of one text and a headline in front of the other
+/// Parts the first of `spans` if it replaces furniture at the beginning of one text by something else at
+/// the beginning of the other: a source line in front of one text and a headline in front of the other
 /// replace nothing.
 fn part_begins(a: &Tokens<'_>, b: &Tokens<'_>, spans: &mut Vec<Span>) {
     let Some(Span { a: x, b: y }) = spans.first().cloned() else { return };

@@ -66,7 +66,7 @@ fn is_word_alone(token: &str) -> bool {
     !token.starts_with(runs_on)
 }
 
-/// The meanings of the longest unit at the begin of `text`. A word of a script with spaces must be
+/// The meanings of the longest unit at the beginning of `text`. A word of a script with spaces must be
 /// a unit as a whole.
 fn unit_of(text: &str) -> &'static [usize] {
     if is_word_alone(text) {

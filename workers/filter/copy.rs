@@ -72,7 +72,7 @@ pub struct Copied {
     pub removed: Option<Part>,
     /// The order of both in the original.
     pub order: Option<Part>,
-    /// The number of bytes at the begin of the removed file that also belong to what is kept.
+    /// The number of bytes at the beginning of the removed file that also belong to what is kept.
     pub removed_head: u64,
     /// Whether something was compressed anew, so that the original cannot be made again byte for
     /// byte.
@@ -144,8 +144,7 @@ impl Parts {
         part.ok_or_else(|| Error::internal("a file of a filter is not there"))
     }
 
-    /// Makes what is kept one empty member if nothing is kept: a compressed file of no bytes is
-    /// damaged to `gzip -t`, `zstd -t` and who opens it by them.
+    /// Makes what is kept one empty member if nothing is kept: `gzip -t` and `zstd -t` report an empty file as damaged.
     fn fill_if_empty(&mut self, codec: Codec) -> Result<()> {
         let is_empty = self.kept.as_ref().is_some_and(|part| part.bytes() == 0);
         if is_empty { self.add(codec, b"") } else { Ok(()) }

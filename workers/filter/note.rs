@@ -75,7 +75,7 @@ pub struct Note {
     pub kept: Option<u64>,
     /// The size of the file of what was removed, if there is one.
     pub removed: Option<u64>,
-    /// The number of bytes at the begin of that file that are also in the filtered file.
+    /// The number of bytes at the beginning of that file that are also in the filtered file.
     #[serde(default)]
     pub removed_head: u64,
     /// The blake3 of both files, for Parquet and archives, where an undo cannot compare its result

@@ -261,7 +261,7 @@ fn take(
         Item::Skip(reason) => writer.counts.skip(reason),
         Item::Status { url } => {
             writer.counts.skip(Item::STATUS);
-            // Nor must a page go that a complete snapshot has, though without its text.
+            // A complete snapshot has this page, only without its text, so it must not be removed.
             if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
                 writer.push(epoch, maker.seen(&url, is_key), None)?;
             }
@@ -275,10 +275,11 @@ fn take(
         }
         Item::Reject { reason, detail, url, records } => {
             // In a complete snapshot a bad record must not remove the page that it is about.
-            if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
-                writer.push(epoch, maker.seen(&url, is_key), None)?;
-            } else {
-                writer.counts.unreadable += 1;
+            if epoch.shared.plan.complete {
+                match url {
+                    Some(url) => writer.push(epoch, maker.seen(&url, is_key), None)?,
+                    None => writer.counts.unreadable += 1,
+                }
             }
             writer.reject(epoch, offset, records, reason, detail)?;
         }

@@ -239,7 +239,7 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         }
         // The time at which the page was seen is corrected.
         (Some(_), Some(_), []) => None,
-        // An outdated removal does not see the page.
+        // An outdated removal does not count as a sight of the page.
         (Some(page), Some(new), _) => (page != new).then_some(Counter::PagesSeen),
     };
     if let Some(counter) = counter {

@@ -71,7 +71,7 @@ pub struct Counts {
     pub rejected: BTreeMap<String, u64>,
     /// Notes about accepted records, by word.
     pub noted: BTreeMap<String, u64>,
-    /// Bad records that do not say which URL they are about.
+    /// Bad records of a complete snapshot that do not say which URL they are about.
     pub unreadable: u64,
 }
 

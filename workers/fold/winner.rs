@@ -7,8 +7,8 @@
 //! archive that comes late does not bring the page back. A record without a date counts as being as
 //! new as the record that it replaces. Otherwise an old archive could replace it, and undo what a
 //! newer record had said before it. A record whose date is too far ahead of the epoch's time is
-//! treated in the same way, and counts as being as new as the newest other record. Within the epoch
-//! its date counts, because a server dates the records of one URL so that the last one wins.
+//! treated in the same way: as if it had the date of the newest other record. Within the epoch its
+//! own date counts, because a server dates the records of one URL so that the last one wins.
 //!
 //! A complete snapshot is all there is of its source. So a record of it holds over what an earlier
 //! snapshot of that source had, even if its date is earlier: a run from scratch knows no other.

@@ -203,7 +203,7 @@ impl Job {
             if !(0.0..=1.0).contains(&share) {
                 wrong(
                     &format!("{table}.{key}"),
-                    format!("[{table}] {key}: {share} is no share between 0 and 1"),
+                    format!("[{table}] {key}: {share} is not between 0 and 1"),
                 );
             }
         }

@@ -44,7 +44,7 @@ impl Options {
         Ok(())
     }
 
-    /// Pages that are gone since before this time are forgotten at `logical_time`.
+    /// At `logical_time`, pages that were removed before this time are forgotten.
     pub fn gone_min(&self, logical_time: i64) -> i64 {
         let days = i64::from(self.gone_days);
         if days == 0 { i64::MAX } else { logical_time.saturating_sub(86_400 * days) }

@@ -62,7 +62,7 @@ impl Job {
         let (dir, store, results) =
             (resolved(dir), resolved(&self.store), resolved(&self.output.dir));
         if dir.starts_with(&store) || store.starts_with(&dir) {
-            return Some("lies in the store, or the store in it; name a folder beside it".into());
+            return Some("is in the store, or contains the store; name a folder outside it".into());
         }
         if dir == results {
             return Some(
@@ -126,7 +126,7 @@ pub fn collide(dir: &Path, other: &Path) -> Option<&'static str> {
         return Some("is named twice; each needs a folder");
     }
     (is_seen(&dir, &other) || is_seen(&other, &dir)).then_some(
-        "lies in another folder that is named, or that one in it, so who reads one would read both; \
+        "is inside another named folder, or contains one, so a reader of one would also read the other; \
          name folders side by side",
     )
 }

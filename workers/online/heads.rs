@@ -29,9 +29,9 @@ pub struct Opened {
 }
 
 /// Why a newer head that another job made cannot be asked.
-const OTHER_JOB: &str = "the newest epoch was made with other keys than those of the job when this server started; if the \
-                         job file has these keys by now, start the server again; otherwise, after a rollback, --set or \
-                         another job, run the job first, as no server starts over such an epoch";
+const OTHER_JOB: &str = "the newest epoch was made with other settings than this server has; if the job file has \
+                         these settings now, start the server again; otherwise (after a rollback, or a run with --set or \
+                         of another job) run the job first, as no server starts over such an epoch";
 
 /// Opens the heads of a job.
 pub struct Heads {

@@ -5,7 +5,7 @@
 //! back as it was. A renamed file is not read again. It is known by the bytes, size, time and inode
 //! of a consumed file that is not at its consumed path any more.
 //!
-//! An input without an accepted record is not consumed. Its bytes would again give nothing, so it
+//! An input with rejected records and no accepted one is not consumed. Its bytes would again give nothing, so it
 //! is due only when its bytes or the job's options of reading change.
 //!
 //! Other options of reading would give other records: other fields for inputs of rows, other limits

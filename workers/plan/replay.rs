@@ -210,8 +210,8 @@ impl Replay {
         step: &Step,
     ) -> (Vec<ConsumedInput>, Vec<ConsumedInput>) {
         let read = step.read.unwrap_or(0) as usize;
-        // An input without an accepted record is read again only with the same options of reading,
-        // and gives nothing again. With other options it is due afterwards.
+        // An input with rejected records and no accepted one is read again only with the same
+        // options of reading, and gives nothing again. With other options it is due afterwards.
         let is_read = |at: usize, line: &ConsumedInput| {
             at < read || at < read + step.barren as usize && line.reading == self.reading
         };

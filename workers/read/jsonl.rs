@@ -14,7 +14,7 @@ use crate::error::Result;
 /// The byte order mark that some tools write before UTF-8.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The begin of a file without a byte order mark.
+/// The beginning of a file without a byte order mark.
 pub fn unmarked(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BOM).unwrap_or(bytes)
 }

@@ -14,9 +14,10 @@ pub struct Limits {
     pub record_bytes_max: usize,
     /// A JSON line, in bytes.
     pub line_bytes_max: usize,
-    /// A compressed file may grow by at most this factor; bytes of sound records count in part ...
+    /// A compressed file may grow by at most this factor, once it has grown to `ratio_bytes_min`.
+    /// Of the bytes of sound records only a part counts.
     pub ratio_max: u64,
-    /// ... once it has grown to this many bytes.
+    /// Below this many decoded bytes growth is not limited.
     pub ratio_bytes_min: u64,
 }
 

@@ -106,7 +106,7 @@ impl Options {
         let mut named = urls.iter().map(|name| ("url", name)).chain(named);
         if let Some((of, _)) = named.find(|(_, name)| name.is_empty()) {
             return Err(format!(
-                "fields.{of}: has no name; name a field, as only deleted, op and score may be \"\""
+                "fields.{of}: is empty; only deleted, op and score may be \"\""
             ));
         }
         let mut names: Vec<&String> = key.into_iter().chain([text, html, date]).collect();

@@ -22,7 +22,7 @@ pub struct Consumed {
     /// The number of lines at its beginning whose inputs were read. The bytes of the others were
     /// known already.
     pub read: u64,
-    /// The number of lines after them whose inputs were read, but without an accepted record.
+    /// The number of lines after them whose inputs gave rejected records and no accepted one.
     pub barren: u64,
     /// Whether no record of the inputs was accepted. The epoch then does not count as one that read
     /// something.

@@ -15,7 +15,7 @@
 //! 7f, character           any other character, in UTF-8
 //! ```
 //!
-//! From the begin of a text on, the next two characters are coded as a pair if the list has it.
+//! Beginning at the start of a text, each next two characters are coded as a pair if the list has it.
 //! This does not give the fewest codes, but takes one pass.
 
 use std::sync::OnceLock;

@@ -37,7 +37,7 @@ const LEFT_LETTERS_MIN: u32 = 40;
 const LEFT_OF_SENTENCE_MIN: u32 = 16;
 /// No word of the list has more bytes of ASCII at its beginning.
 const WORD_BYTES_MAX: usize = 24;
-/// What may stand between such a phrase and the number that it needs.
+/// What may stand between a word of the list that needs a number, and that number.
 const BEFORE_NUMBER: [char; 10] = ['案', '证', '编', '号', '字', '第', ':', '-', '(', ' '];
 /// Weak words count 2 and topics 1; a line of them needs so many points.
 const POINTS_MIN: u32 = 5;

@@ -1,8 +1,8 @@
 //! Chinese words with jieba's tags of what they are.
 //!
-//! Tags of the dictionary's words lie in a file beside it. jieba-rs is asked for guesses about
-//! words that no dictionary has; its own dictionary, which is loaded in a tenth of a second, for
-//! the few of them that it would cut. Words and tags are those of `Jieba::tag`: tests compare them.
+//! Tags of the dictionary's words lie in a file beside it. jieba-rs guesses the tags of words that
+//! no dictionary has. For the few of them that it would cut further, its own dictionary is loaded,
+//! which takes a tenth of a second. Words and tags are those of `Jieba::tag`: tests compare them.
 
 use crate::text::dictionary::UserDictionary;
 use crate::text::segment::{self, Segmenter};

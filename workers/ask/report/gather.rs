@@ -1,4 +1,5 @@
-//! Reads what the report shows from the tables of a head, in one pass over each.
+//! Reads what the report shows from the tables of a head: pages, contents and clusters once, in
+//! their order, and for each page its URL and its cluster by look-ups.
 //!
 //! Memory grows only with the number of hosts and of pairs of hosts, both of which are bounded.
 

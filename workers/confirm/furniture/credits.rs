@@ -213,7 +213,7 @@ fn opens_a_credit(said: &str) -> bool {
     Labels::beginning(said).iter().any(is_label) || with_agency(said).contains("记者")
 }
 
-/// The begin of `text` that has room for the name of an agency and `记者`.
+/// The beginning of `text` that has room for the name of an agency and `记者`.
 fn with_agency(text: &str) -> &str {
     text.char_indices().nth(AGENCY_CHARS_MAX + 2).map_or(text, |(at, _)| &text[..at])
 }
@@ -227,7 +227,7 @@ fn is_in_closing(text: &str, place: usize) -> bool {
     starts.any(|at| are_credits(&text[at..]) && is_free_before(&text[..at], false))
 }
 
-/// What stands behind the longest label at the begin of `text` that credits at the end have.
+/// What stands behind the longest label at the beginning of `text` that credits at the end have.
 fn behind_label(text: &str) -> Option<&str> {
     let labels = Labels::beginning(text).iter();
     let labels = labels.filter(|(_, kind)| matches!(kind, Kind::Byline | Kind::Credit));

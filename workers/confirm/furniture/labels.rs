@@ -1,4 +1,4 @@
-//! The labels of furniture, such as `views` and `来源`, and the search for a label at the begin of a
+//! The labels of furniture, such as `views` and `来源`, and the search for a label at the beginning of a
 //! text.
 
 use crate::text::characters::stands_alone;

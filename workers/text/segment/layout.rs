@@ -2,7 +2,7 @@
 //! the program that makes them.
 //!
 //! Words are found by their first two characters, in one table of pairs. The place of a pair is its
-//! column plus the begin of its row, as in a sparse matrix whose rows overlap (Tarjan, Yao:
+//! column plus the start of its row, as in a sparse matrix whose rows overlap (Tarjan, Yao:
 //! "Storing a sparse table", CACM 22(11), 1979). We differ by mixing a pair before it is divided
 //! into row and column, so that all rows are short and no place stays empty. A filter in each row
 //! rejects most pairs that begin no word, without a look into the table of pairs. The characters

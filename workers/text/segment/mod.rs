@@ -321,7 +321,7 @@ impl Segmenter {
 }
 
 /// Cuts characters that the dictionary leaves as single characters, by the model as far as it knows
-/// them. Calls `found` with the begin and the end of each part, and whether it is a word of the
+/// them. Calls `found` with the beginning and the end of each part, and whether it is a word of the
 /// model.
 fn cut_unseen(
     dictionary: &Dictionary,

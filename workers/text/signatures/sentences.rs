@@ -170,7 +170,7 @@ impl Sentences {
                 self.found.push((sentence.len(), xxh3_64(sentence)));
             }
         };
-        // The begin of the sentence, and of its last part.
+        // The beginning of the sentence, and of its last part.
         let (mut start, mut part) = (0, 0);
         let gaps =
             letters.gaps().iter().map(|gap| (end_at(normal, gap.place.clone()), gap.letter_bytes));
