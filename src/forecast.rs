@@ -18,8 +18,8 @@ use workers::job::contents::Keep;
 use workers::job::{Form, Job, When};
 use workers::plan::Plan;
 use workers::plan::inputs::Input;
-use workers::read::Split;
 use workers::read::record::Item;
+use workers::read::{Split, splits};
 use workers::text::features::Unit;
 use workers::text::signatures::SignatureKind;
 
@@ -77,7 +77,7 @@ const RESULT_PARQUET_PAGE_BYTES: u64 = 200;
 const SENT_PAGE_BYTES: u64 = 700;
 
 /// The load: the pages that are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Load {
     /// Pages.
     pub pages: u64,
@@ -197,9 +197,11 @@ fn store_bytes(job: &Job, load: &Load) -> u64 {
     load.pages * page + load.url_bytes
 }
 
-/// The most inputs that are sampled, and the most records of each. If the inputs have few bytes,
-/// fewer are read, because a sample would take about as long as the run.
+/// The most inputs that are sampled, the parts of each from which records are read, and the most
+/// records of each. If the inputs have few bytes, fewer are read, because a sample would take about
+/// as long as the run.
 const INPUTS_MAX: usize = 16;
+const PARTS: u64 = 8;
 const RECORDS_MAX: usize = 500;
 const RECORDS_OF_FEW_MAX: usize = 50;
 
@@ -209,30 +211,60 @@ pub fn load(job: &Job, inputs: &[Input]) -> Result<Load> {
 }
 
 /// The pages and texts of `inputs`, by at most `records_max` records of each input in the sample.
+///
+/// Rows are often sorted by length. So they are taken from several parts of an input, and the rows
+/// of a part are taken to be as long as its first ones and those of the next part in the mean.
 fn sampled(job: &Job, inputs: &[Input], records_max: usize) -> Result<Load> {
-    let (mut pages, mut text_bytes, mut url_bytes, mut read_bytes) = (0u64, 0u64, 0u64, 0u64);
+    let mut found = Load::default();
     let step = inputs.len().div_ceil(INPUTS_MAX).max(1);
     for input in inputs.iter().step_by(step) {
-        let split = Split { path: input.file(), start: 0, end: input.bytes };
-        let mut reader = ingest::open(job, &split, input)?;
-        for _ in 0..records_max {
-            let Some(entry) = reader.next()? else { break };
-            let Item::Record(record) = entry.item else { continue };
-            url_bytes += record.url.len() as u64;
-            let text = text_of(record.body, &job.extract);
-            text_bytes += text.map_or(0, |text| text.text.len() as u64);
-            pages += 1;
+        let parts = splits(&input.file(), input.bytes, input.bytes.div_ceil(PARTS))?;
+        let first = |split| first_records(job, input, split, records_max.div_ceil(PARTS as usize));
+        let read: Vec<Load> = parts.iter().map(first).collect::<Result<_>>()?;
+        for (at, (split, own)) in
+            parts.iter().zip(&read).enumerate().filter(|(_, of)| of.1.pages > 0)
+        {
+            let next = read.get(at + 1).copied().filter(|next| next.pages > 0).unwrap_or_default();
+            let all = |of: fn(&Load) -> u64| {
+                part(
+                    of(own) + of(&next),
+                    split.end - split.start,
+                    own.input_bytes + next.input_bytes,
+                )
+            };
+            found.pages += all(|of| of.pages);
+            found.text_bytes += all(|of| of.text_bytes);
+            found.url_bytes += all(|of| of.url_bytes);
         }
-        read_bytes += reader.consumed_bytes().min(input.bytes);
+        found.input_bytes += input.bytes;
     }
     let input_bytes: u64 = inputs.iter().map(|input| input.bytes).sum();
     // A job may read only the first records of each input.
     let most = job.read.records_max.map(|most| most.saturating_mul(inputs.len() as u64));
-    let pages_all = part(pages, input_bytes, read_bytes).min(most.unwrap_or(u64::MAX));
-    let all = |sampled: u64| part(sampled, pages_all, pages);
-    let (text_bytes, url_bytes, input_bytes) =
-        (all(text_bytes), all(url_bytes), all(read_bytes).min(input_bytes));
-    Ok(Load { pages: pages_all, text_bytes, url_bytes, input_bytes })
+    let pages = part(found.pages, input_bytes, found.input_bytes).min(most.unwrap_or(u64::MAX));
+    let all = |sampled: u64| part(sampled, pages, found.pages);
+    Ok(Load {
+        pages,
+        text_bytes: all(found.text_bytes),
+        url_bytes: all(found.url_bytes),
+        input_bytes: all(found.input_bytes).min(input_bytes),
+    })
+}
+
+/// The first records of the part `split` of `input`.
+fn first_records(job: &Job, input: &Input, split: &Split, records_max: usize) -> Result<Load> {
+    let mut load = Load::default();
+    let mut reader = ingest::open(job, split, input)?;
+    for _ in 0..records_max {
+        let Some(entry) = reader.next()? else { break };
+        let Item::Record(record) = entry.item else { continue };
+        load.url_bytes += record.url.len() as u64;
+        let text = text_of(record.body, &job.extract);
+        load.text_bytes += text.map_or(0, |text| text.text.len() as u64);
+        load.pages += 1;
+    }
+    load.input_bytes = reader.consumed_bytes().min(split.end - split.start);
+    Ok(load)
 }
 
 /// `number` times `share` of `whole`.
@@ -303,6 +335,21 @@ mod tests {
         std::fs::write(&path, [0; 5000]).expect("written");
         let inputs = inputs(&[path]).expect("found");
         assert_eq!(disk_bytes(None, &inputs), DISK_FIXED + 5000 * DISK_PER_INPUT);
+    }
+
+    /// Rows sorted by length were taken for twenty times as many: only the first, short ones were
+    /// read.
+    #[test]
+    fn rows_that_are_sorted_by_length() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.jsonl");
+        let row = |n: usize| format!("{{\"url\":\"{n:04}\",\"text\":\"{}\"}}\n", "a ".repeat(n));
+        std::fs::write(&path, (0..2000).map(row).collect::<String>()).expect("written");
+        let inputs = inputs(&[path]).expect("found");
+        let load = sampled(&job(""), &inputs, RECORDS_OF_FEW_MAX).expect("sampled");
+        assert!((1500..2500).contains(&load.pages), "{load:?}");
+        let text_bytes: u64 = (0..2000).map(|n| 2 * n).sum();
+        assert!((text_bytes * 3 / 4..text_bytes * 5 / 4).contains(&load.text_bytes), "{load:?}");
     }
 
     /// Twice as many pages cost twice as much, except for the buffers of workers. More hosts take

@@ -55,9 +55,11 @@ fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
         let column = |of: &dyn Fn(u64) -> String| {
             Arc::new(rows.iter().map(|n| Some(of(*n))).collect::<StringArray>()) as ArrayRef
         };
+        // Each file has a column that the other one lacks.
         let batch = RecordBatch::try_from_iter([
             ("id", ids(&rows)),
             ("url", column(&|n| format!("http://a.example/{}", n % 7))),
+            (["first", "second"][file as usize], column(&|n| n.to_string())),
             ("text", column(&|n| text(n % 11, n % 2))),
         ]);
         let batch = batch.expect("a batch");
@@ -78,7 +80,8 @@ fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
     assert!(kept.len() > 5 && kept.len() < 40, "{kept:?}");
     let sql = recipe("sql", "select i.*");
     let end = |ids: &str, columns: &str| {
-        format!("\nprint(*{ids})\nassert 'text' in {columns} and 'url' in {columns}\n")
+        let all = "{'id', 'url', 'text', 'first', 'second'}";
+        format!("\nprint(*{ids})\nassert {all} <= set({columns}), {columns}\n")
     };
     for (modules, script) in [
         (
@@ -87,7 +90,7 @@ fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
                 + &end("[row[0] for row in kept.fetchall()]", "kept.columns"),
         ),
         ("pandas, pyarrow", recipe("python", "import pandas") + &end("kept.id", "kept.columns")),
-        ("polars", recipe("python", "import polars") + &end("kept['id']", "kept.columns")),
+        ("polars", recipe("python", "import pathlib, polars") + &end("kept['id']", "kept.columns")),
     ] {
         if !has_python(modules) {
             skip(&format!("python3 with {modules}"));
@@ -110,13 +113,14 @@ fn keeps_one_row(ids: &dyn Fn(&[u64]) -> ArrayRef) {
 fn without_a_benchmark() {
     let bench = Bench::new(Path::new("in"), "\n[confirm]\nfacts = \"off\"\n");
     std::fs::create_dir(bench.at("in")).expect("made");
-    let rows: Vec<u64> = (0..20).collect();
-    let column = |of: &dyn Fn(u64) -> String| {
-        Arc::new(rows.iter().map(|n| Some(of(*n))).collect::<StringArray>()) as ArrayRef
+    // The last one has no text.
+    let rows: Vec<u64> = (0..21).collect();
+    let column = |of: &dyn Fn(u64) -> Option<String>| {
+        Arc::new(rows.iter().map(|n| of(*n)).collect::<StringArray>()) as ArrayRef
     };
-    let batch = RecordBatch::try_from_iter([
-        ("id", column(&|n| format!("row-{n}"))),
-        ("text", column(&|n| text(n / 2, n % 2))),
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("id", column(&|n| Some(format!("row-{n}"))), false),
+        ("text", column(&|n| (n < 20).then(|| text(n / 2, n % 2))), true),
     ]);
     let batch = batch.expect("a batch");
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).expect("in memory");

@@ -136,7 +136,7 @@ fn ping(url: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{Args as _, Command};
+    use clap::Command;
 
     /// The help of `--allow` names every guard. It had left out a new one.
     #[test]

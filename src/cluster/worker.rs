@@ -116,9 +116,10 @@ impl Launcher {
                     Ok(Order::Beat { silence_timeout }) => lock(&received).1 = silence_timeout,
                     // If the receiver is dropped, this process is ending.
                     Ok(order) => drop(sender.send(order)),
-                    Err(_) if has_orders => {
-                        halt(&Error::new(Kind::Usage, "the launcher sent a line that is not an order"))
-                    }
+                    Err(_) if has_orders => halt(&Error::new(
+                        Kind::Usage,
+                        "the launcher sent a line that is not an order",
+                    )),
                     Err(_) => return,
                 }
                 has_orders = true;

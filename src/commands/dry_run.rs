@@ -187,7 +187,10 @@ fn text(
         );
     }
     if plan.complete {
-        line("", "they are a complete snapshot: stored pages that are not in it are removed".into());
+        line(
+            "",
+            "they are a complete snapshot: stored pages that are not in it are removed".into(),
+        );
     }
     let known = (plan.same_bytes.len() + plan.renamed.len()) as u64;
     if known > 0 {

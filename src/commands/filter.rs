@@ -83,25 +83,28 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
 }
 
 /// Fails if the output has records that fold, because its readers expect no duplicates in it, or
-/// rows that lack the fields of their cluster.
+/// rows that lack the fields of their cluster, or files of which nobody knows what they have.
 fn check_whole(outcome: &Outcome, annotates: bool) -> Result<()> {
     let stay = outcome.totals.stay;
-    let Some(((first, _), others)) = outcome.whole.split_first().filter(|_| stay > 0) else {
+    let named = |first: &String, others: usize| match others {
+        0 => first.clone(),
+        more => format!("{first} and {}", counted(more as u64, "other file")),
+    };
+    let wrong = if let Some(((first, _), others)) = outcome.whole.split_first()
+        && stay > 0
+    {
+        let wrong = match annotates {
+            true => "have no fields of their cluster",
+            false => "that should be left out stay",
+        };
+        let named = named(first, others.len());
+        format!("{} {wrong}, as {named} could only be copied whole", counted(stay, "record"))
+    } else if let Some((first, others)) = outcome.unread.split_first() {
+        format!("no record of {} could be read; it was copied whole", named(first, others.len()))
+    } else {
         return Ok(());
     };
-    let more = match others.len() {
-        0 => String::new(),
-        more => format!(" and {}", counted(more as u64, "other file")),
-    };
-    let wrong = match annotates {
-        true => "have no fields of their cluster",
-        false => "that should be left out stay",
-    };
-    let line = format!(
-        "{} {wrong}, as {first}{more} could only be copied whole; mend or take out such inputs, or let \
-         it pass: --allow-whole",
-        counted(stay, "record")
-    );
+    let line = format!("{wrong}; mend or take out such inputs, or let it pass: --allow-whole");
     Err(Error::new(Kind::Data, line))
 }
 

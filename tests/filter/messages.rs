@@ -105,6 +105,32 @@ fn a_file_that_is_copied_whole() {
     assert!(said.contains("of those above that should be left out"), "{said}");
 }
 
+/// A page of an error and a pointer of Git LFS, saved as Parquet, were copied, and the exit code was
+/// 0, although nobody knows what such files should have had. An empty file has nothing.
+#[test]
+fn a_file_of_which_nothing_is_read() {
+    let bench = crawl(0..8);
+    std::fs::write(bench.at("in/none.jsonl"), "").expect("written");
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept"]);
+    std::fs::write(bench.at("in/x.parquet"), "<?xml version='1.0'?><Error>no</Error>")
+        .expect("written");
+    std::fs::write(
+        bench.at("in/y.parquet"),
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n",
+    )
+    .expect("written");
+    let run = bench.pagefold("run", &["--allow", "rejects"]);
+    let warned = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{}", failure(&run.stderr));
+    assert!(warned.contains("git lfs pull"), "{warned}");
+    let output = bench.pagefold("filter", &["--to", "kept"]);
+    let said = failure(&output.stderr);
+    assert_eq!(output.status.code(), Some(65), "{said}");
+    assert!(said.starts_with("no record of in/x.parquet and 1 other file could be read"), "{said}");
+    filter(&bench, &["--to", "kept", "--allow-whole"]);
+}
+
 /// Filters of two parts of a crawl to one folder wrote files of the same names over one another. A
 /// file that has changed since is filtered anew.
 #[test]

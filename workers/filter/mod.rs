@@ -56,6 +56,8 @@ pub struct Outcome {
     pub files_before: usize,
     /// Files that were copied whole, each with the reason.
     pub whole: Vec<(String, String)>,
+    /// Those of them of which no record could be read.
+    pub unread: Vec<String>,
     /// Files in the folders of the job that are no crawl, and so are not in the output.
     pub passed: Vec<Passed>,
     /// Files of earlier filters whose inputs are not there any more.
@@ -151,10 +153,14 @@ pub fn filter<T>(
         outcome.recoded += usize::from(note.is_recoded);
         if note.is_whole {
             outcome.whole.push((original.input.shown(), note.whole_because.clone()));
+            // An empty file has nothing that anybody could miss.
+            let is_unread = original.input.bytes > 0 && note.totals.is_unread();
+            outcome.unread.extend(is_unread.then(|| original.input.shown()));
         }
         outcome.totals.add(&note.totals);
     }
     outcome.whole.sort();
+    outcome.unread.sort();
     outcome.left_over = left_over::find(options, &originals)?;
     if options.prune {
         outcome.pruned = left_over::prune(options, &work.manner, &outcome.left_over)?;

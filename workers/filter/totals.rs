@@ -58,6 +58,12 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Whether there is something that could not be read, and nothing else.
+    pub fn is_unread(&self) -> bool {
+        let all: u64 = self.verdicts.values().sum();
+        all > 0 && all == self.rejected()
+    }
+
     /// Totals for the records of a file that was read for `source`.
     pub fn new(source: &str) -> Totals {
         Totals { source: source.to_owned(), ..Totals::default() }

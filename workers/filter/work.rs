@@ -271,10 +271,10 @@ impl Work<'_> {
         let Files { shape, is_whole, copier, rows, totals, measured } = files;
         let annotates = self.options.annotate.is_some();
         let keeps_all = self.options.to.is_none() || annotates;
-        let goes = !stays(record, *shape) && !keeps_all;
-        let stays = *is_whole || annotates || stays(record, *shape);
+        let is_wanted = is_wanted(record, *shape);
+        let stays = *is_whole || annotates || is_wanted;
         // A whole copy has records that fold, or rows without the fields of their cluster.
-        let lacks = goes || annotates && record.membership.is_some();
+        let lacks = !is_wanted && !keeps_all || annotates && record.membership.is_some();
         totals.stay += if *is_whole && lacks { record.records } else { 0 };
         totals.count(record, stays, range.bytes);
         *measured += range.bytes;
@@ -380,7 +380,7 @@ fn check_rejects(
 
 /// Whether a record is in the filtered file. Pages that fold or are superseded are left out.
 /// Revisits and removals stay in archives, where replay needs them, and are left out of tables.
-fn stays(record: &Record, shape: Option<(Format, Codec)>) -> bool {
+fn is_wanted(record: &Record, shape: Option<(Format, Codec)>) -> bool {
     let is_archive = matches!(shape, Some((Format::Warc | Format::Wacz | Format::Arc, _)));
     match record.verdict {
         Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,

@@ -103,11 +103,8 @@ impl EvidenceBuilder {
         self.keys.clear();
         self.signer.sign(&mut text, &mut self.keys);
         let (keys, sketches) = (pack_keys(&self.keys), self.sketches.as_slice().into());
-        let text = if self.options.keeps(normal, chars) {
-            self.pack_text(normal, chars)?
-        } else {
-            Box::default()
-        };
+        let text =
+            if self.options.keeps(chars) { self.pack_text(normal, chars)? } else { Box::default() };
         Ok(EvidenceRow::new(content, fingerprint, chars, keys, sketches, text))
     }
 
@@ -216,7 +213,7 @@ pub fn archive(epoch: &Epoch, segments: &[SegmentRef]) -> Result<Archive> {
 mod tests {
     use super::*;
     use crate::confirm::Evidence as _;
-    use crate::job::contents::TEXT_KEPT_BYTES_MAX;
+    use crate::document::TEXT_USED_BYTES_MAX;
     use crate::job::contents::{Keep, Options};
     use crate::store::lookup::Lookup;
     use crate::store::segment;
@@ -280,15 +277,15 @@ mod tests {
         /// Arbitrary bytes decode to no text or to one within the size limit.
         #[test]
         fn arbitrary_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            prop_assert!(unpack_text(&bytes).is_none_or(|text| text.len() <= TEXT_KEPT_BYTES_MAX));
+            prop_assert!(unpack_text(&bytes).is_none_or(|text| text.len() <= TEXT_USED_BYTES_MAX));
             keys(&bytes).for_each(drop);
         }
     }
 
     /// A Chinese text is coded, and a long text of another script is compressed. A text that
-    /// neither makes shorter is kept as it is. A text over the size limit is not kept.
+    /// neither makes shorter is kept as it is. The longest text that is used is kept.
     #[test]
-    fn texts_are_packed_or_dropped() {
+    fn texts_are_packed() {
         let mut builder = builder(Keep::All);
         let mut packed = |text: &str| {
             let (chars, letters) = (text.chars().count() as u32, Letters::of(text));
@@ -306,9 +303,9 @@ mod tests {
             let (found, bytes) = packed(text);
             assert!(found == form && bytes <= most, "{text}: form {found}, {bytes} bytes");
         }
-        let long = "a".repeat(TEXT_KEPT_BYTES_MAX + 1);
-        let row = builder.evidence(Id::MAX, 1, 9, &long, &Letters::of(&long), &[]).expect("made");
-        assert!(row.text.is_empty());
+        // One that was not kept was compared by sketches, and joined random texts of four letters.
+        let long = "rain on monday, then sun. ".repeat(TEXT_USED_BYTES_MAX / 26);
+        packed(&long);
     }
 
     /// A reference equals the original after it was broadcast.

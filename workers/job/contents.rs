@@ -18,8 +18,6 @@ pub enum Keep {
 /// Texts of fewer characters are short. Their verdicts depend on the text more than the verdicts of
 /// longer texts.
 pub const SHORT_CHARS: u32 = 160;
-/// The longest text that is kept, in bytes.
-pub const TEXT_KEPT_BYTES_MAX: usize = 1 << 20;
 
 /// The job file's `[contents]`: what the store keeps of a text. Identity configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,13 +44,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether the text `normal` of `chars` characters is kept.
-    pub fn keeps(&self, normal: &str, chars: u32) -> bool {
-        let wanted = match self.text {
+    /// Whether a text of `chars` characters is kept.
+    pub fn keeps(&self, chars: u32) -> bool {
+        match self.text {
             Keep::All => true,
             Keep::Short => chars < SHORT_CHARS,
             Keep::None => false,
-        };
-        wanted && normal.len() <= TEXT_KEPT_BYTES_MAX
+        }
     }
 }

@@ -105,9 +105,7 @@ impl Options {
         let urls = if self.key == PageKey::Url { &url[..] } else { &[] };
         let mut named = urls.iter().map(|name| ("url", name)).chain(named);
         if let Some((of, _)) = named.find(|(_, name)| name.is_empty()) {
-            return Err(format!(
-                "fields.{of}: is empty; only deleted, op and score may be \"\""
-            ));
+            return Err(format!("fields.{of}: is empty; only deleted, op and score may be \"\""));
         }
         let mut names: Vec<&String> = key.into_iter().chain([text, html, date]).collect();
         names.extend([deleted, op, score].into_iter().filter(|name| !name.is_empty()));
@@ -268,10 +266,18 @@ pub fn open(split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     reader(Source::open(&split.path, 0, split.end, &options.limits)?, split, options)
 }
 
+/// A clone of a repository without Git LFS has files that begin so, in place of large ones.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
 /// The reader of a split; `source` holds the first bytes of its file.
 fn reader(mut source: Source, split: &Split, options: &Options) -> Result<Box<dyn Reader>> {
     let limits = options.limits.clone();
-    match format(&mut source)? {
+    let format = format(&mut source)?;
+    if source.window().starts_with(LFS_POINTER) {
+        let line = "a pointer of Git LFS instead of the file, which `git lfs pull` fetches";
+        return Err(Error::new(Kind::Data, format!("{}: {line}", split.path.display())));
+    }
+    match format {
         Format::Parquet if source.codec() == Codec::Plain => {
             Ok(Box::new(parquet::Parquet::open(split, options)?))
         }

@@ -5,9 +5,8 @@
 //! the rows.
 
 use crate::confirm;
-use crate::document::Id;
+use crate::document::{Id, TEXT_USED_BYTES_MAX};
 use crate::error::{Error, Kind, Result};
-use crate::job::contents::TEXT_KEPT_BYTES_MAX;
 use crate::store::column::Column;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::table::Row;
@@ -101,12 +100,12 @@ pub fn unpack_text(bytes: &[u8]) -> Option<String> {
                     Some(decompressor) => decompressor,
                     None => decompressor.insert(Decompressor::new().ok()?),
                 };
-                decompressor.decompress(rest, TEXT_KEPT_BYTES_MAX).ok()
+                decompressor.decompress(rest, TEXT_USED_BYTES_MAX).ok()
             })?;
             &unpacked
         }
         CODED => {
-            unpacked = packed::unpack(rest, TEXT_KEPT_BYTES_MAX)?;
+            unpacked = packed::unpack(rest, TEXT_USED_BYTES_MAX)?;
             &unpacked
         }
         _ => return None,

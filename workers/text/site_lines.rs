@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The list.
 const LIST: &str = include_str!("site_lines.txt");
@@ -53,6 +53,7 @@ enum Says {
     Aside,
     Byline,
     Link,
+    Brief,
     Begins,
     Has,
     Foot,
@@ -60,7 +61,7 @@ enum Says {
 
 impl Says {
     /// All, with their names in the list, in its order.
-    const ALL: [(&str, Says); 11] = [
+    const ALL: [(&str, Says); 12] = [
         ("sure", Says::Sure),
         ("counter", Says::Counter),
         ("weak", Says::Weak),
@@ -69,6 +70,7 @@ impl Says {
         ("aside", Says::Aside),
         ("byline", Says::Byline),
         ("link", Says::Link),
+        ("brief", Says::Brief),
         ("begins", Says::Begins),
         ("has", Says::Has),
         ("foot", Says::Foot),
@@ -93,6 +95,9 @@ impl Says {
     fn may_have(self, value: &str) -> bool {
         match self {
             Says::Link => weight(value) <= TITLE_LETTERS_MAX,
+            Says::Brief => {
+                weight(value) <= VALUE_LETTERS_MAX && !value.contains(['。', '!', '?', ';', ','])
+            }
             _ => weight(value) <= VALUE_LETTERS_MAX && !value.contains(['。', '!', '?', ';']),
         }
     }
@@ -105,8 +110,10 @@ struct Phrases {
     by_first: HashMap<char, Vec<(&'static str, Says)>>,
     /// The first words of phrases that begin with an ASCII letter or digit.
     first_words: HashSet<&'static str>,
-    /// Those that may stand anywhere in a line.
-    anywhere: Vec<(&'static str, Says)>,
+    /// Those that a number follows where they are the record of a site.
+    of_records: Vec<&'static str>,
+    /// Those of copyrights at the foot.
+    of_copyright: Vec<&'static str>,
 }
 
 fn phrases() -> &'static Phrases {
@@ -117,8 +124,10 @@ fn phrases() -> &'static Phrases {
             let first = phrase.chars().next().unwrap_or_default();
             phrases.by_first.entry(first).or_default().push((phrase, says));
             phrases.first_words.insert(first_word(phrase));
-            if matches!(says, Says::Has | Says::Foot) {
-                phrases.anywhere.push((phrase, says));
+            match says {
+                Says::Has => phrases.of_records.push(phrase),
+                Says::Foot => phrases.of_copyright.push(phrase),
+                _ => {}
             }
         }
         let all = phrases.by_first.values_mut();
@@ -343,14 +352,52 @@ impl SiteLines {
 fn is_known_whole(line: &str, is_foot: bool) -> bool {
     let text = line.trim_start_matches(|c: char| !c.is_alphanumeric());
     let begins = phrase_at(text, |says| says == Says::Begins).is_some();
-    let has = |(phrase, says): &(&str, Says)| match says {
-        Says::Has => line.match_indices(phrase).any(|(at, _)| {
+    let is_brief = phrase_at(text, |says| says == Says::Brief)
+        .is_some_and(|(phrase, says)| says.may_have(&text[phrase.len()..]));
+    let has_record = |phrase: &&str| {
+        line.match_indices(phrase).any(|(at, _)| {
             let behind = line[at + phrase.len()..].trim_start_matches(BEFORE_NUMBER);
             behind.starts_with(|c: char| c.is_ascii_digit())
-        }),
-        _ => is_foot && line.contains(phrase),
+        })
     };
-    begins || is_credit(line) || phrases().anywhere.iter().any(has)
+    begins
+        || is_brief
+        || is_credit(line)
+        || phrases().of_records.iter().any(has_record)
+        || is_foot && is_copyright(line)
+}
+
+/// Whether a line in normal form is the copyright of a site: a sentence of it has such a phrase and
+/// few other words, and each other sentence has, too, or consists of words of the list. A paragraph
+/// about a copyright says more.
+fn is_copyright(line: &str) -> bool {
+    let mut is_marked = false;
+    let sentences = line.split(['。', ';', '!', '?']).flat_map(|part| part.split(". "));
+    let is_of_site = |sentence: &str| {
+        let sentence = sentence.trim_matches(|c: char| !c.is_alphanumeric() && c != '©');
+        let mark = phrases().of_copyright.iter().find(|phrase| has_apart(sentence, phrase));
+        is_marked |= mark.is_some();
+        let at_end = mark
+            .is_some_and(|mark| sentence.starts_with(mark) || sentence.ends_with(mark))
+            || sentence.starts_with("copyright");
+        let letters_max = match (at_end, mark) {
+            (true, _) => TITLE_LETTERS_MAX,
+            (false, Some(_)) => VALUE_LETTERS_MAX,
+            (false, None) => 0,
+        };
+        weight(sentence) <= letters_max || Sum::default().add_words(sentence)
+    };
+    sentences.into_iter().all(is_of_site) && is_marked
+}
+
+/// Whether `text` has `phrase` at an end, or before a mark or a space. `版权所有者` is a word that
+/// begins with a phrase.
+fn has_apart(text: &str, phrase: &str) -> bool {
+    text.starts_with(phrase)
+        || text.match_indices(phrase).any(|(at, _)| {
+            let behind = &text[at + phrase.len()..];
+            phrase == "©" || !behind.starts_with(char::is_alphanumeric)
+        })
 }
 
 /// Whether a line in normal form is a label and names in brackets.
@@ -383,7 +430,7 @@ mod tests {
     fn is_furniture(line: &str) -> bool {
         let mut lines = SiteLines::new(&normalize::Options::default());
         let [above, at_foot] = [false, true].map(|is_foot| lines.is_furniture(line, is_foot));
-        assert!(above == at_foot || line.contains('©'), "{line}: the cheap test is wrong");
+        assert!(above == at_foot || line.contains(['©', '权']), "{line}: the cheap test is wrong");
         at_foot
     }
 
@@ -429,6 +476,10 @@ mod tests {
             "8000 comments. Leave a reply",
             "Was this helpful? Yes (9973) No (3)",
             "Sign up to our weekly newsletter",
+            "We use cookies to improve your experience. By browsing on you accept our policy.",
+            "扫描二维码，关注云帆网公众号",
+            "版权所有：云帆网 未经授权不得转载",
+            "Copyright © 2012 The Harbour Trust Ltd. All rights reserved. Privacy policy",
             "Last updated: 2 hours ago",
             "Previous article | Next article",
             "You are here: Home / Archive / 2020",
@@ -484,6 +535,13 @@ mod tests {
             "author: smith",
             "shares 5,000",
             "Sign in with the key of your account",
+            "今天是星期六，爸爸带我去南山植物园看樱花",
+            "您是第三代守林人？",
+            "We use cookies as a treat for the dogs, one each, and never before the walk",
+            "The film is © 2003 by the studio, which sold it to Northwind for 40 million dollars",
+            "该书版权所有者为张三，一审判决出售有效。",
+            "Copyright 2001 by the authors. The vote was 7 to 3. All rights reserved.",
+            "Copyright 1999 The Harbour. All rights reserved. Permission to copy it is denied.",
             "Next page describes the valves",
             "the viewer read more than 12 comments",
             "Last updated: the towers of the old town and the walls that the guild built in stone",
