@@ -120,6 +120,9 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         let why = "a row that is in no file any more is removed; set false if you delete files after they are read";
         set("read.complete", "true".into(), why);
     }
+    if found.rows > 0 && found.rows == found.records && found.key != PageKey::Url {
+        set("extract.site_lines", "false".into(), "a line such as `12 comments` is text");
+    }
     set("output.dir", quoted("result"), "the tables, written again by each run");
     if let Some(line) = sets.iter().find(|line| !line.contains('=')) {
         let wrong = format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`");

@@ -209,7 +209,7 @@ mod tests {
         // A mistake in the combination of several keys is reported for the key that was set.
         for (set, why) in [
             ("simhash.bands=3", "[simhash] k, bands: 3 bands"),
-            ("read.fields.text=\"\"", "[read] fields.text: has no name"),
+            ("read.fields.text=\"\"", "[read] fields.text: is empty"),
         ] {
             let text = format!("{JOB}[simhash]\nk = 3\n");
             let line = read_text(&text, &[set]).expect_err("refused").to_string();
