@@ -1,5 +1,5 @@
-//! Reads labels, which say which pages are the same: JSON lines, plain, gzip, zstd or lz4,
-//! with one of three forms in a file.
+//! Reads labels, which say which pages are the same: JSON lines, plain, gzip, zstd or lz4, with one
+//! of three forms in a file.
 //!
 //! ```text
 //! {"url": "...", "label": "..."}          equal labels are the same, all others of the file differ
@@ -17,8 +17,9 @@ use crate::error::{Error, Kind, Result};
 use crate::eval::scene::Truth;
 use crate::read::jsonl::BOM;
 use crate::read::source::{End, Source};
-use crate::read::{Limits, record};
-use serde::Deserialize;
+use crate::read::{Limits, is_whole, record};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,12 +54,30 @@ pub struct Labels {
 #[derive(Deserialize)]
 struct LabelLine {
     url: Option<Value>,
+    /// A row whose label is null or empty says nothing.
+    #[serde(default, deserialize_with = "present")]
     label: Option<Value>,
     a: Option<Value>,
     b: Option<Value>,
+    #[serde(default, deserialize_with = "yes_or_no")]
     same: Option<bool>,
     kind: Option<String>,
     contents: Option<Value>,
+}
+
+fn present<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+/// Tables often have 1 and 0 for true and false.
+fn yes_or_no<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<bool>, D::Error> {
+    match Value::deserialize(value)? {
+        Value::Null => Ok(None),
+        Value::Bool(same) => Ok(Some(same)),
+        Value::Number(number) if number.as_f64() == Some(1.0) => Ok(Some(true)),
+        Value::Number(number) if number.as_f64() == Some(0.0) => Ok(Some(false)),
+        other => Err(D::Error::custom(format!("same is {other}, not true or false"))),
+    }
 }
 
 /// The form of a file.
@@ -102,7 +121,11 @@ struct Reading {
 fn named(what: &str, value: Value) -> std::result::Result<String, String> {
     match value {
         Value::String(text) => Ok(text),
-        Value::Number(number) => Ok(number.to_string()),
+        // A run, too, reads a whole number that was stored as a float as the number.
+        Value::Number(number) => Ok(match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) if is_whole(float) => (float as i64).to_string(),
+            _ => number.to_string(),
+        }),
         _ => Err(format!("a {what} that is neither a text nor a number")),
     }
 }
@@ -174,6 +197,9 @@ impl Reading {
             return Err(format!("more than {ROWS_MAX} rows"));
         }
         if let (Some(url), Some(label)) = (row.url, row.label) {
+            if label.is_null() || label == "" {
+                return Ok(());
+            }
             let (url, label) = (named("URL", url)?, named("label", label)?);
             let next = self.label_numbers.len() as u32;
             let label = *self.label_numbers.entry(label).or_insert(next);
@@ -327,6 +353,19 @@ mod tests {
         let pair = of(b"{\"a\":7,\"b\":8}").expect("sound");
         assert_eq!(pair.truth, Truth::Listed(vec![(0, 1)]));
         assert!(of(rows("[]").as_bytes()).is_err());
+    }
+
+    /// Rows as tables are written: a page without a label counted as having one, and a whole number
+    /// stored as a float as another id.
+    #[test]
+    fn labels_from_tables() {
+        let rows = "{\"url\":7.0,\"label\":1}\n{\"url\":\"x\",\"label\":null}\n\
+                    {\"url\":\"y\",\"label\":\"\"}\n{\"url\":\"z\",\"label\":\"\"}";
+        let labels = of(rows.as_bytes()).expect("sound");
+        assert_eq!(labels, Labels { rows: 4, ..of(b"{\"url\":7,\"label\":1}").expect("sound") });
+        let judged = of(b"{\"a\":1,\"b\":2,\"same\":1}\n{\"a\":1,\"b\":3,\"same\":0.0}");
+        let expected = Truth::Judged(vec![(0, 1, true), (0, 2, false)]);
+        assert_eq!(judged.expect("sound").truth, expected);
     }
 
     /// A pair is the same in either order and counts once.

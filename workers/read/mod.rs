@@ -53,6 +53,7 @@ pub use fields::{Fields, PageKey};
 use frames::Frames;
 pub use limits::Limits;
 use record::{Entry, Heading, Item, Notes};
+pub use row::is_whole;
 use serde::Deserialize;
 use source::Source;
 use std::path::{Path, PathBuf};

@@ -170,7 +170,7 @@ impl<'a> FieldRow<'a> {
 }
 
 /// Whether a floating-point number stands for exactly one whole number.
-fn is_whole(number: f64) -> bool {
+pub fn is_whole(number: f64) -> bool {
     const EXACT_MAX: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
     number.fract() == 0.0 && number.abs() < EXACT_MAX
 }

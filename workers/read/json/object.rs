@@ -2,7 +2,7 @@
 
 use crate::read::fields::Wanted;
 use crate::read::value::Value;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -151,7 +151,8 @@ impl Visitor<'_> for Key<'_, '_, '_> {
 /// A value that is kept. If it is an object, its members are searched for wanted fields.
 struct Picked<'o, 'w, 'de>(Option<&'o mut Object<'w, 'de>>);
 
-/// A value that is not kept. Its escapes and its depth are checked like those of a kept one.
+/// A value that is not kept. It may have half of a surrogate pair, as Python writes a text that was
+/// cut within a character, a number of any size, and any depth.
 struct Skipped;
 
 impl<'de> DeserializeSeed<'de> for Picked<'_, '_, 'de> {
@@ -166,7 +167,7 @@ impl<'de> DeserializeSeed<'de> for Skipped {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(Picked(None)).map(drop)
+        deserializer.deserialize_ignored_any(IgnoredAny).map(drop)
     }
 }
 
