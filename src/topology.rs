@@ -5,12 +5,6 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use workers::store::threads::processors;
-
-/// The default number of worker threads of a process: all cores of this machine.
-pub fn cores() -> usize {
-    processors()
-}
 
 /// How processes are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -91,9 +85,7 @@ impl Topology {
             plaintext: false,
         }
     }
-}
 
-impl Topology {
     /// Worker threads of all processes.
     pub fn peers(&self) -> usize {
         self.hosts.len() * self.workers

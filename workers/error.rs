@@ -142,6 +142,12 @@ impl Error {
         self
     }
 
+    /// An error of writing results. Damage of the store keeps its own kind, because it ends the
+    /// reading thread.
+    pub fn as_output(self) -> Error {
+        self.with_kind(Kind::Output)
+    }
+
     /// Changes the kind, unless access was denied: that has one remedy wherever it happens.
     pub fn with_kind(mut self, kind: Kind) -> Error {
         if self.kind != Kind::Permission {

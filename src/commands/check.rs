@@ -17,7 +17,7 @@ use crate::own_process::own_digest;
 use crate::signals;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, print_json, show};
-use crate::topology::{Host, Topology, cores};
+use crate::topology::{Host, Topology};
 use crate::unattended::metrics::MARK;
 use serde_json::json;
 use std::fs::File;
@@ -31,6 +31,7 @@ use workers::job::Job;
 use workers::plan::examine::{self, Passed};
 use workers::plan::inputs::{self, Input, Listing};
 use workers::read::{self, Split};
+use workers::store::threads::processors;
 use workers::store::{Store, random_hex};
 
 /// A finding and its host.
@@ -72,7 +73,7 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
             found("launcher", Finding::of("links", linked));
             let locked = probe::try_lock(&place.folder).map(|()| "locks hold".to_owned());
             found("launcher", Finding::of("locks", locked));
-            let on = topology.clone().unwrap_or_else(|| Topology::single(cores()));
+            let on = topology.clone().unwrap_or_else(|| Topology::single(processors()));
             let of_store = check_store::findings(&job, &on).into_iter();
             of_store.for_each(|finding| found("launcher", finding));
             if let Some(topology) = &topology {
@@ -185,7 +186,7 @@ fn try_metrics(path: &Path) -> Result<String> {
         );
         return Err(Error::new(Kind::Output, why));
     }
-    try_folder(folder).map_err(|e| e.with_kind(Kind::Output))?;
+    try_folder(folder).map_err(Error::as_output)?;
     Ok(format!("{} can be written", path.display()))
 }
 

@@ -5,10 +5,10 @@ use crate::cluster::cluster_file;
 use crate::forecast::{self, Forecast, Load, Machines};
 use crate::jobs;
 use crate::terminal::print::{counted, print_json, show, size};
-use crate::topology::cores;
 use serde_json::json;
 use workers::error::Result;
 use workers::plan::inputs;
+use workers::store::threads::processors;
 
 /// The bytes of a URL, if no page was read.
 const URL_BYTES: u64 = 60;
@@ -29,7 +29,7 @@ pub fn command(arguments: &cli::Estimate) -> Result<()> {
             forecast::load(&job, &forecast::inputs(&found)?)?
         }
     };
-    let threads = arguments.threads.map_or_else(cores, usize::from) as u64;
+    let threads = arguments.threads.map_or_else(processors, usize::from) as u64;
     let machines = match &arguments.cluster {
         Some(path) => Machines::of(&cluster_file::read(path)?),
         None => Machines { hosts: arguments.hosts.map_or(1, u64::from), workers: threads },

@@ -6,7 +6,7 @@ use crate::jobs;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show};
 use std::fmt::Write as _;
-use workers::error::{Error, Kind, Result};
+use workers::error::{Error, Result};
 use workers::eval::differences::Differences;
 use workers::eval::kinds::OfKind;
 use workers::eval::score::{self, Levels, Measure, Score};
@@ -33,8 +33,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {
         let title = format!("{}, epoch {}", job.store.display(), report.epoch);
-        let output = |e: Error| e.with_kind(Kind::Output);
-        durable::write(path, plot::svg(sweep, &title).as_bytes()).map_err(output)?;
+        durable::write(path, plot::svg(sweep, &title).as_bytes()).map_err(Error::as_output)?;
     }
     if arguments.of.json { print_json(&report) } else { show(&as_text(&report)) }
 }

@@ -88,8 +88,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
                 let row = json!({
                     "a": question.a.0, "b": question.b.0, "same": same, "contents": contents,
                 });
-                writeln!(file, "{row}")
-                    .map_err(|e| Error::io("write", path, e).with_kind(Kind::Output))?;
+                writeln!(file, "{row}").map_err(|e| Error::io("write", path, e).as_output())?;
                 survey.answer(&question, Some(same));
             }
         }
@@ -100,7 +99,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
 
 /// The file of answers, at the start of a new line.
 fn to_add(path: &Path) -> Result<File> {
-    let output = |e: std::io::Error| Error::io("write", path, e).with_kind(Kind::Output);
+    let output = |e: std::io::Error| Error::io("write", path, e).as_output();
     let mut file =
         OpenOptions::new().read(true).append(true).create(true).open(path).map_err(output)?;
     if file.metadata().map_err(output)?.len() > 0 {

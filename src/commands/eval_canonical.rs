@@ -30,9 +30,8 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         format!("{}\n", json!({ "a": a, "b": b, "same": true, "by": by }))
     };
     let rows: String = found.pairs.iter().map(row).collect();
-    let output = |e: Error| e.with_kind(Kind::Output);
-    let whole = std::path::absolute(path).map_err(|e| output(Error::io("find", path, e)))?;
-    durable::write(&whole, rows.as_bytes()).map_err(output)?;
+    let whole = std::path::absolute(path).map_err(|e| Error::io("find", path, e).as_output())?;
+    durable::write(&whole, rows.as_bytes()).map_err(Error::as_output)?;
     if arguments.of.json {
         return print_json(&json!({ "file": path, "rows": found.pairs.len(), "hints": found }));
     }

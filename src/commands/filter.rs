@@ -7,7 +7,6 @@ use crate::terminal::bar::Bar;
 use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, percent, print_json, show, size};
-use crate::topology;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
 use workers::plan::examine;
 use workers::progress::Progress;
+use workers::store::threads::processors;
 
 /// The most hosts that the report names.
 const HOSTS_SHOWN: usize = 10;
@@ -47,7 +47,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
     let head = committed(&store, head)?;
     job.check_decided(store.root(), &head.manifest, true)?;
-    let threads = arguments.threads.map_or_else(topology::cores, usize::from);
+    let threads = arguments.threads.map_or_else(processors, usize::from);
     let names = match arguments.names {
         cli::LabelNames::Members => Names::PAGEFOLD,
         cli::LabelNames::Minhash => Names::MINHASH,

@@ -65,7 +65,6 @@ impl MadeJob {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    let output = |error: Error| error.with_kind(Kind::Output);
-    durable::create_folder(durable::folder_of(path)).map_err(output)?;
-    durable::write(path, text.as_bytes()).map_err(output)
+    durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
+    durable::write(path, text.as_bytes()).map_err(Error::as_output)
 }

@@ -6,7 +6,6 @@
 
 use crate::terminal::bar::Bar;
 use crate::terminal::print::{grouped, print_json, show};
-use crate::topology;
 use crate::{cli, jobs};
 use clap::ValueEnum as _;
 use serde_json::json;
@@ -19,6 +18,7 @@ use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::lexicon::{self, Inputs, furniture};
 use workers::progress::Progress;
+use workers::store::threads::processors;
 use workers::store::{digest, durable};
 use workers::text::signatures::lexicon::{Form, Limits, VERSION, write};
 use workers::text::{features, normalize};
@@ -173,10 +173,9 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     }
     ours::check_named("--out", &arguments.out, MARK, &job)?;
     let inputs = Inputs::of(&job)?;
-    let output = |e: Error| e.with_kind(Kind::Output);
     // If the file cannot be written, this fails before everything is read.
-    durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(output)?;
-    let threads = arguments.threads.map_or_else(topology::cores, usize::from);
+    durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(Error::as_output)?;
+    let threads = arguments.threads.map_or_else(processors, usize::from);
     let progress: Arc<Progress> = Arc::default();
     let bar = Bar::of_reading("lexicon", inputs.bytes(), progress.clone(), false);
     let counted = match is_furniture {
@@ -208,7 +207,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     let mut bytes: Vec<u8> =
         head(&job, &content)?.iter().flat_map(|line| format!("# {line}\n").into_bytes()).collect();
     bytes.extend(&content.lines);
-    durable::write(&out, &bytes).map_err(output)?;
+    durable::write(&out, &bytes).map_err(Error::as_output)?;
     if arguments.of.json {
         return print_json(&json!({
             "out": arguments.out,

@@ -24,7 +24,7 @@ use crate::terminal::progress::After;
 use crate::terminal::report::inputs::warn_of_barren;
 use crate::terminal::report::{self, Outcome, idle};
 use crate::terminal::trace;
-use crate::topology::{Topology, cores};
+use crate::topology::Topology;
 use crate::unattended::queue;
 use crate::unattended::watch::Watch;
 use std::collections::BTreeMap;
@@ -48,6 +48,7 @@ use workers::plan::time::{AHEAD_SECONDS_MAX, Clock};
 use workers::plan::{self, Plan};
 use workers::store::Store;
 use workers::store::manifest::Head;
+use workers::store::threads::processors;
 use workers::store::{damage, durable};
 use workers::upkeep::{gc, merge};
 
@@ -304,7 +305,7 @@ pub fn topology(arguments: &cli::Run, ranks: Option<&Ranks>) -> Result<Topology>
         (Some(ranks), ..) => ranks.topology(),
         (None, Some(path), _) => cluster_file::read(path)?,
         (None, None, Some(threads)) => Topology::single(threads.into()),
-        (None, None, None) => Topology::single(cores()),
+        (None, None, None) => Topology::single(processors()),
     })
 }
 

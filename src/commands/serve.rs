@@ -4,11 +4,11 @@ use crate::cli;
 use crate::jobs;
 use crate::serve::{Options, serve};
 use crate::terminal::print::{print_json, show};
-use crate::topology::cores;
 use serde_json::json;
 use std::time::Duration;
 use workers::error::Result;
 use workers::online::{Inserts, Online};
+use workers::store::threads::processors;
 
 /// `pagefold serve`.
 pub fn command(arguments: &cli::Serve) -> Result<()> {
@@ -16,7 +16,7 @@ pub fn command(arguments: &cli::Serve) -> Result<()> {
     let options = Options {
         bind: arguments.bind,
         token: arguments.token_file.clone(),
-        threads: arguments.threads.map_or_else(cores, usize::from),
+        threads: arguments.threads.map_or_else(processors, usize::from),
         client_rate: arguments.client_rate,
         warms: arguments.warm,
     };

@@ -279,7 +279,7 @@ pub fn write(units: &[Unit], folder: &Path) -> Result<()> {
     }
     for unit in units {
         let path = folder.join(&unit.name);
-        durable::write(&path, unit.text.as_bytes()).map_err(|e| e.with_kind(Kind::Output))?;
+        durable::write(&path, unit.text.as_bytes()).map_err(Error::as_output)?;
     }
     Ok(())
 }

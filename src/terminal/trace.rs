@@ -35,7 +35,7 @@ pub fn check_place(arguments: &cli::Run, job: &Job) -> Result<()> {
 pub fn write(path: &Path, trace: &Value) -> Result<()> {
     let text = serde_json::to_vec(trace)
         .map_err(|e| Error::internal("cannot write the profile").caused_by(e))?;
-    durable::write(path, &text).map_err(|e| e.with_kind(Kind::Output))
+    durable::write(path, &text).map_err(Error::as_output)
 }
 
 /// The trace of a run whose processes are `hosts`, with so many `threads` each.

@@ -130,25 +130,28 @@ impl Reason {
 
     /// The rule with the number `code`, if this build knows it.
     pub fn of(code: u8) -> Option<Reason> {
-        Reason::ALL.into_iter().find(|reason| *reason as u8 == code)
+        Reason::ALL.get(usize::from(code).checked_sub(1)?).copied()
     }
 
     /// The name in exports of the rule with the number `code`.
     pub fn name(code: u8) -> &'static str {
-        match code {
-            1 => "within_k",
-            2 => "too_far",
-            3 => "sketch",
-            4 => "sketch_refused",
-            5 => "shingles",
-            6 => "shingles_refused",
-            7 => "coverage",
-            8 => "leading_insertion",
-            9 => "coverage_refused",
-            10 => "numerals",
-            11 => "names",
-            12 => "words",
-            _ => "unknown",
+        Reason::of(code).map_or("unknown", Reason::word)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Reason::WithinK => "within_k",
+            Reason::TooFar => "too_far",
+            Reason::Sketch => "sketch",
+            Reason::SketchRefused => "sketch_refused",
+            Reason::Shingles => "shingles",
+            Reason::ShinglesRefused => "shingles_refused",
+            Reason::Coverage => "coverage",
+            Reason::LeadingInsertion => "leading_insertion",
+            Reason::CoverageRefused => "coverage_refused",
+            Reason::Numerals => "numerals",
+            Reason::Names => "names",
+            Reason::Words => "words",
         }
     }
 }

@@ -55,11 +55,11 @@ const CHANGES_SINCE: &str = "changes_since";
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = place(job, Some(head));
     check_place(job, Some(head))?;
-    durable::create_folder(place.dir).map_err(output)?;
+    durable::create_folder(place.dir).map_err(Error::as_output)?;
     sweep(place.dir);
     current::forget(job, store)?;
-    remove_summary(place.dir, head.manifest.epoch).map_err(output)?;
-    remove_others(&place).map_err(output)?;
+    remove_summary(place.dir, head.manifest.epoch).map_err(Error::as_output)?;
+    remove_others(&place).map_err(Error::as_output)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
     let rule = KeepRule::new(&job.keep, &head.manifest.source_names());
@@ -75,8 +75,8 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
             changes::write(store, (&before, states), span, &is_expired, sink)
                 .map(|(_, files)| (since, files))
         });
-        let members =
-            members::write(&tables, &job.clusters, &head.manifest.sources, &place).map_err(output);
+        let members = members::write(&tables, &job.clusters, &head.manifest.sources, &place)
+            .map_err(Error::as_output);
         (members, joined(pairs.join()), joined(clusters.join()), joined(changes.join()))
     });
     let (folds, little, mut files) = members?;
@@ -108,7 +108,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let mut text = serde_json::to_vec_pretty(&summary)
         .map_err(|e| Error::internal("cannot write a summary").caused_by(e))?;
     text.push(b'\n');
-    durable::write(&place.dir.join("summary.json"), &text).map_err(output)?;
+    durable::write(&place.dir.join("summary.json"), &text).map_err(Error::as_output)?;
     current::note(job, store, head, &summary.files, &text)?;
     Ok(Exported { summary, largest })
 }
@@ -185,7 +185,8 @@ pub fn check_writable(job: &Job) -> Result<()> {
     let tried = tried();
     // A run that commits nothing must not leave a folder of results.
     missing.into_iter().for_each(|folder| _ = std::fs::remove_dir(folder));
-    tried.map_err(|error| output(error).and("; nothing was done yet, name another [output] dir"))
+    tried
+        .map_err(|error| error.as_output().and("; nothing was done yet, name another [output] dir"))
 }
 
 /// Writes what changed in all epochs after `since`, as one step from its members to those of
@@ -198,15 +199,15 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     let place = place(job, Some(head));
     sink::check_place_as::<Change>(CHANGES_SINCE, &place)?;
     let before = states_at(store, head, since)?;
-    durable::create_folder(place.dir).map_err(output)?;
+    durable::create_folder(place.dir).map_err(Error::as_output)?;
     sweep(place.dir);
-    sink::remove_others_as::<Change>(CHANGES_SINCE, &place).map_err(output)?;
+    sink::remove_others_as::<Change>(CHANGES_SINCE, &place).map_err(Error::as_output)?;
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
-    let sink = Sink::create_as(CHANGES_SINCE, &place).map_err(output)?;
+    let sink = Sink::create_as(CHANGES_SINCE, &place).map_err(Error::as_output)?;
     let span = Span { since, epoch: epoch_of(head) };
     let (rows, _) =
         changes::write(store, (&before, &head.manifest.tables), span, &is_expired, sink)
-            .map_err(output)?;
+            .map_err(Error::as_output)?;
     Ok(rows)
 }
 
@@ -305,15 +306,9 @@ fn undone(store: &Store, head: &Head, version: u64) -> Result<Head> {
     Ok(undone)
 }
 
-/// Marks an error as an error of writing results. Damage of the store keeps its own kind, because
-/// it ends the reading thread.
-fn output(error: Error) -> Error {
-    error.with_kind(Kind::Output)
-}
-
 fn joined<T>(outcome: thread::Result<Result<T>>) -> Result<T> {
     match outcome {
-        Ok(written) => written.map_err(output),
+        Ok(written) => written.map_err(Error::as_output),
         Err(payload) => Err(damage::of_thread(payload, "an export")),
     }
 }
@@ -327,11 +322,13 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
     let lines =
         head.manifest.rejects.as_ref().map(|file| store.open_lines("rejects", file)).transpose()?;
     let stem = dir.join(format!("rejects.{}", durable::tag()));
-    let mut copy = HashingFile::create(&stem, COPY_BYTES).map_err(output)?;
+    let mut copy = HashingFile::create(&stem, COPY_BYTES).map_err(Error::as_output)?;
     if let Some(mut lines) = lines {
-        io::copy(&mut lines, &mut copy).map_err(|e| output(Error::io("write", copy.path(), e)))?;
+        io::copy(&mut lines, &mut copy)
+            .map_err(|e| Error::io("write", copy.path(), e).as_output())?;
     }
-    let (digest, _) = copy.place(&Fsyncs::default(), |_| dir.join(name)).map_err(output)?;
+    let (digest, _) =
+        copy.place(&Fsyncs::default(), |_| dir.join(name)).map_err(Error::as_output)?;
     Ok((name.into(), digest))
 }
 

@@ -1,6 +1,6 @@
 //! The note that a file is finished, and how its original can be made again.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::export::current::seen_from;
 use crate::filter::inputs::Original;
 use crate::filter::options::Options;
@@ -57,6 +57,18 @@ impl Manner {
     }
 }
 
+/// Of what parts a file is put together again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PartsUnit {
+    /// The bytes of the file.
+    Bytes,
+    /// Decoded lines, of compressed JSON lines.
+    Lines,
+    /// Rows, of Parquet.
+    Rows,
+}
+
 /// A file that is finished.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Note {
@@ -69,8 +81,9 @@ pub struct Note {
     pub digest: String,
     /// Whether another file has its bytes and comes before it.
     pub is_copy: bool,
-    /// The unit of its parts: `bytes`, `lines` or `rows`.
-    pub kind: String,
+    /// The unit of its parts.
+    #[serde(rename = "kind")]
+    pub unit: PartsUnit,
     /// The size of the filtered file, if it was written.
     pub kept: Option<u64>,
     /// The size of the file of what was removed, if there is one.
@@ -149,17 +162,17 @@ impl Note {
         totals: Totals,
         is_whole: bool,
     ) -> Note {
-        let kind = match shape {
-            Some((Format::Parquet, _)) if !is_whole => "rows",
-            Some((Format::Jsonl, codec)) if codec != Codec::Plain && !is_whole => "lines",
-            _ => "bytes",
+        let unit = match shape {
+            Some((Format::Parquet, _)) if !is_whole => PartsUnit::Rows,
+            Some((Format::Jsonl, codec)) if codec != Codec::Plain && !is_whole => PartsUnit::Lines,
+            _ => PartsUnit::Bytes,
         };
         Note {
             manner: manner.clone(),
             input: original.input.path.clone(),
             digest: original.input.digest.clone(),
             is_copy: original.is_copy,
-            kind: kind.into(),
+            unit,
             kept: None,
             removed: None,
             removed_head: 0,
@@ -265,6 +278,6 @@ impl Note {
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_vec(self)
             .map_err(|e| Error::internal("cannot write a note").caused_by(e))?;
-        durable::write(path, &text).map_err(|e| e.with_kind(Kind::Output))
+        durable::write(path, &text).map_err(Error::as_output)
     }
 }

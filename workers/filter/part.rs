@@ -1,6 +1,6 @@
 //! Writes a file that gets its name only when it is whole.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::locks::lock;
 use crate::store::write_back::WriteBack;
 use crate::store::{durable, entries};
@@ -49,11 +49,11 @@ impl Part {
     /// A file that will be `path`. Its folders are made.
     pub fn create(path: &Path) -> Result<Part> {
         let folder = path.parent().unwrap_or(Path::new("."));
-        durable::create_folder(folder).map_err(|e| e.with_kind(Kind::Output))?;
+        durable::create_folder(folder).map_err(Error::as_output)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // A name with a dot in front is no input for a job that reads this folder.
         let stem = folder.join(format!(".{name}.{}", durable::tag()));
-        let (file, aside) = durable::create_aside(&stem).map_err(|e| e.with_kind(Kind::Output))?;
+        let (file, aside) = durable::create_aside(&stem).map_err(Error::as_output)?;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, WriteBack::new(file)));
         let path = path.to_owned();
         Ok(Part { file, aside, path, bytes: 0, hasher: None, failure: Failure::default() })
@@ -103,7 +103,7 @@ impl Part {
             .map_err(|e| Error::io("write", &self.path, e.into_error()))
             .and_then(|file| file.into_file().map_err(|e| Error::io("fsync", &self.path, e)))
             .and_then(|file| durable::place(&file, &self.aside, &self.path));
-        placed.map_err(|e| e.with_kind(Kind::Output))?;
+        placed.map_err(Error::as_output)?;
         Ok(self.bytes)
     }
 
@@ -114,7 +114,7 @@ impl Part {
 }
 
 fn unwritten(path: &Path, error: io::Error) -> Error {
-    Error::io("write", path, error).with_kind(Kind::Output)
+    Error::io("write", path, error).as_output()
 }
 
 /// Removes the parts of `path` that killed processes left. The caller has locked `path`, so no
@@ -122,7 +122,7 @@ fn unwritten(path: &Path, error: io::Error) -> Error {
 pub fn sweep(path: &Path) -> Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let stem = format!(".{}.", name.to_string_lossy());
-    for aside in entries(folder).map_err(|e| e.with_kind(Kind::Output))? {
+    for aside in entries(folder).map_err(Error::as_output)? {
         let name = aside.file_name().unwrap_or_default().to_string_lossy();
         let tag = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".writing"));
         // A tag has no dot. With a dot it is a part of a file with a longer name.
@@ -137,7 +137,7 @@ pub fn sweep(path: &Path) -> Result<()> {
 pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path, e).with_kind(Kind::Output))
+            Err(Error::io("remove", path, e).as_output())
         }
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Stream, decode, limits};
-use crate::filter::note::{self, Note, has_size};
+use crate::filter::note::{self, Note, PartsUnit, has_size};
 use crate::filter::options::NOTES_FOLDER;
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
@@ -59,11 +59,11 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
             note.filter(|note| note.is_finished() && note.kept.is_some()).ok_or_else(unfinished)?;
         let target = originals.join(&name);
         // A table has a new footer even if all its row groups are copied as they are.
-        let is_alike = note.is_recoded || note.kind == "rows";
+        let is_alike = note.is_recoded || note.unit == PartsUnit::Rows;
         let own = note::path(&originals.join(NOTES_FOLDER), &name);
         let lock = own.with_extension("lock");
         let is_first = !lock.exists();
-        let _claim = Lock::take(&lock, true).map_err(|e| e.with_kind(Kind::Output))?;
+        let _claim = Lock::take(&lock, true).map_err(Error::as_output)?;
         let done = |bytes| Note { kept: Some(bytes), ..note.clone() }.write(&own);
         let bytes = match Note::read(&own)?
             .filter(|done| done.digest == note.digest)
@@ -139,10 +139,10 @@ fn original(
 ) -> Result<Part> {
     let mut runs = Runs::open(&path.with_extension("order"))?;
     let part = Part::create(target)?.hashed();
-    match note.kind.as_str() {
-        "rows" => parquet::join(kept, removed, &note.groups, &mut runs, part),
-        "lines" => lines(note, kept, removed, &mut runs, part),
-        _ => bytes(note, kept, removed, &mut runs, part),
+    match note.unit {
+        PartsUnit::Rows => parquet::join(kept, removed, &note.groups, &mut runs, part),
+        PartsUnit::Lines => lines(note, kept, removed, &mut runs, part),
+        PartsUnit::Bytes => bytes(note, kept, removed, &mut runs, part),
     }
 }
 

@@ -96,8 +96,8 @@ impl Work<'_> {
     pub fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
-        let lock = Lock::take(&path.with_extension("lock"), is_patient)
-            .map_err(|e| e.with_kind(Kind::Output))?;
+        let lock =
+            Lock::take(&path.with_extension("lock"), is_patient).map_err(Error::as_output)?;
         let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
         if before.as_ref().is_some_and(|note| note.manner.is_later_than(&self.manner)) {

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use workers::ask::elsewhere::Elsewhere;
 use workers::document::host_name;
-use workers::error::{Error, Kind, Result};
+use workers::error::{Error, Result};
 use workers::export::Exported;
 use workers::fold::receipt::Receipt;
 use workers::fold::splits::Counts;
@@ -124,9 +124,8 @@ impl Outcome<'_> {
         }))
         .map_err(|e| Error::internal("cannot write run.json").caused_by(e))?;
         text.push(b'\n');
-        let output = |e: Error| e.with_kind(Kind::Output);
-        durable::create_folder(&self.job.output.dir).map_err(output)?;
-        durable::write(&self.job.output.dir.join("run.json"), &text).map_err(output)
+        durable::create_folder(&self.job.output.dir).map_err(Error::as_output)?;
+        durable::write(&self.job.output.dir.join("run.json"), &text).map_err(Error::as_output)
     }
 
     /// Prints the summary.

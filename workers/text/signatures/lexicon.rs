@@ -69,8 +69,16 @@ pub struct Counter {
     level: usize,
     texts: Vec<HashSet<Id>>,
     words: Vec<HashMap<Box<str>, u32>>,
-    /// The number of texts and of words of all levels from `level` on.
-    held: (usize, usize),
+    held: Held,
+}
+
+/// What a counter holds, of all levels from its own on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Texts.
+    pub texts: usize,
+    /// Words.
+    pub words: usize,
 }
 
 /// Counts of some texts that are not yet added to a [`Counter`].
@@ -127,7 +135,7 @@ impl Counter {
             level: 0,
             texts: vec![HashSet::new(); LEVELS],
             words: vec![HashMap::new(); LEVELS],
-            held: (0, 0),
+            held: Held::default(),
         }
     }
 
@@ -138,8 +146,8 @@ impl Counter {
         if level < self.level || !self.texts[level].insert(text) {
             return None;
         }
-        self.held.0 += 1;
-        while self.held.0 > self.limits.texts_max && self.level < LEVELS {
+        self.held.texts += 1;
+        while self.held.texts > self.limits.texts_max && self.level < LEVELS {
             self.raise();
         }
         (level >= self.level).then_some(level)
@@ -156,10 +164,10 @@ impl Counter {
                     Entry::Occupied(mut known) => *known.get_mut() += texts,
                     Entry::Vacant(vacant) => {
                         vacant.insert(texts);
-                        self.held.1 += 1;
+                        self.held.words += 1;
                     }
                 }
-                while self.held.1 > self.limits.words_max && self.level < LEVELS {
+                while self.held.words > self.limits.words_max && self.level < LEVELS {
                     self.raise();
                 }
             }
@@ -169,19 +177,19 @@ impl Counter {
 
     /// Removes the texts of the lowest level and their counts.
     fn raise(&mut self) {
-        self.held.0 -= std::mem::take(&mut self.texts[self.level]).len();
-        self.held.1 -= std::mem::take(&mut self.words[self.level]).len();
+        self.held.texts -= std::mem::take(&mut self.texts[self.level]).len();
+        self.held.words -= std::mem::take(&mut self.words[self.level]).len();
         self.level += 1;
     }
 
     /// The numbers of texts and words in memory.
-    pub fn held(&self) -> (usize, usize) {
+    pub fn held(&self) -> Held {
         self.held
     }
 
     /// The number of texts counted: all, or those of the sample.
     pub fn texts(&self) -> u64 {
-        self.held.0 as u64
+        self.held.texts as u64
     }
 
     /// The sample has one text in this many; 1 if all texts were counted.
@@ -279,13 +287,18 @@ mod tests {
                 counter.add(batch);
                 assert_eq!(batch.held(), 0);
             }
-            assert!(counter.held().0 <= limits.texts_max && counter.held().1 <= limits.words_max);
+            assert!(
+                counter.held().texts <= limits.texts_max
+                    && counter.held().words <= limits.words_max
+            );
             let (texts, words) =
                 (counter.texts.iter().map(HashSet::len), counter.words.iter().map(HashMap::len));
-            assert_eq!(counter.held(), (texts.sum(), words.sum()));
+            assert_eq!(counter.held(), Held { texts: texts.sum(), words: words.sum() });
         }
         waiting.iter_mut().for_each(|batch| counter.add(batch));
-        assert!(counter.held().0 <= limits.texts_max && counter.held().1 <= limits.words_max);
+        assert!(
+            counter.held().texts <= limits.texts_max && counter.held().words <= limits.words_max
+        );
         counter
     }
 
