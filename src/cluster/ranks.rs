@@ -21,7 +21,7 @@ use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
 use crate::cluster::attempts::{self, Work};
 use crate::cluster::control::{Assignment, Message, Task, kind_of};
-use crate::cluster::worker::{self, Prepared};
+use crate::cluster::launched::{self, Prepared};
 use crate::jobs;
 use crate::own_process::own_digest;
 use crate::processes::{Attempt, ObservedProcess, Observer};
@@ -150,9 +150,9 @@ impl Ranks {
         let listener = mesh::listen(allocation.bind)?;
         let silence = allocation.silence_timeout.as_secs().to_string();
         let prologue =
-            ["ranks", &digest, &worker::job_digest(job)?, &silence].join("/").into_bytes();
+            ["ranks", &digest, &launched::job_digest(job)?, &silence].join("/").into_bytes();
         let assignment = assignment(&allocation, &key, allocation.start_timeout)?;
-        let mesh = worker::mesh(&assignment, allocation.peers.clone(), prologue, &listener)?;
+        let mesh = launched::mesh(&assignment, allocation.peers.clone(), prologue, &listener)?;
         tracing::info!(
             rank = allocation.rank,
             ranks = allocation.peers.len(),
@@ -190,7 +190,7 @@ impl Ranks {
         let attempt = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let nonce = random_hex()?;
         self.broadcast(&RankMessage::Work { attempt, nonce: nonce.clone() })?;
-        let prepared = worker::prepare(&self.task(job, folder.clone()), &self.digest);
+        let prepared = launched::prepare(&self.task(job, folder.clone()), &self.digest);
         self.check_answers(prepared.as_ref().err(), self.answers()?)?;
         self.broadcast(&RankMessage::Go)?;
         let own = self.do_share(job, folder, prepared?, &nonce, observed[0].progress.clone());
@@ -308,7 +308,7 @@ impl Ranks {
 
     fn prepare(&self, job: &Job, attempt: &str) -> Result<(PathBuf, Prepared)> {
         let folder = plan::attempts::folder(&job.store).join(attempt);
-        let prepared = worker::prepare(&self.task(job, folder.clone()), &self.digest)?;
+        let prepared = launched::prepare(&self.task(job, folder.clone()), &self.digest)?;
         Ok((folder, prepared))
     }
 
@@ -331,13 +331,13 @@ impl Ranks {
         let assignment = assignment(&self.allocation, &link_key(&self.key, nonce), LINK_TIMEOUT)?;
         let peers = self.allocation.peers.clone();
         let mut share =
-            worker::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
+            launched::share(&assignment, self.task(job, attempt), prepared, peers, listener)?;
         if let Some((mesh, _)) = &mut share.mesh {
             mesh.refused = self.refused.clone();
         }
         let json = self.json;
         let failure = Failure::default();
-        worker::run_share(share, &progress, failure, move |lost| signals::end(lost, json))
+        launched::run_share(share, &progress, failure, move |lost| signals::end(lost, json))
     }
 
     /// Tells the other ranks how the run ended. Only rank 0 calls this.

@@ -16,7 +16,6 @@ pub mod init;
 pub mod lexicon;
 pub mod man;
 pub mod query;
-pub mod rank;
 pub mod rebuild;
 pub mod report;
 pub mod rollback;
@@ -37,9 +36,10 @@ pub mod serve;
 pub mod status;
 mod unfinished;
 pub mod verify;
+pub mod worker;
 
 use crate::cli::Command;
-use crate::cluster::worker;
+use crate::cluster::launched;
 use workers::error::Result;
 
 /// Runs the command.
@@ -65,9 +65,9 @@ pub fn carry_out(command: &Command) -> Result<()> {
         Command::Check(arguments) => check::command(arguments),
         Command::Eval(arguments) => eval::command(arguments),
         Command::Lexicon(arguments) => lexicon::command(arguments),
-        Command::Rank(arguments) => rank::command(arguments),
+        Command::Rank(arguments) => worker::command(arguments),
         Command::Completions(arguments) => completions::command(arguments),
         Command::Man(arguments) => man::command(arguments),
-        Command::Worker => worker::command(),
+        Command::Worker => launched::command(),
     }
 }

@@ -78,7 +78,7 @@ pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options:
 }
 
 /// A similarity with four digits.
-fn decimal(similarity: u16) -> String {
+pub(super) fn decimal(similarity: u16) -> String {
     format!("{}.{:04}", similarity / 10_000, similarity % 10_000)
 }
 

@@ -195,104 +195,109 @@ impl Figures {
 
 /// Refuses an epoch by the first guard that its figures violate and that is not `allowed`.
 pub fn check(options: &Options, figures: &Figures, allowed: &[Guard]) -> Result<()> {
-    let share = |part: u64, whole: u64| part as f64 / (whole as f64).max(1.0);
-    for guard in Guard::ALL.into_iter().filter(|guard| !allowed.contains(guard)) {
-        match guard {
-            Guard::Rejects if figures.has_too_many_rejects() => {
-                let allow = guard.advice(&format!("[read] rejects_max = {}", figures.rejects_max));
-                let line = figures.rejects.refusal(figures.read, &allow);
-                return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
-            }
-            Guard::Overwritten if figures.has_too_many_overwritten(options.overwritten_max) => {
-                let max = options.overwritten_max;
-                let allow =
-                    format!("--allow {}, or raise [guards] overwritten_max = {max}", guard.name());
-                let (accepted, has_pages) = (figures.rejects.accepted, figures.before.0 > 0);
-                let line = figures.overwritten.refusal(accepted, has_pages, &allow);
-                return Err(Error::new(Kind::Data, line).with_guard(guard.name()));
-            }
-            Guard::Store => {
-                let Some(replaced) = &figures.replaces else { continue };
-                let left = share(figures.after.0, replaced.pages);
-                if replaced.pages > PAGES_MIN && left < 1.0 - options.missing_max {
-                    let Results { summary, epoch, pages } = replaced;
-                    let what = format!(
-                        "{} has {} pages of epoch {epoch}, and this new store has {}: if the disk of \
-                         the former store is not mounted, mount it",
-                        summary.display(),
-                        grouped(*pages),
-                        grouped(figures.after.0)
-                    );
-                    return Err(guard.refuse(Kind::Data, what, ""));
-                }
-            }
-            Guard::Missing if figures.known > PAGES_MIN => {
-                let missing = share(figures.missing, figures.known);
-                if missing > options.missing_max {
-                    let (lacks, known) = (grouped(figures.missing), grouped(figures.known));
-                    let source = &figures.source;
-                    let what = format!(
-                        "the complete snapshot of `{source}` lacks {lacks} of {known} known pages ({})",
-                        percent(figures.missing, figures.known)
-                    );
-                    return Err(guard.refuse(
-                        Kind::Data,
-                        what,
-                        &format!("[guards] missing_max = {}", options.missing_max),
-                    ));
-                }
-            }
-            Guard::Expired if figures.before.0 > PAGES_MIN => {
-                let expired = share(figures.expired, figures.before.0);
-                let max = options.expired_max;
-                if expired > max {
-                    let what = format!(
-                        "{} of {} pages would expire at once ({})",
-                        grouped(figures.expired),
-                        grouped(figures.before.0),
-                        percent(figures.expired, figures.before.0)
-                    );
-                    return Err(guard.refuse(
-                        Kind::Data,
-                        what,
-                        &format!("[guards] expired_max = {max}"),
-                    ));
-                }
-            }
-            Guard::Folds if figures.before.0 > PAGES_MIN => {
-                let (before, after) = (
-                    share(figures.before.1, figures.before.0),
-                    share(figures.after.1, figures.after.0),
-                );
-                let max = options.folded_jump_max;
-                if (after - before).abs() > max {
-                    let what = format!(
-                        "the share of folded pages goes from {} to {}",
-                        percent(figures.before.1, figures.before.0),
-                        percent(figures.after.1, figures.after.0)
-                    );
-                    return Err(guard.refuse(
-                        Kind::Data,
-                        what,
-                        &format!("[guards] folded_jump_max = {max}"),
-                    ));
-                }
-            }
-            Guard::SourceFolded => {
-                if let Some(folds) = &figures.source_folded {
-                    let what = source_folded(folds);
-                    let max = options.source_folded_max;
-                    return Err(guard.refuse(
-                        Kind::Data,
-                        what,
-                        &format!("[guards] source_folded_max = {max}"),
-                    ));
-                }
-            }
-            _ => {}
-        }
+    let refusal = |guard: Guard| match guard {
+        Guard::Rejects => figures.refuse_rejects(),
+        Guard::Overwritten => figures.refuse_overwritten(options.overwritten_max),
+        Guard::Store => figures.refuse_store(options.missing_max),
+        Guard::Missing => figures.refuse_missing(options.missing_max),
+        Guard::Expired => figures.refuse_expired(options.expired_max),
+        Guard::Folds => figures.refuse_folds(options.folded_jump_max),
+        Guard::SourceFolded => figures.refuse_source_folded(options.source_folded_max),
+        // The disk is looked at before the epoch begins.
+        Guard::Space => None,
+    };
+    let mut asked = Guard::ALL.into_iter().filter(|guard| !allowed.contains(guard));
+    asked.find_map(refusal).map_or(Ok(()), Err)
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / (whole as f64).max(1.0)
+}
+
+/// Each returns the error by which its guard refuses the epoch, if it does.
+impl Figures {
+    fn refuse_rejects(&self) -> Option<Error> {
+        let guard = Guard::Rejects;
+        self.has_too_many_rejects().then(|| {
+            let allow = guard.advice(&format!("[read] rejects_max = {}", self.rejects_max));
+            let line = self.rejects.refusal(self.read, &allow);
+            Error::new(Kind::Data, line).with_guard(guard.name())
+        })
     }
-    Ok(())
+
+    fn refuse_overwritten(&self, max: f64) -> Option<Error> {
+        let guard = Guard::Overwritten;
+        self.has_too_many_overwritten(max).then(|| {
+            let allow =
+                format!("--allow {}, or raise [guards] overwritten_max = {max}", guard.name());
+            let (accepted, has_pages) = (self.rejects.accepted, self.before.0 > 0);
+            let line = self.overwritten.refusal(accepted, has_pages, &allow);
+            Error::new(Kind::Data, line).with_guard(guard.name())
+        })
+    }
+
+    fn refuse_store(&self, missing_max: f64) -> Option<Error> {
+        let Results { summary, epoch, pages } = self.replaces.as_ref()?;
+        let is_other = *pages > PAGES_MIN && share(self.after.0, *pages) < 1.0 - missing_max;
+        is_other.then(|| {
+            let what = format!(
+                "{} has {} pages of epoch {epoch}, and this new store has {}: if the disk of the \
+                 former store is not mounted, mount it",
+                summary.display(),
+                grouped(*pages),
+                grouped(self.after.0)
+            );
+            Guard::Store.refuse(Kind::Data, what, "")
+        })
+    }
+
+    fn refuse_missing(&self, max: f64) -> Option<Error> {
+        let is_much = self.known > PAGES_MIN && share(self.missing, self.known) > max;
+        is_much.then(|| {
+            let what = format!(
+                "the complete snapshot of `{}` lacks {} of {} known pages ({})",
+                self.source,
+                grouped(self.missing),
+                grouped(self.known),
+                percent(self.missing, self.known)
+            );
+            Guard::Missing.refuse(Kind::Data, what, &format!("[guards] missing_max = {max}"))
+        })
+    }
+
+    fn refuse_expired(&self, max: f64) -> Option<Error> {
+        let pages = self.before.0;
+        let is_much = pages > PAGES_MIN && share(self.expired, pages) > max;
+        is_much.then(|| {
+            let what = format!(
+                "{} of {} pages would expire at once ({})",
+                grouped(self.expired),
+                grouped(pages),
+                percent(self.expired, pages)
+            );
+            Guard::Expired.refuse(Kind::Data, what, &format!("[guards] expired_max = {max}"))
+        })
+    }
+
+    fn refuse_folds(&self, max: f64) -> Option<Error> {
+        let (pages, folded) = self.before;
+        let (pages_after, folded_after) = self.after;
+        let jump = (share(folded_after, pages_after) - share(folded, pages)).abs();
+        (pages > PAGES_MIN && jump > max).then(|| {
+            let what = format!(
+                "the share of folded pages goes from {} to {}",
+                percent(folded, pages),
+                percent(folded_after, pages_after)
+            );
+            Guard::Folds.refuse(Kind::Data, what, &format!("[guards] folded_jump_max = {max}"))
+        })
+    }
+
+    fn refuse_source_folded(&self, max: f64) -> Option<Error> {
+        let what = source_folded(self.source_folded.as_ref()?);
+        let key = format!("[guards] source_folded_max = {max}");
+        Some(Guard::SourceFolded.refuse(Kind::Data, what, &key))
+    }
 }
 
 /// What happens to a source or a host, and where to look.

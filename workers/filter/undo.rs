@@ -9,10 +9,11 @@ use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
 use crate::job::resolved;
 use crate::read::source::Source;
-use crate::store::{Lock, digest, entries};
+use crate::store::{Lock, digest};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What was made again.
 #[derive(Clone, Debug, Default)]
@@ -34,15 +35,11 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         ));
     }
     let notes = removed.join(NOTES_FOLDER);
-    let mut names = Vec::new();
-    if notes.is_dir() {
-        list(&notes, Path::new(""), &mut names)?;
-    }
+    let names = if notes.is_dir() { note::names(&notes)? } else { BTreeSet::new() };
     if names.is_empty() {
         let why = "was not written by `pagefold filter --removed`, so there is nothing to undo";
         return Err(Error::new(Kind::NoInput, format!("{} {why}", removed.display())));
     }
-    names.sort();
     let mut undone = Undone::default();
     for name in names {
         let path = note::path(&notes, &name);
@@ -114,19 +111,6 @@ fn is_as_written(note: &Note, kept: &Path, removed: Option<&Path>) -> Result<boo
         }
     }
     Ok(true)
-}
-
-/// Adds the inputs that have a note in `notes`, with their folders below.
-fn list(notes: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
-    for path in entries(&notes.join(below))? {
-        let Some(name) = path.file_name() else { continue };
-        if path.is_dir() {
-            list(notes, &below.join(name), names)?;
-        } else if path.extension().is_some_and(|extension| extension == "json") {
-            names.push(below.join(path.file_stem().unwrap_or_default()));
-        }
-    }
-    Ok(())
 }
 
 /// The original of one file, whole and without its name.

@@ -119,9 +119,8 @@ impl Epoch {
 
     /// The ids that this worker owns, in the same form.
     pub fn id_range(&self) -> (Id, Option<Id>) {
-        let first = |high| Id { high, low: 0 };
         let (from, to) = self.range();
-        (first(from), to.map(first))
+        (Id::least(from), to.map(Id::least))
     }
 
     /// Whether a worker of this process failed.

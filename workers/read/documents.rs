@@ -34,7 +34,7 @@ pub fn remedy(path: &Path, why: WhyRead) -> Result<Option<String>> {
     source.fill(BYTES_MAX)?;
     let is_whole = source.end() == Some(&End::File);
     let text = source.window();
-    let text = text.strip_prefix(super::jsonl::BOM).unwrap_or(text);
+    let text = super::jsonl::unmarked(text);
     Ok(filter(text, is_whole).map(|filter| {
         let lines = shell::beside(path, "jsonl");
         let command = shell::fed(&format!("jq -c {filter}"), path);

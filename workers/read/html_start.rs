@@ -25,7 +25,7 @@ const FIRST_TAGS: [&str; 17] = [
 /// Whether bytes without a type begin as a page does. A byte order mark and a declaration of XML
 /// may stand in front.
 pub fn looks_like_html(body: &[u8]) -> bool {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    let body = super::jsonl::unmarked(body).trim_ascii_start();
     let begins = |body: &[u8], tag: &str| {
         let found = body.get(1..=tag.len()).is_some_and(|b| b.eq_ignore_ascii_case(tag.as_bytes()));
         let ends = |b: &u8| b.is_ascii_whitespace() || *b == b'>';

@@ -190,7 +190,7 @@ impl Format {
 
     /// The format of a file by its first decoded bytes.
     fn by_content(head: &[u8]) -> Option<Format> {
-        let text = head.strip_prefix(jsonl::BOM).unwrap_or(head).trim_ascii_start();
+        let text = jsonl::unmarked(head).trim_ascii_start();
         if head.starts_with(parquet::MAGIC) || head.starts_with(parquet::MAGIC_ENCRYPTED) {
             Some(Format::Parquet)
         } else if text.len() > 5 && warc::Warc::starts(text) {

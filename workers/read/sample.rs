@@ -80,7 +80,7 @@ fn first_rows(path: &Path, size: u64) -> Result<Vec<Map<String, Value>>> {
             _ => break,
         }
     }
-    let text = text.strip_prefix(super::jsonl::BOM).unwrap_or(&text);
+    let text = super::jsonl::unmarked(&text);
     let lines = text.split(|byte| *byte == b'\n').take(LINES_MAX);
     Ok(lines.filter_map(json::parsed).collect())
 }

@@ -10,6 +10,7 @@ use crate::ask::report::clusters::Clusters;
 use crate::ask::report::hosts::Hosts;
 use crate::ask::report::sizes::{LINES, PORTION_ROWS};
 use crate::ask::report::views::{Close, Epoch, Groups, Rejects, Report};
+use crate::ask::rules::decimal;
 use crate::ask::tables::{Tables, time};
 use crate::confirm::Reason;
 use crate::document::Id;
@@ -98,7 +99,7 @@ pub(super) fn report(index: &Index, store: &Store, head: &Head) -> Result<Report
         .into_iter()
         .filter(|list| !list.groups.is_empty())
         .collect(),
-        similarity_min: similarity(index.options.similarity_min),
+        similarity_min: decimal(index.options.similarity_min),
         close,
         rejects: rejects(store, head)?,
         changes: CHANGES.iter().filter_map(changed).collect(),
@@ -109,10 +110,6 @@ pub(super) fn report(index: &Index, store: &Store, head: &Head) -> Result<Report
 /// The number of rows of a table; 0 if no epoch has written it.
 fn rows<R: Row>(manifest: &Manifest) -> u64 {
     manifest.tables.get(R::NAME).map_or(0, |table| table.rows)
-}
-
-fn similarity(share: u16) -> String {
-    format!("{:.4}", f64::from(share) / 10_000.0)
 }
 
 /// The pairs closest to the threshold of similarity, and all similarities.
@@ -149,7 +146,7 @@ fn close(index: &Index) -> (Vec<Close>, Bars) {
     let line = |(_, a, b): &(u16, Id, Id)| {
         let row = rows.get(&(*a, *b))?;
         Some(Close {
-            similarity: similarity(row.similarity),
+            similarity: decimal(row.similarity),
             verdict: if row.accepted == 1 { "accepted" } else { "refused" },
             reason: Reason::name(row.reason),
             a: index.tables.first_url(*a),
