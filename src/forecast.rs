@@ -202,6 +202,8 @@ fn store_bytes(job: &Job, load: &Load) -> u64 {
 /// as long as the run.
 const INPUTS_MAX: usize = 16;
 const PARTS: u64 = 8;
+/// A smaller input is one part.
+const SMALL_BYTES: u64 = 1 << 20;
 const RECORDS_MAX: usize = 500;
 const RECORDS_OF_FEW_MAX: usize = 50;
 
@@ -218,8 +220,10 @@ fn sampled(job: &Job, inputs: &[Input], records_max: usize) -> Result<Load> {
     let mut found = Load::default();
     let step = inputs.len().div_ceil(INPUTS_MAX).max(1);
     for input in inputs.iter().step_by(step) {
-        let parts = splits(&input.file(), input.bytes, input.bytes.div_ceil(PARTS))?;
-        let first = |split| first_records(job, input, split, records_max.div_ceil(PARTS as usize));
+        let parts_max = if input.bytes < SMALL_BYTES { 1 } else { PARTS };
+        let parts = splits(&input.file(), input.bytes, input.bytes.div_ceil(parts_max))?;
+        let records_max = records_max.div_ceil(parts_max as usize);
+        let first = |split| first_records(job, input, split, records_max);
         let read: Vec<Load> = parts.iter().map(first).collect::<Result<_>>()?;
         for (at, (split, own)) in
             parts.iter().zip(&read).enumerate().filter(|(_, of)| of.1.pages > 0)

@@ -460,12 +460,12 @@ fn places_that_would_do_harm() {
     std::os::unix::fs::symlink("real", bench.at("link")).expect("linked");
     for (arguments, code, why) in [
         (&["--to", "in/kept"][..], 64, "lies in [read] inputs"),
-        (&["--to", "store/kept"], 64, "lies in the store"),
+        (&["--to", "store/kept"], 64, "is in the store"),
         (&["--to", "out"], 64, "is [output] dir"),
         (&["--to", "x", "--removed", "x"], 64, "is named twice"),
         (&["--to", "real", "--removed", "link"], 64, "is named twice"),
         (&["--to", "x", "--records", "link/../x"], 64, "is named twice"),
-        (&["--to", "link", "--removed", "real/removed"], 64, "lies in another folder"),
+        (&["--to", "link", "--removed", "real/removed"], 64, "is inside another named folder"),
         (&["--to", "x", "--removed", "link", "--undo", "real"], 64, "name another folder"),
         (&[], 64, "--to DIR"),
         (&["--to", "x", "--removed", "y", "--undo", "z"], 66, "nothing to undo"),

@@ -73,7 +73,7 @@ fn the_demo_is_as_shown() {
     let recall = format!("{:.3}", right as f64 / same as f64);
     let recall = recall.trim_start_matches('0');
     let claim =
-        format!("Precision 1, recall {recall}: the {} of {same} pairs missed", same - right);
+        format!("Precision 1, recall {recall}: of {same} pairs {} are missed", same - right);
     assert!(page.contains(&claim) && pair["precision"] == 1.0, "README.md does not say {claim:?}");
     assert!(page.contains(&format!("| default | 1.000/{recall} |")));
 }

@@ -174,8 +174,7 @@ impl Alone {
 }
 
 /// The reasons of rows that are no JSON. With other reasons a row is JSON, but lacks something.
-const NO_JSON: [&str; 6] =
-    ["bad_json", "bad_utf8", "nul", "too_deep", "bad_escape", "duplicate_field"];
+const NO_JSON: [&str; 5] = ["bad_json", "bad_utf8", "nul", "bad_escape", "duplicate_field"];
 
 /// The problem of a row that is no record.
 pub fn rejected(item: &Item) -> Problem {

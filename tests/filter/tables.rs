@@ -208,7 +208,7 @@ fn refused_tables_are_copied_whole() {
     std::fs::write(bench.at("in/b.jsonl"), lines(0)).expect("written");
     bench.run_well(&["--set", "read.rejects_max=1"]);
     for (dir, more) in [("kept", &[][..]), ("labelled", &["--annotate"])] {
-        let report = filter(&bench, &[&["--to", dir], more].concat());
+        let report = filter(&bench, &[&["--to", dir, "--allow-whole"], more].concat());
         assert_eq!(report["files_whole"].as_array().map(Vec::len), Some(1), "{report}");
         let copied = std::fs::read(bench.at(dir).join("a.parquet")).expect("copied");
         assert!(copied == std::fs::read(bench.at("in/a.parquet")).expect("there"));

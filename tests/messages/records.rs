@@ -51,13 +51,13 @@ fn of_rejected_records() {
     refused("a.jsonl", "\"abc\"\n", &["bad_json: no JSON object: \"abc\""]);
     refused("a.jsonl", "{\"url\":\"u\",\n", &["the line ends within its object"]);
     // Of bad lines in any order an array is one, and no document.
-    refused("a.jsonl", "[1]\n{broken\n{broken\n", &["Hardly any was good"]);
+    refused("a.jsonl", "[1]\n{broken\n{broken\n", &["Almost all records were rejected"]);
     let folder = scene("\"in.jsonl\"", "[read.limits]\nline_bytes_max = 20\n");
     says(folder.path(), &["run", "job.toml"], 65, &["raise [read.limits] line_bytes_max"]);
     // The store of a refused first run has no epoch.
     let folder = scene("\"in.jsonl\"", "");
     write(folder.path(), "in.jsonl", "{broken\n");
-    says(folder.path(), &["run", "job.toml"], 65, &["Hardly any was good"]);
+    says(folder.path(), &["run", "job.toml"], 65, &["Almost all records were rejected"]);
     let looked = run(folder.path(), &["verify", "job.toml"]);
     assert!(
         String::from_utf8_lossy(&looked.stdout)

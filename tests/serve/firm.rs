@@ -348,13 +348,21 @@ fn a_removal_moves_ranks() {
     let last: Vec<Value> =
         new.iter().zip(firm(&new)).filter(|(_, firm)| *firm).map(|(row, _)| row.clone()).collect();
     assert!((1..100).contains(&last.len()), "{} firm answers", last.len());
-    let known = [row("http://copy.example/", &like(2))];
-    assert_eq!(firm(&known), [true]);
+    let known: Vec<Value> =
+        (2..70).map(|n| row(&format!("http://copy.example/{n}"), &like(n))).collect();
+    let before = firm(&known);
+    println!(
+        "{} of {} copies have a firm answer",
+        before.iter().filter(|firm| **firm).count(),
+        known.len()
+    );
     let other = [row("http://other.example/", &text(9, 0))];
     let gone = json!({ "url": "http://stored.example/1" });
     assert_eq!(server.post("/remove", &gone).json()["removed"], true);
     assert!(firm(&last).iter().all(|firm| !firm), "{:?}", firm(&last));
-    assert_eq!(firm(&known), [false]);
+    // The pairs of most others do not change.
+    let moved = before.iter().zip(firm(&known)).filter(|(before, now)| **before && !now).count();
+    assert!((1..30).contains(&moved), "{moved} of {}", known.len());
     assert_eq!(firm(&other), [true]);
     assert!(server.stop().success());
 }

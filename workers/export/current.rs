@@ -19,8 +19,10 @@ use std::path::{Component, Path, PathBuf};
 struct Note {
     /// The folder, relative to the store, so that both may be moved together.
     dir: PathBuf,
-    /// The epoch. A merge after the export changes no result.
-    epoch: u64,
+    /// The state of the store: see [`crate::store::manifest::Manifest::state`]. A merge after the
+    /// export changes no result. Notes of older builds do not say it.
+    #[serde(default)]
+    state: String,
     /// The digest of the job's settings that results depend on.
     settings: String,
     /// The digest of the summary.
@@ -79,7 +81,7 @@ pub fn note(
     let (path, dir) = place(store, &job.output.dir)?;
     let sizes = files.keys().map(|name| Ok((name.clone(), size(&job.output.dir.join(name))?)));
     let note = Note {
-        epoch: head.manifest.epoch,
+        state: head.manifest.state(),
         settings: settings(job),
         summary: digest::of_bytes(text),
         files: sizes.collect::<Result<_>>()?,
@@ -99,7 +101,7 @@ pub fn is_current(job: &Job, store: &Store, head: &Head) -> bool {
     let is_whole = |(name, bytes): (&String, &u64)| {
         size(&job.output.dir.join(name)).is_ok_and(|now| now == *bytes)
     };
-    (note.epoch, &note.dir, note.settings) == (head.manifest.epoch, &dir, settings(job))
+    (note.state, &note.dir, note.settings) == (head.manifest.state(), &dir, settings(job))
         && std::fs::read(job.output.dir.join("summary.json"))
             .is_ok_and(|text| digest::of_bytes(&text) == note.summary)
         && note.files.iter().all(is_whole)

@@ -26,7 +26,7 @@ mod transitions;
 
 use crate::error::{Error, Kind, Result};
 use crate::graph::keep_rule::KeepRule;
-use crate::job::{Job, When};
+use crate::job::{Job, Results, When};
 use crate::store::damage;
 use crate::store::digest::{self, HashingFile};
 use crate::store::fsyncs::Fsyncs;
@@ -58,6 +58,14 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     durable::create_folder(place.dir).map_err(Error::as_output)?;
     sweep(place.dir);
     current::forget(job, store)?;
+    let (epoch, former) = (head.manifest.epoch, job.output.results());
+    if let Some(Results { epoch: later, .. }) = former.filter(|former| former.epoch > epoch) {
+        let dir = job.output.dir.display();
+        tracing::warn!(
+            "{dir} has results of the later epoch {later}, which epoch {epoch} replaces: the store was \
+             rolled back or restored, so who follows `changes` must load `members` anew"
+        );
+    }
     remove_summary(place.dir, head.manifest.epoch).map_err(Error::as_output)?;
     remove_others(&place).map_err(Error::as_output)?;
     let states = &head.manifest.tables;

@@ -24,6 +24,10 @@ pub struct Manner {
     pub store: String,
     /// Its epoch.
     pub epoch: u64,
+    /// What the store had then: see [`crate::store::manifest::Manifest::state`]. Notes of older
+    /// builds do not say it.
+    #[serde(default)]
+    pub state: String,
     /// The digest of the options of filtering and of reading.
     pub options: String,
 }
@@ -53,7 +57,8 @@ impl Manner {
             None => digest_of(&json!([written, read])),
         };
         let options = options[..16].to_owned();
-        Manner { store: store.uuid().to_owned(), epoch: head.manifest.epoch, options }
+        let (epoch, state) = (head.manifest.epoch, head.manifest.state());
+        Manner { store: store.uuid().to_owned(), epoch, state, options }
     }
 }
 
@@ -128,12 +133,23 @@ pub fn path(notes: &Path, name: &Path) -> PathBuf {
 
 /// The inputs that have a note in the folder of notes.
 pub fn names(notes: &Path) -> Result<BTreeSet<PathBuf>> {
+    names_with(notes, &["json"])
+}
+
+/// The inputs that a filter began, also if it was stopped before it wrote a note, or if the note was
+/// lost.
+pub fn begun(notes: &Path) -> Result<BTreeSet<PathBuf>> {
+    names_with(notes, &["json", "order", "lock"])
+}
+
+fn names_with(notes: &Path, endings: &[&str]) -> Result<BTreeSet<PathBuf>> {
     let (mut names, mut folders) = (BTreeSet::new(), vec![notes.to_owned()]);
     while let Some(folder) = folders.pop() {
         for path in entries(&folder)? {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "json") {
+            } else if path.extension().is_some_and(|of| endings.iter().any(|ending| of == *ending))
+            {
                 let name = path.with_extension("");
                 names.extend(name.strip_prefix(notes).map(Path::to_owned));
             }

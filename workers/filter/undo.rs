@@ -35,7 +35,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         ));
     }
     let notes = removed.join(NOTES_FOLDER);
-    let names = if notes.is_dir() { note::names(&notes)? } else { BTreeSet::new() };
+    let names = if notes.is_dir() { note::begun(&notes)? } else { BTreeSet::new() };
     if names.is_empty() {
         let why = "was not written by `pagefold filter --removed`, so there is nothing to undo";
         return Err(Error::new(Kind::NoInput, format!("{} {why}", removed.display())));

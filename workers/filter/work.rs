@@ -22,7 +22,7 @@ use crate::read::codec::Codec;
 use crate::read::fields::removers;
 use crate::read::source::BOMB;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
-use crate::store::Lock;
+use crate::store::{Lock, manifest};
 use std::cmp;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,8 @@ impl Work<'_> {
             Lock::take(&path.with_extension("lock"), is_patient).map_err(Error::as_output)?;
         let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
-        if before.as_ref().is_some_and(|note| note.manner.is_later_than(&self.manner)) {
+        let is_later = |note: &Note| note.manner.is_later_than(&self.manner);
+        if before.as_ref().is_some_and(is_later) && self.has_moved_on()? {
             // With one epoch each text is kept once. With two epochs a text may be in no file.
             let why =
                 "a later epoch is being filtered to this folder; run again, or name another folder";
@@ -138,6 +139,13 @@ impl Work<'_> {
         note.records = note.records.or(before.and_then(|before| before.records));
         note.write(&path)?;
         Ok(Some(Finished { note, was_there: false }))
+    }
+
+    /// Whether the store has committed a later epoch since the filter began. If not, a later epoch
+    /// of a note is one that the store has no more: it was rolled back or restored.
+    fn has_moved_on(&self) -> Result<bool> {
+        let head = manifest::head(&self.job.store)?;
+        Ok(head.is_some_and(|head| head.manifest.epoch > self.manner.epoch))
     }
 
     /// Fails if a file that no filter has written would be replaced.

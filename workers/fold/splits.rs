@@ -26,7 +26,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The JSON file of a finished split.
+/// The file of a finished split: JSON, and its digest on a line of its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SplitDone {
     /// Its visits, in portions of at most [`crate::fold::split_writer::SPLIT_ROWS`].
@@ -50,8 +50,11 @@ pub struct SplitDone {
 impl SplitDone {
     /// Writes the JSON file of split `id`, after its other files.
     pub fn write(&self, fsyncs: &Fsyncs, attempt: &Path, id: usize) -> Result<()> {
-        let text = serde_json::to_vec(self)
+        let mut text = serde_json::to_vec(self)
             .map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
+        let digest = digest::of_bytes(&text);
+        text.push(b'\n');
+        text.extend(digest.into_bytes());
         fsyncs.write(&split_path(attempt, id, "json"), &text)
     }
 }
@@ -159,7 +162,14 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
 pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
     let path = split_path(attempt, id, "json");
     let text = std::fs::read(&path).map_err(|e| Error::io("read", &path, e))?;
-    serde_json::from_slice(&text)
+    let damaged = || Error::new(Kind::Io, format!("{}: damaged", path.display()));
+    let (json, digest) = memchr::memrchr(b'\n', &text)
+        .map(|at| (&text[..at], &text[at + 1..]))
+        .ok_or_else(damaged)?;
+    if digest::of_bytes(json).as_bytes() != digest {
+        return Err(damaged());
+    }
+    serde_json::from_slice(json)
         .map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 

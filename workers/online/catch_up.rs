@@ -93,7 +93,7 @@ impl Online {
         let history = History::read(self.job(), &opened.store, Some(&opened.head))?;
         for path in vanished.iter().filter(|path| !history.knows(path)) {
             let file = path.display();
-            tracing::error!(%file, "a file of the inbox is gone that no run had taken: put it back from a copy, or insert its records again");
+            tracing::error!(%file, "a file of the inbox is gone that no run had taken: put it back from a copy and start the server again, or insert its records again");
         }
         Ok(())
     }

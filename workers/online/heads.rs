@@ -26,7 +26,12 @@ pub struct Opened {
     pub index: Index,
     /// The device and the inode of the store's file `FORMAT`.
     place: (u64, u64),
+    /// The file of the manifest.
+    file: Option<FileId>,
 }
+
+/// The inode of a file, its size, and when it was changed, in seconds and nanoseconds.
+type FileId = (u64, u64, i64, i64);
 
 /// Why a newer head that another job made cannot be asked.
 const OTHER_JOB: &str = "the newest epoch was made with other settings than this server has; if the job file has \
@@ -97,11 +102,20 @@ impl Heads {
     pub fn open(&self) -> Result<Opened> {
         let place = self.place()?;
         let store = Store::open(&self.job.store, Some(&self.identity))?;
-        let head = store.head()?.unwrap_or_else(|| Head::before_the_first(store.uuid()));
+        // The file may be replaced by another of its number while it is read.
+        let (head, file) = loop {
+            let head = store.head()?;
+            let file = head.as_ref().and_then(|head| self.file(head.manifest.version));
+            let again = store.head()?;
+            if head.as_ref().map(|head| &head.digest) == again.as_ref().map(|head| &head.digest) {
+                break (head, file);
+            }
+        };
+        let head = head.unwrap_or_else(|| Head::before_the_first(store.uuid()));
         let index = damage::caught(|| {
             Index::open_with(&self.job, &store, &head, self.texts.clone(), &self.open)
         })?;
-        Ok(Opened { store, head, index: index.with_lead(self.lead_seconds), place })
+        Ok(Opened { store, head, index: index.with_lead(self.lead_seconds), place, file })
     }
 
     /// Opens the head after `now`, if there is one. If there is none, this costs three look-ups of
@@ -116,7 +130,8 @@ impl Heads {
         let is_last = !there(version + 1)
             && match version {
                 0 => manifest::versions(&self.job.store)?.is_empty(),
-                _ => there(version),
+                // Another manifest may have its number, if a backup was restored.
+                _ => now.file.is_some() && self.file(version) == now.file,
             };
         if is_last && self.place().is_ok_and(|place| place == now.place) {
             return Ok(None);
@@ -127,6 +142,11 @@ impl Heads {
             _ => error,
         })?;
         Ok((newer.head.digest != now.head.digest).then_some(newer))
+    }
+
+    fn file(&self, version: u64) -> Option<FileId> {
+        let now = manifest::path(&self.job.store, version).metadata().ok()?;
+        Some((now.ino(), now.len(), now.ctime(), now.ctime_nsec()))
     }
 
     /// The device and the inode of the file `FORMAT`.

@@ -153,10 +153,10 @@ impl Input {
 
     /// Fails if the file has another size or another time than before, or is another file.
     pub fn check_unchanged(&self) -> Result<()> {
-        if !Input::stat(&self.file())?.looks_like(self) {
+        if !Input::stat(&self.file()).is_ok_and(|now| now.looks_like(self)) {
             return Err(Error::new(
                 Kind::TryAgain,
-                format!("{}: changed while it was read; run again", self.path),
+                format!("{}: changed or went while it was read; run again", self.path),
             ));
         }
         Ok(())

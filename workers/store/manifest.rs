@@ -11,8 +11,9 @@ use crate::store::lists::FileRef;
 use crate::store::names::entries;
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
-use crate::store::{digest, durable};
+use crate::store::{digest, digest_of, durable};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -134,6 +135,15 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// A digest of the epoch and of what the tables hold, however their runs are merged. The number
+    /// of an epoch does not name what was committed: after a backup is restored, or a damaged
+    /// manifest is moved away, numbers come again.
+    pub fn state(&self) -> String {
+        let hashes = self.tables.iter().filter(|(_, table)| table.rows > 0);
+        let hashes: Vec<_> = hashes.map(|(name, table)| (name, table.multiset)).collect();
+        digest_of(&json!([self.store, self.epoch, self.logical_time, hashes]))
+    }
+
     /// The epochs that read something and were not undone, ascending.
     pub fn reading(&self) -> impl Iterator<Item = u64> + '_ {
         let has_read = |of: &&Consumed| of.read > 0 && !of.idle && !of.undone;

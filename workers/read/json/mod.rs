@@ -5,7 +5,7 @@
 //! used field, a used field that appears twice, an invalid number and invalid UTF-8 reject the line,
 //! because parsers disagree on the meaning of such a line (RFC 8259, sections 4 and 8). A number may
 //! have any size. `NaN` and `Infinity`, which JSON does not have but Python writes, are passed over
-//! in a field that is not used. The parser bounds the depth of used fields to 128.
+//! in a field that is not used.
 
 mod mistakes;
 mod numbers;
@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The record of a line that is not blank, at `place`. Rejects `nul`, `bad_utf8`, `bad_json`,
-/// `too_deep`, `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
+/// `bad_escape`, `duplicate_field`, and what [`FieldRow::item`] rejects. Calls `note`
 /// with a word for each name that is not the job's, and with `nan` for a line with a number that
 /// JSON does not have.
 pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'static str)) -> Item {

@@ -231,7 +231,7 @@ fn bad_lines() {
         (r#"{"url":"a","text":7}"#, "bad_field"),
         (r#"{"url":["a"],"text":""}"#, "bad_field"),
         (r#"{"url":"a","text":"","deleted":"no"}"#, "bad_field"),
-        (&deep, "too_deep"),
+        (&deep, "bad_field"),
     ] {
         assert_eq!(outcome(line), format!("!{reason}"), "{}", &line[..line.len().min(80)]);
     }
