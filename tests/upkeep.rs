@@ -5,6 +5,7 @@ mod due;
 mod garbage;
 mod guards;
 mod rebuild;
+mod restored;
 mod rollback;
 
 use crate::workbench::{Bench, failure};

@@ -268,7 +268,7 @@ fn changed_inputs() {
     set_time(1_000_000);
     assert_eq!(planned.check_unchanged().expect_err("another size").kind(), Kind::TryAgain);
     std::fs::remove_file(&path).expect("removed");
-    assert_eq!(planned.check_unchanged().expect_err("gone").kind(), Kind::NoInput);
+    assert_eq!(planned.check_unchanged().expect_err("gone").kind(), Kind::TryAgain);
 
     add(&bench, &[("a.jsonl", (sound("a", 2) + &"{broken\n".repeat(3)).as_bytes())]);
     fails(&bench, &[], 65);

@@ -4,13 +4,14 @@ use super::client::Server;
 use super::inserts::unlike;
 use super::{bench, problem, row};
 use crate::texts::text;
-use crate::workbench::Bench;
+use crate::workbench::{Bench, copy_folder};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use workers::job::Job;
 use workers::online::decision::Asked;
 use workers::online::{Inserts, Online};
+use workers::store::manifest;
 
 const INBOX: &str = "[serve]\ninbox = \"inbox\"\n";
 
@@ -364,6 +365,50 @@ fn a_removal_moves_ranks() {
     let moved = before.iter().zip(firm(&known)).filter(|(before, now)| **before && !now).count();
     assert!((1..30).contains(&moved), "{moved} of {}", known.len());
     assert_eq!(firm(&other), [true]);
+    assert!(server.stop().success());
+}
+
+/// After a backup was restored while a server ran, a run committed a manifest of the number that
+/// the server had. The server went on with the lost epoch, and its answers were firm.
+#[test]
+fn a_manifest_of_the_same_number() {
+    let bench = Bench::new(Path::new("in"), INBOX);
+    std::fs::create_dir_all(bench.at("in")).expect("made");
+    let put = |name: &str, article: u64| {
+        let line = format!("{}\n", row(&format!("http://{name}.example/"), &text(article, 0)));
+        std::fs::write(bench.at("in").join(name), line).expect("written");
+    };
+    put("1.jsonl", 1);
+    bench.run_well(&[]);
+    copy_folder(&bench.at("store"), &bench.at("backup"));
+    put("2.jsonl", 2);
+    bench.run_well(&[]);
+    let lost = bench.head().manifest.version;
+    let server = Server::start(&bench, &[]);
+    let verdict = |article: u64| {
+        let rows = [row("http://new.example/", &text(article, 0))];
+        server.batch("/check", &rows)[0]["verdict"].clone()
+    };
+    assert_eq!(verdict(2), "identical");
+    // The manifest is replaced before the server looks again.
+    put("2.jsonl", 3);
+    let path = |bench: &Bench, version| manifest::path(&bench.at("store"), version);
+    let other = Bench::new(Path::new("in"), INBOX);
+    copy_folder(&bench.at("in"), &other.at("in"));
+    copy_folder(&bench.at("backup"), &other.at("store"));
+    other.run_well(&[]);
+    // Files that the server has mapped stay.
+    let mut copy = std::process::Command::new("cp");
+    copy.arg("-rn").arg(other.at("store/data")).arg(bench.at("store"));
+    assert!(copy.status().expect("started").success());
+    let [from, to] = [&other, &bench].map(|bench| path(bench, lost));
+    std::fs::copy(from, bench.at("manifest")).expect("copied");
+    std::fs::rename(bench.at("manifest"), to).expect("replaced");
+    let since = Instant::now();
+    while verdict(2) != "new" && since.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!((verdict(2), verdict(3)), (json!("new"), json!("identical")));
     assert!(server.stop().success());
 }
 

@@ -279,7 +279,7 @@ mod tests {
             ("no_url", "no `url`; it has a, b", "[read.fields] url = [\"FIELD\"]"),
             ("no_key", "no `id`; it has a, uuid", "[read] key = \"uuid\""),
             ("no_text", "u; it has content, url", "[read.fields] text = \"content\""),
-            ("bad_json", "a JSON array; one object", "Hardly any was good"),
+            ("bad_json", "a JSON array; one object", "Almost all records were rejected"),
             ("long_line", "more than 9 bytes", "[read.limits] line_bytes_max"),
             ("bomb", "x", "[read.limits] ratio_max"),
             ("bad_field", "`text` has", "[read.fields]"),
@@ -300,7 +300,7 @@ mod tests {
                 "[read] key = \"uuid\"",
             ),
             ("bad_file", "is unknown", "Take such files out"),
-            ("bad_member", "x", "Hardly any was good"),
+            ("bad_member", "x", "Almost all records were rejected"),
         ] {
             for accepted in [0, 9] {
                 let said = of(accepted, reason, detail);

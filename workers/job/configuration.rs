@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "c008693ffd853b7789263b64b0cbdea94c5b9a1123b4cde8fa75b7560561fe9c"
+            "fbcc32918212b0c07c44d2dd3f59de043cbb58765985a30bb2e6700faa2dc407"
         );
     }
 }
