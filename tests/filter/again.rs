@@ -7,6 +7,8 @@ use crate::texts::text;
 use crate::workbench::{Bench, failure, number};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 /// A filter that was interrupted continues, and gives the bytes of an uninterrupted one, with any
 /// number of threads and processes. It never replaces a file of another program.
@@ -143,13 +145,34 @@ fn a_later_epoch_is_not_replaced() {
     let path = bench.at("kept/_pagefold/a.jsonl.json");
     let mut note: Value =
         serde_json::from_slice(&std::fs::read(&path).expect("a note")).expect("JSON");
-    note["manner"]["epoch"] = json!(9);
     let finished = note["digest"].clone();
     // A file that is finished, and one at which the other process is still at work.
-    for digest in [finished, json!("")] {
+    for (night, digest) in [(2, finished), (3, json!(""))] {
+        let lock = bench.at("kept/_pagefold/a.jsonl.lock");
+        let held = std::fs::File::options().write(true).open(&lock).expect("a lock");
+        held.lock().expect("locked");
+        let mut earlier = bench.other("filter", &["--to", "kept"]);
+        let earlier =
+            earlier.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started");
+        // It has read the head when it waits for the file.
+        let waits = || {
+            let open = std::fs::read_dir(format!("/proc/{}/fd", earlier.id())).expect("a process");
+            let open = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+            open.into_iter().any(|path| path.ends_with("a.jsonl.lock"))
+        };
+        while !waits() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let line =
+            json!({ "url": format!("http://n.example/{night}"), "text": text(90 + night, 0) });
+        std::fs::write(bench.at(&format!("in/{night}.jsonl")), format!("{line}\n"))
+            .expect("written");
+        bench.run_well(&["--set", "read.rejects_max=1"]);
         note["digest"] = digest;
+        note["manner"]["epoch"] = json!(night);
         std::fs::write(&path, note.to_string()).expect("written");
-        let refused = bench.pagefold("filter", &["--to", "kept"]);
+        drop(held);
+        let refused = earlier.wait_with_output().expect("ended");
         let stderr = failure(&refused.stderr);
         assert!(refused.status.code() == Some(75) && stderr.contains("a later epoch"), "{stderr}");
         assert_eq!(std::fs::read_to_string(&path).expect("there"), note.to_string());
