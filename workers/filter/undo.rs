@@ -35,7 +35,12 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         ));
     }
     let notes = removed.join(NOTES_FOLDER);
-    let names = if notes.is_dir() { note::begun(&notes)? } else { BTreeSet::new() };
+    let mut names = if notes.is_dir() { note::begun(&notes)? } else { BTreeSet::new() };
+    // A lock stays when files are pruned. If there are files, their note was lost.
+    names.retain(|name| {
+        let has_file = || [kept, removed].iter().any(|folder| folder.join(name).exists());
+        note::path(&notes, name).exists() || has_file()
+    });
     if names.is_empty() {
         let why = "was not written by `pagefold filter --removed`, so there is nothing to undo";
         return Err(Error::new(Kind::NoInput, format!("{} {why}", removed.display())));
