@@ -23,8 +23,8 @@ fn example() -> (String, String) {
     (block("text"), block("toml"))
 }
 
-/// A report about visitors of `place`; the reports differ in nothing else. In so long a text another
-/// word is an edit, and another name is not.
+/// A report about visitors of `place`; the reports differ in nothing else. In so long a text
+/// another word is an edit, and another name is not.
 fn report(place: &str) -> String {
     let others = "老城区的几家博物馆也延长了开放时间，夜场的票往往提前两天就订完，志愿者在门口教老人用手机预约。\
          海边的浴场换了新的救生设备，清早有人沿着沙滩捡垃圾，傍晚常有乐队在码头演出。山里的农家乐今年换了菜单，\

@@ -13,8 +13,8 @@ fn word(n: usize) -> String {
     [n, n / 26, n / 7 + 3, n / 3 + 11].map(letter).iter().collect()
 }
 
-/// A text of 180 words of its own, except those numbered `changed`: in so long a text one other word
-/// is an edit.
+/// A text of 180 words of its own, except those numbered `changed`: in so long a text one other
+/// word is an edit.
 fn text(article: usize, changed: impl Fn(usize) -> bool) -> String {
     let number =
         |at: usize| if changed(at) { 5000 + 197 * article + at } else { 180 * article + at };
@@ -62,9 +62,9 @@ fn report(bench: &Bench, labels: &[Value], arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Pairs of made-up pages of many kinds, half of them copies, which were written without the rules in
-/// view: bulletins, records, code, contracts, exams, scans. The first and the third set led to rules; the
-/// second is judged by what they are worth elsewhere.
+/// Pairs of made-up pages of many kinds, half of them copies, which were written without the rules
+/// in view: bulletins, records, code, contracts, exams, scans. The first and the third set led to
+/// rules; the second is judged by what they are worth elsewhere.
 #[test]
 fn pairs_of_many_kinds() {
     let pages = demo_inputs().with_file_name("pairs.jsonl.gz");

@@ -304,8 +304,8 @@ fn a_dead_link_follows_its_text() {
 }
 
 /// A dead link was lost when its target was edited, and when its page moved and was edited in one
-/// epoch. It leads to the new text while that is near the old one. Pages that are edited and that no
-/// link leads to leave nothing in the store.
+/// epoch. It leads to the new text while that is near the old one. Pages that are edited and that
+/// no link leads to leave nothing in the store.
 #[test]
 fn a_dead_link_follows_edits() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

@@ -46,6 +46,21 @@ fn named_files_exist() {
     assert!(checked > 100, "only {checked} names");
 }
 
+/// The formatter leaves comments as they are. None is wider than the code.
+#[test]
+fn comments_are_as_wide_as_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut checked = 0;
+    for source in files(root, "rs") {
+        let text = std::fs::read_to_string(&source).expect("readable");
+        for (line, at) in text.lines().zip(1..).filter(|(l, _)| l.trim_start().starts_with("//")) {
+            assert!(line.chars().count() <= 100, "{}:{at}: {line}", source.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 10_000, "only {checked} lines");
+}
+
 /// Two messages advised `pagefold verify --deep`, which cannot be run without a job. A message
 /// names `JOB`, in whose place the job of the command line is printed.
 #[test]

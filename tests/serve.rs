@@ -211,8 +211,8 @@ fn the_interface_is_described() {
     );
 }
 
-/// A byte order mark at the beginning of a body of JSON, or of a batch, was refused with an invisible
-/// sign in the message. It is accepted, as a run accepts it in a file.
+/// A byte order mark at the beginning of a body of JSON, or of a batch, was refused with an
+/// invisible sign in the message. It is accepted, as a run accepts it in a file.
 #[test]
 fn byte_order_marks_are_accepted() {
     let bench = bench(8, "");

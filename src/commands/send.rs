@@ -1,10 +1,10 @@
 //! `pagefold send`: sends JSON lines to a server and prints its answers.
 //!
-//! Rows go in batches, and a batch goes if no row follows for a second. A batch for which the server
-//! has no room now is sent again as a whole: rows that were inserted before are then found, and
-//! nothing is inserted twice. Rows for which the inbox has no room are sent again until a run has
-//! taken it, for a bounded time. A batch that is too large for the server goes in parts. Rows that
-//! the server did not take are reported like rejected ones.
+//! Rows go in batches, and a batch goes if no row follows for a second. A batch for which the
+//! server has no room now is sent again as a whole: rows that were inserted before are then found,
+//! and nothing is inserted twice. Rows for which the inbox has no room are sent again until a run
+//! has taken it, for a bounded time. A batch that is too large for the server goes in parts. Rows
+//! that the server did not take are reported like rejected ones.
 
 use super::send_rows::{Batch, Next, Row, Rows};
 use crate::cli;

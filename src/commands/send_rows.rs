@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(all, expected);
     }
 
-    /// A byte order mark at the beginning of a file made its first row no JSON. Elsewhere it is part of
-    /// the row.
+    /// A byte order mark at the beginning of a file made its first row no JSON. Elsewhere it is
+    /// part of the row.
     #[test]
     fn marks_are_left_out() {
         let mark = "\u{feff}";

@@ -105,8 +105,8 @@ fn a_file_that_is_copied_whole() {
     assert!(said.contains("of those above that should be left out"), "{said}");
 }
 
-/// A page of an error and a pointer of Git LFS, saved as Parquet, were copied, and the exit code was
-/// 0, although nobody knows what such files should have had. An empty file has nothing.
+/// A page of an error and a pointer of Git LFS, saved as Parquet, were copied, and the exit code
+/// was 0, although nobody knows what such files should have had. An empty file has nothing.
 #[test]
 fn a_file_of_which_nothing_is_read() {
     let bench = crawl(0..8);

@@ -35,9 +35,9 @@ fn of_files_of_others() {
     }
 }
 
-/// Copies the command `pagefold` to `folder`. A program of its own copies: if this one did, a process
-/// that another test starts meanwhile could hold the copy open for writing, so that it could not be
-/// run ("text file busy").
+/// Copies the command `pagefold` to `folder`. A program of its own copies: if this one did, a
+/// process that another test starts meanwhile could hold the copy open for writing, so that it
+/// could not be run ("text file busy").
 fn copy_command(folder: &Path) {
     let copied = Command::new("cp").arg(pagefold()).arg(folder.join("pagefold")).status();
     assert!(copied.expect("started").success());

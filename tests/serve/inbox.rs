@@ -88,8 +88,8 @@ fn a_full_disk_is_waited_for() {
 /// Beyond its memory nothing is inserted, and the answer says what to do; after a run there is
 /// room.
 ///
-/// The open file of a full inbox was sealed only when its time had come, so a run found nothing, and
-/// nothing could be inserted for a minute.
+/// The open file of a full inbox was sealed only when its time had come, so a run found nothing,
+/// and nothing could be inserted for a minute.
 #[test]
 fn memory_is_bounded() {
     let bench = bench(8, INBOX);

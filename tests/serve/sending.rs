@@ -259,8 +259,8 @@ fn rows_are_not_lost_behind_a_proxy() {
     answering.join().expect("no panic");
 }
 
-/// `pagefold send` waited for the end of a pipe, or for 500 rows of it, before it sent any. It sends
-/// what it has if no row follows for a while.
+/// `pagefold send` waited for the end of a pipe, or for 500 rows of it, before it sent any. It
+/// sends what it has if no row follows for a while.
 #[test]
 fn rows_of_an_open_pipe_are_sent() {
     let bench = bench(8, "");

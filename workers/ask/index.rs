@@ -137,8 +137,8 @@ impl Index {
     }
 
     /// The date that a record of `doc` must reach to hold: of its live page, or of its removal. A
-    /// removal that the next epoch forgets does not count, nor does a page of an earlier snapshot of
-    /// the job's source if the job reads complete ones.
+    /// removal that the next epoch forgets does not count, nor does a page of an earlier snapshot
+    /// of the job's source if the job reads complete ones.
     pub fn as_of(&self, doc: Id) -> Option<i64> {
         let read = &self.job.read;
         let is_replaced = |source: u16| {
@@ -153,8 +153,8 @@ impl Index {
         page.or_else(|| gone().map(|gone| gone.as_of))
     }
 
-    /// The text of the live page of `doc`, normalised, as the store keeps it for comparisons; `None`
-    /// if the text is not compared with others, or not kept.
+    /// The text of the live page of `doc`, normalised, as the store keeps it for comparisons;
+    /// `None` if the text is not compared with others, or not kept.
     pub fn kept_text(&self, doc: Id) -> Result<Option<String>> {
         let Some(page) = self.tables.page(doc) else { return Ok(None) };
         match self.tables.evidence(page.content)? {

@@ -1,8 +1,8 @@
 //! Says what a store holds and what the next run finds, for operators.
 //!
 //! Of inputs that are not consumed the beginning is read, to see whether they are files beside a
-//! crawl; those of an unfinished epoch may be digested. Of the tables only the columns that say when pages were last
-//! seen are read, and only if the job lets pages expire.
+//! crawl; those of an unfinished epoch may be digested. Of the tables only the columns that say
+//! when pages were last seen are read, and only if the job lets pages expire.
 
 use crate::candidates::pivots::BySignature;
 use crate::error::Result;

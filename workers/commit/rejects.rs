@@ -1,8 +1,8 @@
 //! Words the refusal of an epoch with too many rejected records, which `guards.rs` decides.
 //!
 //! The refusal says what would help. It advises to let the records pass only if most others were
-//! good, with the remedy for a damaged file or a limit before it. If hardly any record was good, the job reads the wrong field, and a commit would consume
-//! the inputs for nothing.
+//! good, with the remedy for a damaged file or a limit before it. If hardly any record was good,
+//! the job reads the wrong field, and a commit would consume the inputs for nothing.
 
 use crate::figures::{counted, grouped, plain};
 use crate::fold::splits::{Counts, RejectLine};
@@ -107,8 +107,8 @@ impl Rejects {
             .flatten()
     }
 
-    /// Whether the remedy for the example helps also if most records are good, because it concerns a
-    /// limit, or one file, and not what the job reads of all.
+    /// Whether the remedy for the example helps also if most records are good, because it concerns
+    /// a limit, or one file, and not what the job reads of all.
     fn concerns_a_file(&self) -> bool {
         let of_files = ["long_line", "too_long", "bomb", "bad_row_group", "bad_file"];
         self.example.as_ref().is_some_and(|line| of_files.contains(&line.reason.as_str()))

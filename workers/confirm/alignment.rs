@@ -246,9 +246,9 @@ const SIGNED: [&str; 8] = ["%", "‰", "°", "度", "元", "万", "亿", "degree
 /// nothing but digits and dashes would take quadratic time.
 const RANGE_CHARS_MAX: usize = 32;
 
-/// Whether a dash between `before` and the number at the beginning of `after` is a minus sign. Between
-/// two numbers a dash means "to"; elsewhere it may begin an item of a list, with a space behind it,
-/// or join two words.
+/// Whether a dash between `before` and the number at the beginning of `after` is a minus sign.
+/// Between two numbers a dash means "to"; elsewhere it may begin an item of a list, with a space
+/// behind it, or join two words.
 fn is_minus(before: &str, dash: char, after: &str) -> bool {
     let joins = |c: char| c.is_ascii_alphanumeric() || is_minus_sign(c);
     let is_of_number =

@@ -56,7 +56,8 @@ pub(super) const FACT_TOKENS_MAX: usize = 12;
 /// clause, too.
 const NAME_WORDS_MAX: usize = 5;
 
-/// A longer passage than a fact is one if it is this part of a text: less is a clause in other words.
+/// A longer passage than a fact is one if it is this part of a text: less is a clause in other
+/// words.
 const PASSAGES_OF_TEXT: usize = 20;
 
 /// Whether a span has few tokens on both sides and some on each.

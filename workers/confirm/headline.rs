@@ -68,8 +68,8 @@ impl Headlines {
 }
 
 /// Whether the first span is a headline: few tokens in front of one text alone. They are at most
-/// half as long as the rest, or at most as long as the rest if they are one sentence. What takes the
-/// text back is none.
+/// half as long as the rest, or at most as long as the rest if they are one sentence. What takes
+/// the text back is none.
 fn is_of_one(
     spans: &[Span],
     lengths: [usize; 2],
@@ -229,8 +229,8 @@ mod tests {
         Headlines::of(&settled(&x, &y), lengths, [&x, &y], &Options::default())
     }
 
-    /// Buttons, a device or a reporter behind the last sentence of a short text made two texts of one
-    /// post. What says something there, and a sentence, counts.
+    /// Buttons, a device or a reporter behind the last sentence of a short text made two texts of
+    /// one post. What says something there, and a sentence, counts.
     #[test]
     fn tails() {
         let tail = |text: &str, behind: &str| {

@@ -278,9 +278,9 @@ impl<'t> Kinds<'t> {
     }
 }
 
-/// Parts the first of `spans` if it replaces furniture at the beginning of one text by something else at
-/// the beginning of the other: a source line in front of one text and a headline in front of the other
-/// replace nothing.
+/// Parts the first of `spans` if it replaces furniture at the beginning of one text by something
+/// else at the beginning of the other: a source line in front of one text and a headline in front
+/// of the other replace nothing.
 fn part_begins(a: &Tokens<'_>, b: &Tokens<'_>, spans: &mut Vec<Span>) {
     let Some(Span { a: x, b: y }) = spans.first().cloned() else { return };
     if x.start > 0 || y.start > 0 || x.is_empty() || y.is_empty() {
@@ -332,8 +332,8 @@ mod tests {
     use super::*;
     use crate::confirm::texts::{SharedGrams, compare};
 
-    /// A source line in front of one copy and a headline in front of the other were one replacement,
-    /// and so other names or words.
+    /// A source line in front of one copy and a headline in front of the other were one
+    /// replacement, and so other names or words.
     #[test]
     fn a_headline_for_a_source_line() {
         let options = Options::default();

@@ -34,8 +34,8 @@ const OF_MONEY: [(&str, &str); 7] = [
     ("trn", "万亿"),
 ];
 
-/// Korean magnitudes, which are a word of their own behind a number (`12만 대`) or stand between it and
-/// its unit (`12만원`).
+/// Korean magnitudes, which are a word of their own behind a number (`12만 대`) or stand between it
+/// and its unit (`12만원`).
 const KOREAN: [(char, &str); 6] =
     [('십', "十"), ('백', "百"), ('천', "千"), ('만', "万"), ('억', "亿"), ('조', "万亿")];
 

@@ -164,9 +164,9 @@ fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
 mod tests {
     use super::*;
 
-    /// `5日(周六)` and `5(星期六)` were one replacement, in which no list of words found the two forms
-    /// of a day of the week. What stands before a bracket is one replacement, and what stands behind it another.
-    /// So it was with two words of a list, each in another form.
+    /// `5日(周六)` and `5(星期六)` were one replacement, in which no list of words found the two forms of
+    /// a day of the week. What stands before a bracket is one replacement, and what stands behind
+    /// it another. So it was with two words of a list, each in another form.
     #[test]
     fn marks_part() {
         let parts = |a: &str, b: &str| {
@@ -180,8 +180,8 @@ mod tests {
         assert_eq!(parts("请张三(工程师)来", "请李四(工程师)来"), ["张三|李四"]);
     }
 
-    /// `停运12` and `开通十二` were one replacement of the same number in other characters, so texts
-    /// that said the opposite were one at a similarity of 1. The words are a replacement of their own.
+    /// `停运12` and `开通十二` were one replacement of the same number in other characters, so texts that
+    /// said the opposite were one at a similarity of 1. The words are a replacement of their own.
     #[test]
     fn equal_numbers_part() {
         let parts = |a: &str, b: &str| {

@@ -32,8 +32,8 @@ pub struct SpanWords {
     pub has_unknown: bool,
     /// One word is a noun, a verb, an adjective, or a content word of another script.
     pub has_content: bool,
-    /// One is a noun or an adjective of the dictionary: also those of one character, which are mostly
-    /// parts of names.
+    /// One is a noun or an adjective of the dictionary: also those of one character, which are
+    /// mostly parts of names.
     pub has_noun: bool,
     /// All are nouns: also those of one character, which are mostly parts of words.
     pub are_nouns: bool,
@@ -96,8 +96,8 @@ impl SpanWords {
         self.has_content || self.has_noun
     }
 
-    /// Whether wrong characters broke the words of one of two sides of as many tokens: the other side
-    /// has words of the dictionary, and nothing is left of them but particles and fragments.
+    /// Whether wrong characters broke the words of one of two sides of as many tokens: the other
+    /// side has words of the dictionary, and nothing is left of them but particles and fragments.
     /// Symmetric.
     pub fn is_broken(left: &SpanWords, right: &SpanWords) -> bool {
         let broken = |side: &SpanWords, other: &SpanWords| {

@@ -104,8 +104,8 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
         || least <= less && most <= SPACELESS_LETTERS_MAX && are_parted(&p, &q)
 }
 
-/// Whether two passages of any length, without a Chinese character, have no word in common, and both
-/// say something. Symmetric.
+/// Whether two passages of any length, without a Chinese character, have no word in common, and
+/// both say something. Symmetric.
 pub fn are_other_passages(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
     // A number may be written in words of any language.

@@ -95,9 +95,9 @@ fn is_form_of_word(token: &str) -> bool {
     token.starts_with(|c| runs_on(c) && !is_han(c))
 }
 
-/// Whether a slot is no clause, no headline, no signature and no number in words: it is short, stands
-/// within a clause, and has digits on both sides or on none. Where words have no spaces between them, a slot may be
-/// another form of the word.
+/// Whether a slot is no clause, no headline, no signature and no number in words: it is short,
+/// stands within a clause, and has digits on both sides or on none. Where words have no spaces
+/// between them, a slot may be another form of the word.
 fn is_within_a_clause(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let sides = [a.within(&span.a), b.within(&span.b)];
     let is_inside = sides.iter().all(|Passage { tokens, range }| {

@@ -364,8 +364,8 @@ fn facts_of_long_texts() {
     }
 }
 
-/// Pages of one template were one cluster if their frame was long. One other word refuses them up to
-/// 600 characters, and three in any text; a longer text with one is another version of the same.
+/// Pages of one template were one cluster if their frame was long. One other word refuses them up
+/// to 600 characters, and three in any text; a longer text with one is another version of the same.
 #[test]
 fn pages_of_a_template() {
     let frame = "Free delivery on orders above fifty. Returns are free within a month if the \

@@ -66,8 +66,8 @@ fn is_word_alone(token: &str) -> bool {
     !token.starts_with(runs_on)
 }
 
-/// The meanings of the longest unit at the beginning of `text`. A word of a script with spaces must be
-/// a unit as a whole.
+/// The meanings of the longest unit at the beginning of `text`. A word of a script with spaces must
+/// be a unit as a whole.
 fn unit_of(text: &str) -> &'static [usize] {
     if is_word_alone(text) {
         return meanings(text);

@@ -111,8 +111,8 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
     are_other_words_of_one_class(&left, &words_of_classes(b, j))
 }
 
-/// A word of a class of opposites: the number of the class, and of the word, or of all that mean the
-/// same, in it.
+/// A word of a class of opposites: the number of the class, and of the word, or of all that mean
+/// the same, in it.
 pub type ClassWord = (usize, usize);
 
 /// Whether two words are in one class and are others there.

@@ -234,9 +234,9 @@ fn words(value: &[u8]) -> Hints {
     hints.without(COLUMN)
 }
 
-/// Whether a name is that of a column beside the article: `content-sidebar`, `post-aside`. Words such
-/// as `content` say there where the column stands. `content-sidebar-wrap` is the element around
-/// both.
+/// Whether a name is that of a column beside the article: `content-sidebar`, `post-aside`. Words
+/// such as `content` say there where the column stands. `content-sidebar-wrap` is the element
+/// around both.
 fn is_sidebar(written: &[u8]) -> bool {
     let parts = name_parts(written).map(|part| {
         let digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -348,8 +348,8 @@ fn is_edge(value: &[u8], at: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// A column named after the text that it stands beside was not taken for a column. One more word
-    /// may name the element around both.
+    /// A column named after the text that it stands beside was not taken for a column. One more
+    /// word may name the element around both.
     #[test]
     fn names_of_columns() {
         let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;

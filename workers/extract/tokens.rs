@@ -4,8 +4,8 @@
 //! comments, doctypes, inline tags and skipped elements are left out. Readings, which Japanese and
 //! Chinese pages put beside characters (ruby), are left out, too: they repeat the text, and most
 //! copies lack them. So is a short invisible text within a line, which forums put into posts, a
-//! random one into each copy. We differ in an unclosed comment, which ends here at the next `>`, and
-//! in an unclosed reading, which ends with the line: the text after them is worth more than the
+//! random one into each copy. We differ in an unclosed comment, which ends here at the next `>`,
+//! and in an unclosed reading, which ends with the line: the text after them is worth more than the
 //! rule.
 //!
 //! Nothing is allocated and nothing fails. Every byte visited is counted ([`Tokens::steps`]), and a

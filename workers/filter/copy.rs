@@ -144,7 +144,8 @@ impl Parts {
         part.ok_or_else(|| Error::internal("a file of a filter is not there"))
     }
 
-    /// Makes what is kept one empty member if nothing is kept: `gzip -t` and `zstd -t` report an empty file as damaged.
+    /// Makes what is kept one empty member if nothing is kept: `gzip -t` and `zstd -t` report an
+    /// empty file as damaged.
     fn fill_if_empty(&mut self, codec: Codec) -> Result<()> {
         let is_empty = self.kept.as_ref().is_some_and(|part| part.bytes() == 0);
         if is_empty { self.add(codec, b"") } else { Ok(()) }

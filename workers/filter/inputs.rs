@@ -24,8 +24,8 @@ pub struct Original {
     pub is_copy: bool,
     /// The source that it was read for.
     pub source: String,
-    /// The number of its records that were rejected then; `None` if it gave no page, so that none can
-    /// be lost.
+    /// The number of its records that were rejected then; `None` if it gave no page, so that none
+    /// can be lost.
     pub rejected: Option<u64>,
 }
 

@@ -3,9 +3,10 @@
 //!
 //! An input is read once more by its reader, which finds its records and what they say; a judge
 //! looks their pages up in the store; a copier copies the bytes. Memory holds a portion of records,
-//! and 8 bytes for each record of one compressed member, however large a file is. A file gets its name only when it is complete, and a note then records
-//! this. A run after an interrupted one filters the files without a note. Several processes may
-//! work on one folder: each takes files that no other process has locked.
+//! and 8 bytes for each record of one compressed member, however large a file is. A file gets its
+//! name only when it is complete, and a note then records this. A run after an interrupted one
+//! filters the files without a note. Several processes may work on one folder: each takes files
+//! that no other process has locked.
 
 mod annotate;
 mod copy;

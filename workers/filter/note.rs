@@ -136,8 +136,8 @@ pub fn names(notes: &Path) -> Result<BTreeSet<PathBuf>> {
     names_with(notes, &["json"])
 }
 
-/// The inputs that a filter began, also if it was stopped before it wrote a note, or if the note was
-/// lost.
+/// The inputs that a filter began, also if it was stopped before it wrote a note, or if the note
+/// was lost.
 pub fn begun(notes: &Path) -> Result<BTreeSet<PathBuf>> {
     names_with(notes, &["json", "order", "lock"])
 }

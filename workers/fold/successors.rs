@@ -6,7 +6,8 @@
 //! epoch, and near it:
 //!
 //! - a content that was in its cluster, and with which it had an accepted pair (`choose`),
-//! - or a content that the epoch made live and that is accepted with it ([`crate::fold::renewals`]).
+//! - or a content that the epoch made live and that is accepted with it
+//!   ([`crate::fold::renewals`]).
 //!
 //! The most similar one is chosen, of equally similar ones the least. If there is none, it is the
 //! least content of its cluster. Texts that say too little are in no cluster: they have no
@@ -17,8 +18,8 @@
 //! knows which of the contents that died need a successor; a page that is edited each night leaves
 //! nothing. A successor may die in a later epoch and then gets a successor itself. So a chain ends
 //! at a live content, or where all near contents went ([`crate::tables::successors`]). Rows are
-//! forgotten like pages that went at the same time, after the job's `[pages] gone_days`. An epoch in
-//! which no such content dies reads nothing of the components.
+//! forgotten like pages that went at the same time, after the job's `[pages] gone_days`. An epoch
+//! in which no such content dies reads nothing of the components.
 
 use crate::document::Id;
 use crate::error::Result;
@@ -263,8 +264,8 @@ fn in_range<T>(rows: &[T], content: impl Fn(&T) -> Id, from: u64, to: Option<u64
     &rows[start..end]
 }
 
-/// Stores the successors that were `chosen`. A content that is back has itself as successor again. A
-/// content that was `due` and has none is forgotten, as is a content that went too long ago.
+/// Stores the successors that were `chosen`. A content that is back has itself as successor again.
+/// A content that was `due` and has none is forgotten, as is a content that went too long ago.
 pub fn successors(epoch: &Epoch, chosen: &[Succession], due: &[Id]) -> Result<()> {
     let plan = &epoch.shared.plan;
     let before = epoch.before::<SuccessorRow>()?;

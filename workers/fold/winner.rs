@@ -289,8 +289,8 @@ mod tests {
         now.after(before.clone(), visits, b"http://a.example/")
     }
 
-    /// A conversion, as in WET, never wins over the record that it was made of: pages had the text of
-    /// the one or of the other. A later record of either kind wins.
+    /// A conversion, as in WET, never wins over the record that it was made of: pages had the text
+    /// of the one or of the other. A later record of either kind wins.
     #[test]
     fn conversions_give_way() {
         let converted = |date, content| Visit { flags: CONVERSION, ..visit(date, PAGE, content) };

@@ -230,8 +230,8 @@ impl Online {
     }
 
     /// What becomes of a record. It is inserted if its text is new, is new to its page, or folds
-    /// with none; if its page, or all pages with its text, were not seen for long; or if `always` is
-    /// set.
+    /// with none; if its page, or all pages with its text, were not seen for long; or if `always`
+    /// is set.
     pub fn insert(&self, row: &InboxRow, always: bool) -> std::result::Result<Decision, Refused> {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);

@@ -76,11 +76,10 @@ impl Plan {
         serde_json::from_slice(&text).map_err(|e| Error::config(&path, "damaged plan").caused_by(e))
     }
 
-    /// Fails if `job` or `head` has changed since the plan was made, or if its time is too far ahead
-    /// of the clock. Also fails if an input has
-    /// changed, and either the inputs are a complete snapshot or no split is finished, so that no
-    /// work is lost. Otherwise an input that has changed is left to a later plan when its turn
-    /// comes.
+    /// Fails if `job` or `head` has changed since the plan was made, or if its time is too far
+    /// ahead of the clock. Also fails if an input has changed, and either the inputs are a complete
+    /// snapshot or no split is finished, so that no work is lost. Otherwise an input that has
+    /// changed is left to a later plan when its turn comes.
     fn check(&self, job: &Job, store: &Store, head: Option<&Head>) -> Result<()> {
         let same = self.store == store.uuid()
             && self.previous == head.map_or("", |head| &head.digest)

@@ -5,8 +5,8 @@
 //! back as it was. A renamed file is not read again. It is known by the bytes, size, time and inode
 //! of a consumed file that is not at its consumed path any more.
 //!
-//! An input with rejected records and no accepted one is not consumed. Its bytes would again give nothing, so it
-//! is due only when its bytes or the job's options of reading change.
+//! An input with rejected records and no accepted one is not consumed. Its bytes would again give
+//! nothing, so it is due only when its bytes or the job's options of reading change.
 //!
 //! Other options of reading would give other records: other fields for inputs of rows, other limits
 //! for inputs with rejected records. Nevertheless they do not make a consumed input due. What an
@@ -329,8 +329,8 @@ impl History {
     }
 }
 
-/// Whether the file at `path`, as a store spells it, is `input` by another path: through a link to a
-/// folder, such as the folder of the job file.
+/// Whether the file at `path`, as a store spells it, is `input` by another path: through a link to
+/// a folder, such as the folder of the job file.
 fn is_one_file(path: &str, input: &Input) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let here = real(&input.file());

@@ -19,8 +19,8 @@ impl Lock {
     /// another process holds the lock, waits for it if `is_patient`, and otherwise returns `None`.
     pub fn take(path: &Path, is_patient: bool) -> Result<Option<Lock>> {
         path.parent().map_or(Ok(()), durable::create_folder)?;
-        // A process that can open the file can lock it, and then no run can start. So only the owner
-        // may open it.
+        // A process that can open the file can lock it, and then no run can start. So only the
+        // owner may open it.
         let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file = file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
         let operation = if is_patient {

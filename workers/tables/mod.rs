@@ -420,8 +420,8 @@ table! {
 }
 
 table! {
-    /// A content that dead links lead to, and its successor, which is the content itself while it is
-    /// live. `fold/successors.rs` writes the row when a page with the content goes or when the
+    /// A content that dead links lead to, and its successor, which is the content itself while it
+    /// is live. `fold/successors.rs` writes the row when a page with the content goes or when the
     /// content becomes a successor, and forgets it after the job's `[pages] gone_days`.
     pub struct SuccessorRow in "successors", columns SuccessorColumns {
         key {

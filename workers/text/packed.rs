@@ -15,8 +15,8 @@
 //! 7f, character           any other character, in UTF-8
 //! ```
 //!
-//! Beginning at the start of a text, each next two characters are coded as a pair if the list has it.
-//! This does not give the fewest codes, but takes one pass.
+//! Beginning at the start of a text, each next two characters are coded as a pair if the list has
+//! it. This does not give the fewest codes, but takes one pass.
 
 use std::sync::OnceLock;
 

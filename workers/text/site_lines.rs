@@ -24,8 +24,8 @@ pub const VERSION: u32 = 4;
 /// The list.
 const LIST: &str = include_str!("site_lines.txt");
 
-/// A line of more bytes stays. The statement of a site about its authors, in two languages, has about
-/// 500.
+/// A line of more bytes stays. The statement of a site about its authors, in two languages, has
+/// about 500.
 const LINE_BYTES_MAX: usize = 600;
 /// The most letters, by [`weight`], of a value behind a label, and of a title behind a link.
 const VALUE_LETTERS_MAX: u32 = 20;
@@ -141,8 +141,8 @@ fn listed() -> impl Iterator<Item = (&'static str, Says)> {
     Says::ALL.into_iter().flat_map(of)
 }
 
-/// The longest phrase with which `text` begins and that is `wanted`. Where words have spaces between
-/// them, a phrase ends where its word ends.
+/// The longest phrase with which `text` begins and that is `wanted`. Where words have spaces
+/// between them, a phrase ends where its word ends.
 fn phrase_at(text: &str, wanted: impl Fn(Says) -> bool) -> Option<(&'static str, Says)> {
     let of_first = phrases().by_first.get(&text.chars().next()?)?;
     let of_word = |c: char| c.is_alphanumeric() && !runs_on(c);

@@ -65,8 +65,8 @@ pub fn gone(tables: &Mapped) -> Check {
     check
 }
 
-/// Of the contents in `successors` exactly the live ones name themselves. Each other successor lives
-/// or died in a later epoch, so that each chain of them ends.
+/// Of the contents in `successors` exactly the live ones name themselves. Each other successor
+/// lives or died in a later epoch, so that each chain of them ends.
 pub fn successors(tables: &Mapped) -> Check {
     let mut check = Check::new("successors");
     for sides in joined(

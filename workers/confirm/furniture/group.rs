@@ -24,7 +24,8 @@ pub const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»
 /// What may stand between a label and its number.
 const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];
 
-/// The most tokens of a group before one of its digits, and behind it: a table of numbers is no date.
+/// The most tokens of a group before one of its digits, and behind it: a table of numbers is no
+/// date.
 const SIDE_TOKENS_MAX: usize = 48;
 
 /// Numbers that belong together, such as the five of a date with a clock, and what is around them.

@@ -1,5 +1,5 @@
-//! The labels of furniture, such as `views` and `来源`, and the search for a label at the beginning of a
-//! text.
+//! The labels of furniture, such as `views` and `来源`, and the search for a label at the beginning
+//! of a text.
 
 use crate::text::characters::stands_alone;
 use crate::text::lists;

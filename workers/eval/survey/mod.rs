@@ -1,12 +1,12 @@
 //! Estimates precision and recall from answers about a sample of the store's decided pairs.
 //!
-//! The population is every decided pair of distinct texts, accepted or refused, except those with
-//! a text that says too little, because its pages fold with no page. A pair that no signature
+//! The population is every decided pair of distinct texts, accepted or refused, except those with a
+//! text that says too little, because its pages fold with no page. A pair that no signature
 //! proposes is in no table, so recall is *of the pairs that were compared*. The pairs are divided
 //! into strata ([`strata`]); each stratum has a random order, by a hash of the seed and the pair,
-//! and its first pairs are asked about. So within a stratum each pair has the same probability to be
-//! in the sample. The estimates of true pairs ([`mod@estimate`]) are unbiased; recall, a ratio of
-//! two of them, is nearly so. A later epoch asks about few other pairs. The stratum of the next
+//! and its first pairs are asked about. So within a stratum each pair has the same probability to
+//! be in the sample. The estimates of true pairs ([`mod@estimate`]) are unbiased; recall, a ratio
+//! of two of them, is nearly so. A later epoch asks about few other pairs. The stratum of the next
 //! question depends on the numbers of answers, never on the answers themselves: a survey that stops
 //! early has a smaller sample of the same kind.
 //!

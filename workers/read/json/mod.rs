@@ -2,10 +2,10 @@
 //!
 //! A name with dots is the path of a nested field, or the name of a field that has dots itself; the
 //! field with the fewest levels is taken. A line is one record or none. Half a surrogate pair in a
-//! used field, a used field that appears twice, an invalid number and invalid UTF-8 reject the line,
-//! because parsers disagree on the meaning of such a line (RFC 8259, sections 4 and 8). A number may
-//! have any size. `NaN` and `Infinity`, which JSON does not have but Python writes, are passed over
-//! in a field that is not used.
+//! used field, a used field that appears twice, an invalid number and invalid UTF-8 reject the
+//! line, because parsers disagree on the meaning of such a line (RFC 8259, sections 4 and 8). A
+//! number may have any size. `NaN` and `Infinity`, which JSON does not have but Python writes, are
+//! passed over in a field that is not used.
 
 mod mistakes;
 mod numbers;
