@@ -105,6 +105,21 @@ fn a_file_that_is_copied_whole() {
     assert!(said.contains("of those above that should be left out"), "{said}");
 }
 
+/// A file whose name leaves no room for the names beside it stopped a filter in the middle.
+#[test]
+fn a_long_name_is_refused_at_first() {
+    let bench = crawl(0..8);
+    let name = format!("{}.jsonl", "漢".repeat(70));
+    std::fs::rename(bench.at("in/a.jsonl"), bench.at("in").join(&name)).expect("renamed");
+    bench.run_well(&[]);
+    let refused = bench.pagefold("filter", &["--to", "kept"]);
+    let said = failure(&refused.stderr);
+    assert!(refused.status.code() == Some(73) && said.contains("of at most 201"), "{said}");
+    assert!(!bench.at("kept").exists());
+    std::fs::rename(bench.at("in").join(&name), bench.at("in/b.jsonl")).expect("renamed");
+    filter(&bench, &["--to", "kept"]);
+}
+
 /// A page of an error and a pointer of Git LFS, saved as Parquet, were copied, and the exit code
 /// was 0, although nobody knows what such files should have had. An empty file has nothing.
 #[test]

@@ -92,6 +92,25 @@ fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<
     Ok(())
 }
 
+/// The longest name of a file that is filtered, in bytes. File systems allow 255, and temporary
+/// files beside its note have up to 54 more.
+const NAME_BYTES_MAX: usize = 201;
+
+/// Fails if the note of a file could not be written, before any file is.
+fn check_names(originals: &[Original]) -> Result<()> {
+    let bytes = |original: &Original| original.name.file_name().map_or(0, |name| name.len());
+    let Some(long) = originals.iter().find(|original| bytes(original) > NAME_BYTES_MAX) else {
+        return Ok(());
+    };
+    let line = format!(
+        "{}: a name of {} bytes; a filter needs names of at most {NAME_BYTES_MAX}, as it keeps files \
+         with longer names beside its own: rename it, which does not make it new to the store",
+        long.input.shown(),
+        bytes(long)
+    );
+    Err(Error::new(Kind::Output, line))
+}
+
 /// Filters all inputs of `job` by what `head` says. Calls `begin` with their bytes before they are
 /// read, and keeps its result until all are read.
 pub fn filter<T>(
@@ -120,6 +139,7 @@ pub fn filter<T>(
     }
     let Originals { files: mut originals, passed } = originals(job, store, head)?;
     check_places(job, options, &originals)?;
+    check_names(&originals)?;
     if options.to.is_some() {
         originals.iter().try_for_each(can_be_written)?;
     }

@@ -540,6 +540,7 @@ mod tests {
             "We use cookies as a treat for the dogs, one each, and never before the walk",
             "The film is © 2003 by the studio, which sold it to Northwind for 40 million dollars",
             "该书版权所有者为张三，一审判决出售有效。",
+            "未经许可，任何单位和个人不得在河道内采砂。",
             "Copyright 2001 by the authors. The vote was 7 to 3. All rights reserved.",
             "Copyright 1999 The Harbour. All rights reserved. Permission to copy it is denied.",
             "Next page describes the valves",
