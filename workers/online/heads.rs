@@ -30,7 +30,7 @@ pub struct Opened {
     file: Option<FileId>,
 }
 
-/// The inode of a file, its size, and when it was changed, in seconds and nanoseconds.
+/// The inode of a file, its size, and when its bytes were changed, in seconds and nanoseconds.
 type FileId = (u64, u64, i64, i64);
 
 /// Why a newer head that another job made cannot be asked.
@@ -133,7 +133,13 @@ impl Heads {
                 // Another manifest may have its number, if a backup was restored.
                 _ => now.file.is_some() && self.file(version) == now.file,
             };
-        if is_last && self.place().is_ok_and(|place| place == now.place) {
+        let is_there = self.place().is_ok_and(|place| place == now.place);
+        if is_last && is_there {
+            return Ok(None);
+        }
+        // The same manifest may be in another file: it was copied, or touched.
+        let is_ours = |head: Head| head.digest == now.head.digest;
+        if is_there && manifest::head(&self.job.store)?.is_some_and(is_ours) {
             return Ok(None);
         }
         let newer = self.open().map_err(|error| match error.kind() {
@@ -146,7 +152,7 @@ impl Heads {
 
     fn file(&self, version: u64) -> Option<FileId> {
         let now = manifest::path(&self.job.store, version).metadata().ok()?;
-        Some((now.ino(), now.len(), now.ctime(), now.ctime_nsec()))
+        Some((now.ino(), now.len(), now.mtime(), now.mtime_nsec()))
     }
 
     /// The device and the inode of the file `FORMAT`.
