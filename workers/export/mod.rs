@@ -58,15 +58,9 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     durable::create_folder(place.dir).map_err(Error::as_output)?;
     sweep(place.dir);
     current::forget(job, store)?;
-    let (epoch, former) = (head.manifest.epoch, job.output.results());
-    if let Some(Results { epoch: later, .. }) = former.filter(|former| former.epoch > epoch) {
-        let dir = job.output.dir.display();
-        tracing::warn!(
-            "{dir} has results of the later epoch {later}, which epoch {epoch} replaces: the store was \
-             rolled back or restored, so who follows `changes` must load `members` anew"
-        );
+    if let Some(former) = job.output.results() {
+        replace_summary(&former, head.manifest.epoch).map_err(Error::as_output)?;
     }
-    remove_summary(place.dir, head.manifest.epoch).map_err(Error::as_output)?;
     remove_others(&place).map_err(Error::as_output)?;
     let states = &head.manifest.tables;
     let tables = Tables::open(store, states)?;
@@ -129,17 +123,24 @@ fn place<'a>(job: &'a Job, head: Option<&Head>) -> Place<'a> {
     Place { dir: &job.output.dir, output: &job.output, pages, pairs }
 }
 
-/// Removes the summary of an earlier export of this `epoch` from `dir`, before the files that it
-/// names are removed or replaced: an interrupted export must not leave a folder that says that it
-/// is complete. The summary of another epoch says that the folder is not that of the head.
-fn remove_summary(dir: &Path, epoch: u64) -> Result<()> {
-    let path = dir.join("summary.json");
-    let text = std::fs::read(&path).unwrap_or_default();
-    let summary: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
-    if summary.and_then(|summary| summary["epoch"].as_u64()) != Some(epoch) {
+/// Removes the summary of an earlier export of this `epoch`, before the files that it names are
+/// removed or replaced: an interrupted export must not leave a folder that says that it is
+/// complete. The summary of another epoch says that the folder is not that of the head, and stays.
+/// Warns of one of a later epoch.
+fn replace_summary(former: &Results, epoch: u64) -> Result<()> {
+    let Results { summary, epoch: of, .. } = former;
+    let dir = durable::folder_of(summary);
+    if *of > epoch {
+        tracing::warn!(
+            "{} has results of the later epoch {of}, which epoch {epoch} replaces: the store was \
+             rolled back or restored, so who follows `changes` must load `members` anew",
+            dir.display()
+        );
+    }
+    if *of != epoch {
         return Ok(());
     }
-    std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+    std::fs::remove_file(summary).map_err(|e| Error::io("remove", summary, e))?;
     durable::sync_folder(dir)
 }
 
