@@ -14,6 +14,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustix::net::RecvFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -118,9 +119,15 @@ async fn connection(
     stream.set_nodelay(true)?;
     // The kernel closes the connection of a client that does not read its answers.
     rustix::net::sockopt::set_tcp_user_timeout(&stream, HEAD_SECONDS_MAX as u32 * 1000)?;
-    let is_http2 = tokio::select! {
-        first = timeout(Duration::from_secs(HEAD_SECONDS_MAX), is_http2(&stream)) => first??,
-        _ = stop.wait_for(|stops| *stops) => return Ok(()),
+    let first_bytes_max = Duration::from_secs(HEAD_SECONDS_MAX);
+    let seen = tokio::select! {
+        seen = timeout(first_bytes_max, is_http2(&stream)) => Some(seen),
+        _ = stop.wait_for(|stops| *stops) => None,
+    };
+    let is_http2 = match seen {
+        Some(seen) => seen??,
+        None if has_bytes(&stream) => timeout(first_bytes_max, is_http2(&stream)).await??,
+        None => return Ok(()),
     };
     place.is_shared.store(is_http2, Ordering::Relaxed);
     let (router, place) = (TowerToHyperService::new(router), place.clone());
@@ -137,6 +144,8 @@ async fn connection(
         builder.keep_alive_interval(Duration::from_secs(HEAD_SECONDS_MAX));
         let mut connection = std::pin::pin!(builder.serve_connection(io, service));
         tokio::select! {
+            // What has arrived is read first: without a request, a shutdown closes the connection.
+            biased;
             ended = connection.as_mut() => return Ok(ended?),
             _ = stop.wait_for(|stops| *stops) => connection.as_mut().graceful_shutdown(),
         }
@@ -147,6 +156,7 @@ async fn connection(
     builder.max_buf_size(HEAD_BYTES_MAX);
     let mut connection = std::pin::pin!(builder.serve_connection(io, service));
     tokio::select! {
+        biased;
         ended = connection.as_mut() => return Ok(ended?),
         _ = stop.wait_for(|stops| *stops) => connection.as_mut().graceful_shutdown(),
     }
@@ -168,6 +178,13 @@ async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
         sleep(pause).await;
         pause *= 2;
     }
+}
+
+/// Whether bytes of the client have arrived that are not read yet. Asks the kernel, as the runtime
+/// may not have looked at a new connection yet.
+fn has_bytes(stream: &TcpStream) -> bool {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    rustix::net::recv(stream, &mut [0; 1], flags).is_ok_and(|(_, bytes)| bytes > 0)
 }
 
 /// How many connections the limit of open files allows. The limit is raised as far as the system
