@@ -1,5 +1,6 @@
 use crate::workbench::{Bench, failure};
 use std::path::Path;
+use std::process::Command;
 
 const CRAWL: &str =
     "{\"url\":\"http://a.example/1\",\"text\":\"some words that say nothing of note\"}\n";
@@ -106,6 +107,38 @@ fn files_beside_the_tables_stay() {
     assert_eq!(output.status.code(), Some(73), "{output:?}");
     assert!(failure(&output.stderr).contains("out/summary.json"), "{output:?}");
     assert!(workers::store::manifest::head(&bench.at("store")).expect("readable").is_none());
+}
+
+/// A run waited without a word for somebody to write into a named pipe in the place of a result.
+#[test]
+fn a_named_pipe_is_not_waited_for() {
+    for name in ["members.jsonl", "summary.json"] {
+        let bench = bench();
+        std::fs::create_dir(bench.at("out")).expect("made");
+        let made = Command::new("mkfifo").arg(bench.at("out").join(name)).status();
+        assert!(made.expect("started").success());
+        let output = bench.run(&[]);
+        assert_eq!(output.status.code(), Some(73), "{output:?}");
+        assert!(failure(&output.stderr).contains(name), "{output:?}");
+    }
+}
+
+/// Exports of two stores into one folder at the same time mixed their tables below one summary. The
+/// second one says that it must wait, and its epoch is committed.
+#[test]
+fn one_export_at_a_time() {
+    let bench = bench();
+    std::fs::create_dir(bench.at("out")).expect("made");
+    let folder = std::fs::File::open(bench.at("out")).expect("opened");
+    rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).expect("locked");
+    let output = bench.run(&[]);
+    assert_eq!(output.status.code(), Some(75), "{output:?}");
+    let said = failure(&output.stderr);
+    assert!(said.contains("another store is exported there now"), "{said}");
+    assert_eq!(bench.at("out").read_dir().expect("listed").count(), 0);
+    drop(folder);
+    let output = bench.pagefold("export", &[]);
+    assert!(output.status.success(), "{output:?}");
 }
 
 /// An interrupted second export of an epoch left a summary that called the folder complete, though

@@ -33,7 +33,7 @@ use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head, Manifest, Op, TableState};
 use crate::store::segment::SegmentRef;
 use crate::store::table::Row;
-use crate::store::{Store, digest_of, durable, entries};
+use crate::store::{Lock, Store, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow, PairRow};
 use changes::Span;
@@ -55,7 +55,7 @@ const CHANGES_SINCE: &str = "changes_since";
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = place(job, Some(head));
     check_place(job, Some(head))?;
-    durable::create_folder(place.dir).map_err(Error::as_output)?;
+    let _lock = lock(place.dir)?;
     sweep(place.dir);
     current::forget(job, store)?;
     if let Some(former) = job.output.results() {
@@ -121,6 +121,19 @@ fn place<'a>(job: &'a Job, head: Option<&Head>) -> Place<'a> {
     // Each pair is stored under both contents.
     let (pages, pairs) = (rows(PageRow::NAME), rows(PairRow::NAME) / 2);
     Place { dir: &job.output.dir, output: &job.output, pages, pairs }
+}
+
+/// Creates the folder `dir`, and locks it: exports of two stores at the same time would remove each
+/// other's files, and mix their tables below one summary.
+fn lock(dir: &Path) -> Result<Lock> {
+    durable::create_folder(dir).map_err(Error::as_output)?;
+    Lock::of_folder(dir).map_err(Error::as_output)?.ok_or_else(|| {
+        let dir = dir.display();
+        Error::new(
+            Kind::TryAgain,
+            format!("{dir}: another store is exported there now; name another [output] dir"),
+        )
+    })
 }
 
 /// Removes the summary of an earlier export of this `epoch`, before the files that it names are
@@ -208,7 +221,7 @@ pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     let place = place(job, Some(head));
     sink::check_place_as::<Change>(CHANGES_SINCE, &place)?;
     let before = states_at(store, head, since)?;
-    durable::create_folder(place.dir).map_err(Error::as_output)?;
+    let _lock = lock(place.dir)?;
     sweep(place.dir);
     sink::remove_others_as::<Change>(CHANGES_SINCE, &place).map_err(Error::as_output)?;
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);

@@ -17,6 +17,35 @@ const BESIDE: [(&str, &str); 4] = [
     ("rejects.jsonl", "{\"file\":"),
 ];
 
+/// What is in the place of a file that is to be written.
+pub enum Place {
+    /// Nothing.
+    Free,
+    /// A file.
+    File(File),
+    /// A folder.
+    Folder,
+    /// A device, a socket or a named pipe.
+    Special,
+}
+
+impl Place {
+    /// Looks at `path`. Only a file is opened: to open a named pipe would wait for its writer.
+    pub fn of(path: &Path) -> Result<Place> {
+        match path.metadata() {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Place::Free)
+            }
+            Err(e) => Err(Error::io("find", path, e)),
+            Ok(metadata) if metadata.is_dir() => Ok(Place::Folder),
+            Ok(metadata) if metadata.is_file() => {
+                File::open(path).map(Place::File).map_err(|e| Error::io("read", path, e))
+            }
+            Ok(_) => Ok(Place::Special),
+        }
+    }
+}
+
 /// Fails if pagefold did not write the file at `path`: if its first bytes lack `mark`. An empty
 /// file may be replaced. `remedy` names the option to change.
 ///
@@ -29,18 +58,12 @@ pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
         let shown = path.display();
         Err(Error::new(Kind::Output, format!("{shown}: {why}; {remedy}")))
     };
-    let file = match File::open(path) {
-        // Other problems with such a place are reported when it is written.
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(());
-        }
-        file => file.map_err(|e| Error::io("read", path, e))?,
+    let file = match Place::of(path)? {
+        // The writing reports a folder.
+        Place::Free | Place::Folder => return Ok(()),
+        Place::Special => return refused("is no file that can be replaced"),
+        Place::File(file) => file,
     };
-    match file.metadata() {
-        Ok(metadata) if metadata.is_dir() => return Ok(()),
-        Ok(metadata) if metadata.is_file() => {}
-        _ => return refused("is no file that can be replaced"),
-    }
     let mut head = Vec::new();
     file.take(HEAD_BYTES).read_to_end(&mut head).map_err(|e| Error::io("read", path, e))?;
     match head.is_empty() || String::from_utf8_lossy(&head).contains(mark) {
@@ -73,6 +96,7 @@ pub fn check_beside(dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     /// Options that name a file to write replaced any file: an input, the job, the file `FORMAT` of
     /// the store.
@@ -96,6 +120,9 @@ mod tests {
         }
         check(&at("gone"), "", remedy).expect("nothing is there");
         assert!(check(Path::new("/dev/null"), "", remedy).is_err());
+        let made = Command::new("mkfifo").arg(at("pipe")).status().expect("started");
+        assert!(made.success());
+        assert!(check(&at("pipe"), "", remedy).is_err(), "nobody writes into the pipe");
         check_beside(folder.path()).expect("nothing is there");
         std::fs::write(at("run.json"), "{\"runs\":[1]}").expect("written");
         let error = check_beside(folder.path()).expect_err("of somebody else");

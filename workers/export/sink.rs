@@ -8,12 +8,13 @@ use crate::error::{Error, Kind, Result};
 pub use crate::export::encoder::Files;
 use crate::export::encoder::{Batch, CREATOR, Encoder, file_name};
 use crate::export::exported::Exported;
+use crate::export::ours;
 use crate::job::{Form, Output};
 use crate::store::damage;
 use arrow_schema::SchemaRef;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::mem;
 use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -137,14 +138,11 @@ pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> 
 /// Whether pagefold wrote the file at `path`, which is the place of the table of `R`; `None` if
 /// there is no file.
 fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
-    Ok(Some(match (form, File::open(path)) {
-        // Other problems with such a place are reported when it is written.
-        (_, Err(e)) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        (_, Err(e)) => return Err(Error::io("read", path, e)),
-        (Form::Jsonl, Ok(file)) => has_columns(file, &R::schema()),
-        (Form::Parquet, Ok(file)) => SerializedFileReader::new(file)
+    Ok(Some(match (form, ours::Place::of(path)?) {
+        (_, ours::Place::Free) => return Ok(None),
+        (_, ours::Place::Folder | ours::Place::Special) => false,
+        (Form::Jsonl, ours::Place::File(file)) => has_columns(file, &R::schema()),
+        (Form::Parquet, ours::Place::File(file)) => SerializedFileReader::new(file)
             .is_ok_and(|reader| reader.metadata().file_metadata().created_by() == Some(CREATOR)),
     }))
 }

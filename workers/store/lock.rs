@@ -34,6 +34,16 @@ impl Lock {
             Err(e) => Err(Error::io("lock", path, e.into())),
         }
     }
+
+    /// Takes the lock on the folder at `path`, in which no file must stay. `None` if another process
+    /// of this machine holds it. Some network file systems lock no folders: there everyone gets it.
+    pub fn of_folder(path: &Path) -> Result<Option<Lock>> {
+        let folder = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            _ => Ok(Some(Lock { _file: folder })),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -56,5 +66,17 @@ mod tests {
             drop(held);
         });
         assert!(take(false).is_some());
+    }
+
+    /// A folder has one holder, and nothing in it says so.
+    #[test]
+    fn one_holds_a_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let take = || Lock::of_folder(folder.path()).expect("a folder");
+        let held = take();
+        assert!(held.is_some() && take().is_none());
+        assert_eq!(folder.path().read_dir().expect("listed").count(), 0);
+        drop(held);
+        assert!(take().is_some());
     }
 }
