@@ -38,6 +38,9 @@ const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(5);
 /// reports it as a lost peer.
 const QUIET_TIME: Duration = Duration::from_millis(300);
 
+/// How long the last messages of a process may take.
+const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// The clean-up before the end: after an error or, without an error, after a signal. After a signal
 /// it must be short, because a service manager kills the process soon.
 type CleanUp = Box<dyn FnOnce(Option<&Error>) + Send>;
@@ -194,6 +197,14 @@ fn conclude(error: Option<&Error>, json: bool) -> ! {
     }
     let stopped = stopped();
     let error = error.unwrap_or(&stopped);
+    let code = i32::from(error.kind().exit_code());
+    // Who reads stdout or stderr may have stopped, so that a thread waits in a write and holds the
+    // lock for ever.
+    let last = move || {
+        thread::sleep(LAST_WORDS_TIMEOUT);
+        exit(code)
+    };
+    let _ = thread::Builder::new().name("last words".into()).spawn(last);
     if json {
         print::print_failure(error);
     }
@@ -203,7 +214,7 @@ fn conclude(error: Option<&Error>, json: bool) -> ! {
     }
     logging::print_failure(error);
     // The worker processes end because their stdin closes.
-    exit(error.kind().exit_code().into())
+    exit(code)
 }
 
 /// From now on this process, which is a worker, survives a signal for as long as its launcher may

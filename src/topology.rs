@@ -53,7 +53,7 @@ pub struct Topology {
     pub start_timeout: Duration,
     /// Silence after which a process is lost.
     pub silence_timeout: Duration,
-    /// Limit for a worker to stay in one operator, and for all workers to be idle.
+    /// Limit for a worker to finish a portion of its work, and for all workers to be idle.
     pub progress_timeout: Duration,
     /// Whether data is encrypted.
     pub encrypt: bool,

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use workers::document::{Id, canonical_url};
 use workers::text::features::{self, Featurizer};
+use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};
 use workers::text::simhash::simhash;
 
@@ -458,7 +459,7 @@ impl Digester {
     fn digest(&mut self, text: &str) -> (Id, u64) {
         let (mut normal, mut features) = (String::new(), Vec::new());
         normalize(text, &normalize::Options::default(), &mut normal);
-        self.0.features(&normal, &mut features);
+        self.0.features(&normal, &Letters::of(&normal), &mut features);
         (Id::of(normal.as_bytes()), simhash(&features))
     }
 }

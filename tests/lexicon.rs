@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use workers::document::Id;
 use workers::text::features::{self, Featurizer};
+use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};
 use workers::text::signatures::{self, Shinglings, SignatureKind, Signer, Text};
 
@@ -242,7 +243,7 @@ fn by_keys(
     for text in pages.values() {
         let mut normal = String::new();
         normalize(text, &normal_options, &mut normal);
-        featurizer.words_and_features(&normal, &mut words, &mut made);
+        featurizer.words_and_features(&normal, &Letters::of(&normal), &mut words, &mut made);
         assert!(!featurizer.is_too_short(&made));
         let mut keys = Vec::new();
         signer.sign(&mut Text::new(&normal, &words, &mut shinglings), &mut keys);

@@ -120,7 +120,7 @@ pub enum Message {
         stage: u64,
         /// Its greatest resident memory.
         memory_bytes: u64,
-        /// How often each worker has returned from its operators.
+        /// The portions of work that each worker has finished.
         turns: Vec<(usize, u64)>,
         /// The number of turns in which some worker had something to do.
         busy_turns: u64,

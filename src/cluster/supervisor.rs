@@ -6,7 +6,7 @@
 //!
 //! The limits: a process that ends without a final message fails the attempt at once; silence,
 //! towards the launcher or between two processes, after the silence timeout; a process that does
-//! not open its listener, after the start timeout; a worker that stays in one operator, or workers
+//! not open its listener, after the start timeout; a worker that finishes no portion of its work, or workers
 //! that all wait, after the progress timeout. One failure causes others, so the supervisor collects
 //! reports for a moment longer before it chooses the cause; [`Symptom`] ranks them.
 
@@ -80,12 +80,12 @@ impl Supervised {
         })
     }
 
-    /// What is wrong with a process of which a worker does not return from an operator.
+    /// What is wrong with a process of which a worker finishes no portion of its work.
     fn stuck(&self, now: Instant, limit: Duration) -> Option<String> {
         let is_over = |at: Instant| now.saturating_duration_since(at) > limit;
         let (worker, _) = self.turns.iter().find(|(_, (_, at))| is_over(*at))?;
         let seconds = limit.as_secs();
-        Some(format!("stuck: worker {worker} has been in one operator for {seconds} s"))
+        Some(format!("stuck: worker {worker} has finished no portion of its work for {seconds} s"))
     }
 }
 
@@ -581,7 +581,12 @@ mod tests {
                 false,
                 "host 1: its pagefold is another build",
             ),
-            (steps("7", "$n"), 1, true, "host 1: stuck: worker 3 has been in one operator for 1 s"),
+            (
+                steps("7", "$n"),
+                1,
+                true,
+                "host 1: stuck: worker 3 has finished no portion of its work for 1 s",
+            ),
             (format!("{HELLO} {LISTENING} {own}"), 1, false, "host 1: a full disk"),
             (format!("{HELLO} {LISTENING} {peer}"), 0, true, "host 0: host 1 says: lost process 0"),
             (

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::jobs::{open, open_locked};
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, print_json, show};
+use crate::terminal::print::{counted, megabytes, print_json, show};
 use serde_json::json;
 use workers::error::Result;
 use workers::plan::time::now;
@@ -48,11 +48,10 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
         true => ("deleted", ""),
         false => ("could delete", "; --delete does"),
     };
-    let megabytes = found.bytes as f64 / 1e6;
     let counts = [(commits, "old commit"), (files, "file"), (attempts, "attempt")];
     let counts = counts.map(|(n, one)| counted(n as u64, one)).join(", ");
     let named = if arguments.delete { &[][..] } else { &paths[..] };
     let named: String =
         named.iter().map(|path| format!("{}\n", plain(&path.display().to_string()))).collect();
-    show(&format!("{named}{done} {counts}: {megabytes:.1} MB{hint}\n"))
+    show(&format!("{named}{done} {counts}: {}{hint}\n", megabytes(found.bytes)))
 }

@@ -13,6 +13,8 @@ pub mod export;
 pub mod filter;
 pub mod gc;
 pub mod init;
+#[cfg(not(feature = "serve"))]
+mod left_out;
 pub mod lexicon;
 pub mod man;
 pub mod query;
@@ -23,15 +25,9 @@ pub mod run;
 pub mod schedule;
 #[cfg(feature = "serve")]
 pub mod send;
-#[cfg(not(feature = "serve"))]
-#[path = "send_left_out.rs"]
-pub mod send;
 #[cfg(feature = "serve")]
 mod send_rows;
 #[cfg(feature = "serve")]
-pub mod serve;
-#[cfg(not(feature = "serve"))]
-#[path = "serve_left_out.rs"]
 pub mod serve;
 pub mod status;
 mod unfinished;
@@ -40,6 +36,10 @@ pub mod worker;
 
 use crate::cli::Command;
 use crate::cluster::launched;
+#[cfg(not(feature = "serve"))]
+use left_out as send;
+#[cfg(not(feature = "serve"))]
+use left_out as serve;
 use workers::error::Result;
 
 /// Runs the command.

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::jobs::{self, committed, open};
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, print_json, show};
+use crate::terminal::print::{counted, has_reader, print_json, show};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
@@ -214,12 +214,16 @@ fn rows(
     let wanted = Wanted::new(&job.read.fields, &job.read.key, "");
     loop {
         line.clear();
-        let read = (&mut input.bytes).take(line_bytes_max as u64 + 1).read_until(b'\n', &mut line);
+        if !has_reader() {
+            return Ok(());
+        }
+        // One byte more than the longest line and its end.
+        let read = (&mut input.bytes).take(line_bytes_max as u64 + 2).read_until(b'\n', &mut line);
         if read.map_err(|error| input.failed(error))? == 0 {
             break;
         }
         number += 1;
-        if line.len() > line_bytes_max {
+        if line.strip_suffix(b"\n").unwrap_or(&line).len() > line_bytes_max {
             let line = format!(
                 "{}:{number}: more than {line_bytes_max} bytes, [read.limits] line_bytes_max",
                 input.name

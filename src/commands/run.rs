@@ -206,14 +206,16 @@ pub fn epoch(
         |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
     let (missing_kept, superseded) =
         (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
-    let history = History::read(job, store, Some(&head))?;
+    let but = |left, error| but(&head, left, error);
+    let unwritten = |error| but("run.json is not written", error);
+    let history = History::read(job, store, Some(&head)).map_err(unwritten)?;
     let barren = history.barren();
     warn_of_barren(job, plan, &barren);
-    let elsewhere = elsewhere(job, store, &head, &history)?;
+    let elsewhere = elsewhere(job, store, &head, &history).map_err(unwritten)?;
     let outcome = Outcome {
         barren,
         elsewhere,
-        read_otherwise: history.read_otherwise(job)?,
+        read_otherwise: history.read_otherwise(job).map_err(unwritten)?,
         missing_kept,
         job,
         workers: topology.workers,
@@ -235,10 +237,9 @@ pub fn epoch(
         processes,
         attempts,
     };
-    outcome.write_run_json().map_err(|error| but(&head, "run.json is not written", error))?;
-    outcome.write_trace(arguments)?;
-    let printed = outcome.print(arguments);
-    printed.map_err(|error| but(&head, "its summary is not printed", error))?;
+    outcome.write_run_json().map_err(unwritten)?;
+    outcome.print(arguments).map_err(|error| but("its summary is not printed", error))?;
+    outcome.write_trace(arguments).map_err(|error| but("its profile is not written", error))?;
     Ok(head)
 }
 

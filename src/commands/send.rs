@@ -283,7 +283,11 @@ impl Sender<'_> {
                     return Err(failed(Kind::Usage, why));
                 }
                 StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
-                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                // On a slow link a part of the rows arrives in time.
+                StatusCode::REQUEST_TIMEOUT if rows > 1 => return Ok(None),
+                StatusCode::REQUEST_TIMEOUT
+                | StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::SERVICE_UNAVAILABLE => {
                     let pause = Duration::from_secs(retry_after.unwrap_or(1));
                     refused = failed(Kind::TryAgain, &body);
                     if !std::mem::replace(&mut is_told, true) {

@@ -147,9 +147,12 @@ fn places(command: &RunCommand, job: Option<&Job>) -> Result<Places> {
     };
     let folders = folders(job)?;
     let inputs = job.read.inputs.iter().map(|input| absolute(input)).collect::<Result<Vec<_>>>()?;
+    let files = job.files().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
+    let all = folders.iter().chain(&inputs).chain(&files);
+    let all = all.chain([&command.binary, &command.job]).chain(&command.cluster);
     let is_temporary =
         |path: &String| ["/tmp", "/var/tmp"].iter().any(|tmp| Path::new(path).starts_with(tmp));
-    let temporary = !folders.iter().chain(&inputs).chain([&command.job]).any(is_temporary);
+    let temporary = !{ all }.any(is_temporary);
     let list: Vec<String> = folders.iter().map(|folder| quoted(folder, false)).collect();
     let list = list.join(" ");
     // A disk that is not mounted must not look like a missing store or an empty crawl.

@@ -250,7 +250,16 @@ fn handed() -> Result<Option<std::net::TcpListener>> {
     let failed = |e| {
         Error::new(Kind::Usage, "the socket that was handed over is no TCP socket").caused_by(e)
     };
-    ListenFd::from_env().take_tcp_listener(0).map_err(failed)
+    let mut handed = ListenFd::from_env();
+    if handed.len() > 1 {
+        let sockets = handed.len();
+        let line = format!(
+            "{sockets} sockets were handed over, and only one is served: in the socket unit write \
+             an empty `ListenStream=` before the address, which clears the list"
+        );
+        return Err(Error::new(Kind::Usage, line));
+    }
+    handed.take_tcp_listener(0).map_err(failed)
 }
 
 /// Looks for newer heads, for ever. If it `warms`, it reads tables in the time between.

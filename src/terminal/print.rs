@@ -4,6 +4,7 @@ use crate::advice;
 use serde_json::json;
 use std::borrow::Cow;
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use workers::error::{Error, Kind, Result};
 use workers::figures::is_obeyed;
 pub use workers::figures::{counted, grouped, megabytes, percent, size};
@@ -37,13 +38,25 @@ pub fn escaped(json: &str) -> Cow<'_, str> {
     json.chars().map(escape).collect()
 }
 
+/// Whether nobody has closed the pipe behind stdout yet.
+static HAS_READER: AtomicBool = AtomicBool::new(true);
+
+/// Whether somebody may still read what [`show`] writes. A command that writes much need not go on
+/// without a reader.
+pub fn has_reader() -> bool {
+    HAS_READER.load(Ordering::Relaxed)
+}
+
 /// Writes to stdout. A reader that has closed the pipe is not an error.
 pub fn show(text: &str) -> Result<()> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Error::new(Kind::Output, "cannot write to stdout").caused_by(e))
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+            HAS_READER.store(false, Ordering::Relaxed);
+            Ok(())
         }
-        _ => Ok(()),
+        written => {
+            written.map_err(|e| Error::new(Kind::Output, "cannot write to stdout").caused_by(e))
+        }
     }
 }
 

@@ -12,6 +12,9 @@ use std::collections::btree_map::Entry;
 /// The most contents that a search meets.
 pub const CONTENTS_MAX: usize = 65_536;
 
+/// The contents whose pairs are in memory at once.
+const LOOK_CONTENTS: usize = 256;
+
 /// The outcome of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chain {
@@ -34,7 +37,8 @@ pub fn chain(tables: &Tables, clusters: &clusters::Options, a: Id, b: Id) -> Cha
     let mut edge = vec![a];
     while !edge.is_empty() && !met.contains_key(&b) {
         let mut next = Vec::new();
-        for row in tables.mapped.pairs.matching(&edge).into_iter().filter(|row| row.accepted == 1) {
+        let rows = edge.chunks(LOOK_CONTENTS).flat_map(|part| tables.mapped.pairs.matching(part));
+        for row in rows.filter(|row| row.accepted == 1) {
             if met.len() >= CONTENTS_MAX {
                 return Chain::TooFar;
             }

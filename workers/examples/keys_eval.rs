@@ -204,7 +204,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut words, mut features) = (vec![Vec::new(); articles.len()], Vec::new());
     let segment_s = seconds(|| {
         for (article, words) in articles.iter().zip(&mut words) {
-            featurizer.words_and_features(&article.normal, words, &mut features);
+            let letters = Letters::of(&article.normal);
+            featurizer.words_and_features(&article.normal, &letters, words, &mut features);
         }
     });
     let mut shingles = Shingles::default();
@@ -230,7 +231,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut fingerprints = Vec::new();
     for article in &articles {
-        featurizer.features(&article.normal, &mut features);
+        featurizer.features(&article.normal, &Letters::of(&article.normal), &mut features);
         fingerprints.push(simhash(&features));
     }
     let mut near = Pairs::new();

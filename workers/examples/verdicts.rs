@@ -22,6 +22,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write as _};
 use std::path::Path;
 use workers::confirm::{Known, Options, Reason, Verdict, decide};
 use workers::text::features::{self, Featurizer};
+use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};
 use workers::text::signatures::{Key, Shinglings, Signer, Text, default_list};
 use workers::text::simhash::{self, simhash};
@@ -70,7 +71,8 @@ impl Maker {
         write(&mut text, &mut document.sketches);
         self.signer.sign(&mut text, &mut document.keys);
         let mut features = Vec::new();
-        self.featurizer.features(&document.normal, &mut features);
+        let letters = Letters::of(&document.normal);
+        self.featurizer.features(&document.normal, &letters, &mut features);
         document.fingerprint = simhash(&features);
         document
     }

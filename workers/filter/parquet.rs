@@ -77,11 +77,14 @@ impl Table {
         let mut properties = WriterProperties::builder()
             .set_key_value_metadata(file.key_value_metadata().cloned())
             .set_created_by(file.created_by().unwrap_or("pagefold").to_owned());
-        let mut groups = self.metadata().row_groups().iter();
         // A row group without rows has no dictionary, even if the others have one.
-        if let Some(group) = groups.find(|group| group.num_rows() > 0) {
+        let mut groups = self.metadata().row_groups().iter().filter(|group| group.num_rows() > 0);
+        if let Some(group) = groups.next() {
+            // The writer says of each row group that it is sorted.
+            let sorting = group.sorting_columns();
+            let of_all = groups.all(|group| group.sorting_columns() == sorting);
             properties = properties
-                .set_sorting_columns(group.sorting_columns().cloned())
+                .set_sorting_columns(sorting.filter(|_| of_all).cloned())
                 .set_writer_version(self.version());
             for (column, chunk) in group.columns().iter().enumerate() {
                 let path = chunk.column_path().clone();

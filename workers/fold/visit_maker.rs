@@ -263,11 +263,12 @@ impl VisitMaker {
         if self.evidence.uses_words() {
             self.featurizer.words_and_features(
                 &self.text.normal,
+                &self.letters,
                 &mut self.words,
                 &mut self.features,
             );
         } else {
-            self.featurizer.features(&self.text.normal, &mut self.features);
+            self.featurizer.features(&self.text.normal, &self.letters, &mut self.features);
         }
         visit.fingerprint = simhash(&self.features);
         if self.featurizer.is_too_short(&self.features) {

@@ -189,7 +189,7 @@ impl Online {
             Asked::Record(record) if self.inbox.is_some() => Some(record),
             _ => None,
         };
-        record.map_or(Ok(()), undated_or_past)?;
+        record.map_or(Ok(()), undated_or_in_time)?;
         loop {
             let opened = self.opened()?;
             let identical = Cell::new(false);
@@ -236,7 +236,7 @@ impl Online {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
-        undated_or_past(&row.record)?;
+        undated_or_in_time(&row.record)?;
         let mut text = self.heads.texts().kept(row.record.clone())?;
         let (doc, content) = (text.visit.doc, text.visit.content);
         loop {
@@ -277,7 +277,7 @@ impl Online {
     /// as for an insertion.
     pub fn check_removal(&self, record: &Record) -> std::result::Result<Removal, Refused> {
         if self.inbox.is_some() {
-            undated_or_past(record)?;
+            undated_or_in_time(record)?;
         }
         let mut text = self.heads.texts().asked(record.clone(), |_| false)?;
         let state = self.read()?;
@@ -312,7 +312,7 @@ impl Online {
         if self.inbox.is_none() {
             return Err(Refused::NoInbox);
         }
-        undated_or_past(&row.record)?;
+        undated_or_in_time(&row.record)?;
         let mut text = self.heads.texts().kept(row.record.clone())?;
         let doc = text.visit.doc;
         loop {
@@ -402,13 +402,13 @@ impl State {
     }
 }
 
-/// Fails if a record has a date in the future. An epoch cuts such a date, and then could not tell
-/// which of two records of a URL came last.
-fn undated_or_past(record: &Record) -> std::result::Result<(), Item> {
+/// Fails if a record has a date that is more than a day in the future. An epoch cuts such a date,
+/// and then could not tell which of two records of a URL came last.
+fn undated_or_in_time(record: &Record) -> std::result::Result<(), Item> {
     record.date.map_or(Ok(()), in_time)
 }
 
-/// Fails if a date is in the future. A record without a date may get one: a second more than that
+/// Fails if a date is more than a day in the future. A record without a date may get one: a second more than that
 /// of the record before it.
 fn in_time(date: i64) -> std::result::Result<(), Item> {
     match date > now().saturating_add(FUTURE_SECONDS_MAX) {

@@ -23,9 +23,18 @@ pub fn runs_on(c: char) -> bool {
 ///
 /// Two of its three bytes are enough to tell, so a character need not be decoded to be counted.
 #[inline(always)]
-pub fn is_frequent_han(text: &str, at: usize) -> bool {
+fn is_frequent_han(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes().get(at..).and_then(|rest| rest.first_chunk());
     bytes.is_some_and(|two| matches!(u16::from_be_bytes(*two), 0xe4b8..=0xe9bf))
+}
+
+/// Where the run of Chinese characters of the most frequent range ends that begins at byte `at`.
+#[inline(always)]
+pub fn end_of_frequent_han(text: &str, mut at: usize) -> usize {
+    while is_frequent_han(text, at) {
+        at += 3;
+    }
+    at
 }
 
 /// Whether `c` is a letter or digit of any script: like `char::is_alphanumeric`, but faster for

@@ -17,7 +17,7 @@ use crate::text::letters::Letters;
 use crate::text::log2::log2;
 use crate::text::normalize;
 use crate::text::segment::{Piece, Segmenter};
-use crate::text::shingles;
+use crate::text::tally::tally;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -105,13 +105,13 @@ impl Default for Options {
 ///
 /// ```
 /// use workers::text::features::{Featurizer, Options, Unit, WEIGHT_MAX};
-/// use workers::text::normalize;
+/// use workers::text::{letters::Letters, normalize};
 ///
 /// let unit = Unit::Characters;
 /// let options = Options { unit, characters: 2, features_min: 3, ..Options::default() };
 /// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
 /// let mut features = Vec::new();
-/// featurizer.features("abab", &mut features);
+/// featurizer.features("abab", &Letters::of("abab"), &mut features);
 /// // The 2-grams `ab`, twice, and `ba`, once. Weights are square roots of counts, in 1/256.
 /// let mut weights: Vec<u32> = features.iter().map(|feature| feature.weight).collect();
 /// weights.sort_unstable();
@@ -125,7 +125,8 @@ pub struct Featurizer {
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
     hashes: Vec<u64>,
-    letters: Letters,
+    places: Vec<u32>,
+    counts: Vec<(u64, u32)>,
     segmenter: Segmenter,
 }
 
@@ -151,7 +152,8 @@ impl Featurizer {
             idf,
             stop_words: Arc::new(stop_words),
             hashes: Vec::new(),
-            letters: Letters::default(),
+            places: Vec::new(),
+            counts: Vec::new(),
             segmenter,
         })
     }
@@ -161,14 +163,15 @@ impl Featurizer {
         words(text, &mut self.segmenter, found);
     }
 
-    /// Writes the features of the normalised `text` to `out`, sorted by hash.
-    pub fn features(&mut self, text: &str, out: &mut Vec<Feature>) {
+    /// Writes the features of the normalised `text`, whose letters are `letters`, to `out`: each
+    /// once, in an order that depends on the text alone.
+    pub fn features(&mut self, text: &str, letters: &Letters, out: &mut Vec<Feature>) {
         self.hashes.clear();
         match self.options.unit {
             Unit::Words => {
                 words(text, &mut self.segmenter, |word| self.hashes.push(word_hash(word)))
             }
-            Unit::Characters => self.hash_grams(text),
+            Unit::Characters => self.hash_grams(letters),
         }
         self.weigh(out);
     }
@@ -179,6 +182,7 @@ impl Featurizer {
     pub fn words_and_features(
         &mut self,
         text: &str,
+        letters: &Letters,
         in_order: &mut Vec<u64>,
         out: &mut Vec<Feature>,
     ) {
@@ -187,38 +191,36 @@ impl Featurizer {
         self.hashes.clear();
         match self.options.unit {
             Unit::Words => self.hashes.extend_from_slice(in_order),
-            Unit::Characters => self.hash_grams(text),
+            Unit::Characters => self.hash_grams(letters),
         }
         self.weigh(out);
     }
 
     /// Hashes every n consecutive letters or digits, or all if there are fewer.
-    fn hash_grams(&mut self, text: &str) {
-        self.letters.read(text);
-        let grams = self.letters.grams(self.options.characters);
+    fn hash_grams(&mut self, letters: &Letters) {
+        let grams = letters.grams(self.options.characters);
         self.hashes.extend(grams.map(|gram| xxh3_64(gram.as_bytes())));
     }
 
     /// Writes to `out` the features whose occurrences are in `self.hashes`.
     fn weigh(&mut self, out: &mut Vec<Feature>) {
-        out.clear();
-        shingles::sort(&mut self.hashes);
-        for equal in self.hashes.chunk_by(|a, b| a == b) {
-            let hash = equal[0];
-            if self.stop_words.contains(&hash) {
-                continue;
-            }
-            let count = (equal.len() as u64).min(u64::from(u32::MAX));
-            let weight = match self.options.weight {
-                Weight::SqrtTf => sqrt_weight(count),
-                Weight::Tf => count << 8,
+        let Featurizer { options, idf, stop_words, hashes, places, counts, .. } = self;
+        let idf = idf.as_deref();
+        tally(hashes, places, counts);
+        let weight = |hash: u64, count: u32| {
+            let weight = match options.weight {
+                Weight::SqrtTf => sqrt_weight(u64::from(count)),
+                Weight::Tf => u64::from(count) << 8,
             };
-            let weight = match &self.idf {
+            let weight = match idf {
                 Some(idf) => (weight * idf.of(hash)) >> 8,
                 None => weight,
             };
-            out.push(Feature { hash, weight: weight.clamp(1, u64::from(WEIGHT_MAX)) as u32 });
-        }
+            weight.clamp(1, u64::from(WEIGHT_MAX)) as u32
+        };
+        out.clear();
+        let counts = counts.iter().filter(|(hash, _)| !stop_words.contains(hash));
+        out.extend(counts.map(|&(hash, count)| Feature { hash, weight: weight(hash, count) }));
     }
 
     /// Whether a text has too few features for a meaningful fingerprint.
@@ -361,6 +363,14 @@ mod tests {
         Featurizer::new(&options, &normalize::Options::default()).expect("no files to read")
     }
 
+    /// The features of `text`, sorted by hash.
+    fn of(maker: &mut Featurizer, text: &str) -> Vec<Feature> {
+        let mut out = Vec::new();
+        maker.features(text, &Letters::of(text), &mut out);
+        out.sort_unstable();
+        out
+    }
+
     fn listed(text: &str) -> Vec<String> {
         let mut list = Vec::new();
         words(text, &mut Segmenter::default(), |word| list.push(word.to_owned()));
@@ -442,8 +452,9 @@ mod tests {
         for unit in [Unit::Words, Unit::Characters] {
             let mut maker = featurizer(Options { unit, ..Options::default() });
             let (mut alone, mut together, mut words) = (Vec::new(), Vec::new(), Vec::new());
-            maker.features(text, &mut alone);
-            maker.words_and_features(text, &mut words, &mut together);
+            let letters = Letters::of(text);
+            maker.features(text, &letters, &mut alone);
+            maker.words_and_features(text, &letters, &mut words, &mut together);
             assert_eq!(alone, together);
             assert_eq!(words, listed(text).iter().map(|word| word_hash(word)).collect::<Vec<_>>());
         }
@@ -452,9 +463,8 @@ mod tests {
     /// A weight is the square root of the count in units of 1/256, or the count.
     #[test]
     fn weights() {
-        let mut out = Vec::new();
         let text = "one two two two two three three";
-        featurizer(Options::default()).features(text, &mut out);
+        let out = of(&mut featurizer(Options::default()), text);
         let weight = |word: &str, out: &[Feature]| {
             out.iter().find(|f| f.hash == xxh3_64(word.as_bytes())).map(|f| f.weight)
         };
@@ -462,9 +472,8 @@ mod tests {
             [weight("one", &out), weight("two", &out), weight("three", &out)],
             [Some(256), Some(512), Some(362)]
         );
-        featurizer(Options { weight: Weight::Tf, ..Options::default() }).features(text, &mut out);
+        let out = of(&mut featurizer(Options { weight: Weight::Tf, ..Options::default() }), text);
         assert_eq!(weight("two", &out), Some(1024));
-        assert!(out.is_sorted());
     }
 
     /// Stop words are left out and frequent words weigh less. The files' words are normalised.
@@ -476,8 +485,7 @@ mod tests {
         std::fs::write(&stop, "The\n").expect("written");
         let options =
             Options { idf: Some(idf.clone()), stop_words: Some(stop), ..Options::default() };
-        let mut out = Vec::new();
-        featurizer(options).features("the common rare", &mut out);
+        let out = of(&mut featurizer(options), "the common rare");
         let mut weights: Vec<u32> = out.iter().map(|f| f.weight).collect();
         weights.sort_unstable();
         assert_eq!(weights, [256, 2560]);
@@ -500,8 +508,7 @@ mod tests {
             let options = Options { idf: Some(file.path().to_owned()), ..Options::default() };
             Featurizer::new(&options, &normalize::Options::default())
         };
-        let mut out = Vec::new();
-        with(DOCUMENTS_MAX).expect("read").features("common rare", &mut out);
+        let out = of(&mut with(DOCUMENTS_MAX).expect("read"), "common rare");
         let mut weights: Vec<u32> = out.iter().map(|feature| feature.weight).collect();
         weights.sort_unstable();
         assert_eq!(weights, [1, 39 * 256 + 220]);
@@ -516,10 +523,8 @@ mod tests {
     #[test]
     fn character_grams() {
         let count = |text: &str| {
-            let mut out = Vec::new();
-            featurizer(Options { unit: Unit::Characters, ..Options::default() })
-                .features(text, &mut out);
-            out.len()
+            of(&mut featurizer(Options { unit: Unit::Characters, ..Options::default() }), text)
+                .len()
         };
         assert_eq!([count("春眠不觉晓,处处"), count("春眠"), count("!"), count("")], [4, 1, 0, 0]);
     }

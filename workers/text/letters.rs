@@ -5,7 +5,7 @@
 //! bytes at once. If the processor has just written these bytes in several pieces, the read must
 //! wait for all of the pieces.
 
-use crate::text::characters::{is_frequent_han, is_han, is_letter, stands_alone};
+use crate::text::characters::{end_of_frequent_han, is_han, is_letter, stands_alone};
 use std::ops::Range;
 
 /// The letters and digits of a text, in memory that is reused from text to text.
@@ -65,19 +65,18 @@ impl Letters {
             let (start, before) = (at, together.len());
             while at < normal.len() {
                 // Most letters are frequent Chinese characters, which need not be decoded.
-                let bytes = if is_frequent_han(normal, at) {
-                    3
-                } else if let Some(c) = normal[at..].chars().next().filter(|c| is_letter(*c)) {
-                    if !stands_alone(c) {
-                        more += if word_end == at { -1 } else { 1 };
-                        word_end = at + c.len_utf8();
-                    }
-                    c.len_utf8()
-                } else {
-                    break;
-                };
+                let end = end_of_frequent_han(normal, at);
+                starts.extend(
+                    (before + at - start..before + end - start).step_by(3).map(|at| at as u32),
+                );
+                at = end;
+                let Some(c) = normal[at..].chars().next().filter(|c| is_letter(*c)) else { break };
+                if !stands_alone(c) {
+                    more += if word_end == at { -1 } else { 1 };
+                    word_end = at + c.len_utf8();
+                }
                 starts.push((before + at - start) as u32);
-                at += bytes;
+                at += c.len_utf8();
             }
             together.push_str(&normal[start..at]);
             let gap = normal[at..].find(|c| {

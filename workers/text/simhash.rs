@@ -30,6 +30,7 @@ impl Default for Options {
 ///
 /// ```
 /// use workers::text::features::{Featurizer, Options, Unit};
+/// use workers::text::letters::Letters;
 /// use workers::text::{normalize, simhash::distance, simhash::simhash};
 ///
 /// // 4-grams of characters. The default is words.
@@ -37,7 +38,7 @@ impl Default for Options {
 /// let mut featurizer = Featurizer::new(&options, &normalize::Options::default())?;
 /// let mut fingerprint = |normal: &str| {
 ///     let mut features = Vec::new();
-///     featurizer.features(normal, &mut features);
+///     featurizer.features(normal, &Letters::of(normal), &mut features);
 ///     simhash(&features)
 /// };
 /// let one = fingerprint("the minister said that the budget is to grow by half in spring");

@@ -2,7 +2,7 @@
 //! one worker can read.
 
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, grouped};
+use crate::terminal::print::{counted, grouped, megabytes};
 use std::collections::BTreeSet;
 use workers::fold::ingest;
 use workers::job::Job;
@@ -69,9 +69,9 @@ pub fn undivided(
 ) -> Option<String> {
     let largest = uncut(splits, workers)?;
     let input = &inputs[largest.parts.first()?.input];
-    let megabytes = largest.bytes() as f64 / 1e6;
     Some(format!(
-        "{} ({megabytes:.1} MB) cannot be divided: one of {workers} workers {reads} it",
-        plain(&input.shown())
+        "{} ({}) cannot be divided: one of {workers} workers {reads} it",
+        plain(&input.shown()),
+        megabytes(largest.bytes())
     ))
 }

@@ -9,7 +9,7 @@ use crate::forecast::Forecast;
 use crate::processes::{Attempt, ProcessSummary};
 use crate::terminal::lost::{Lost, elsewhere, other_notes};
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, grouped, percent, print_json, show};
+use crate::terminal::print::{counted, grouped, megabytes, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::report::findings::{little, unexamined, warn_of_large_clusters};
 use crate::terminal::report::inputs::{barren, otherwise, undivided};
@@ -188,11 +188,10 @@ impl Outcome<'_> {
             );
         }
         let inputs = self.inputs_read();
-        let megabytes = self.counts.bytes as f64 / 1e6;
         if inputs > 0 {
             let (records, files) =
                 (counted(self.counts.read, "record"), counted(inputs as u64, "file"));
-            lines.line("read", format!("{records} of {files}, {megabytes:.1} MB"));
+            lines.line("read", format!("{records} of {files}, {}", megabytes(self.counts.bytes)));
             let Plan { inputs, splits, .. } = self.plan;
             if let Some(rest) =
                 undivided(inputs, splits, self.processes.len() * self.workers, "read")

@@ -247,6 +247,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use crate::text::features::{self, Featurizer, Idf};
+    use crate::text::letters::Letters;
     use crate::text::normalize;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
@@ -398,10 +399,12 @@ mod tests {
         assert_eq!(seen_in, [1, 1, 2]);
         let options =
             features::Options { stop_words: Some(stop_words), ..features::Options::default() };
-        let mut left = Vec::new();
-        Featurizer::new(&options, &normal)
-            .expect("read")
-            .features("documents of more lexicon", &mut left);
+        let (mut left, text) = (Vec::new(), "documents of more lexicon");
+        Featurizer::new(&options, &normal).expect("read").features(
+            text,
+            &Letters::of(text),
+            &mut left,
+        );
         assert_eq!(left.len(), 2, "of and lexicon");
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::random::Random;
 use crate::text::features::{self, Featurizer};
+use crate::text::letters::Letters;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -154,7 +155,7 @@ fn keys_are_a_function_of_the_text() {
     let mut featurizer = Featurizer::new(&features::Options::default(), &normal).expect("no files");
     let (mut words, mut features, mut shinglings) = (Vec::new(), Vec::new(), Shinglings::default());
     let mut sign = |signer: &mut Signer, text: &str, out: &mut Vec<Key>| {
-        featurizer.words_and_features(text, &mut words, &mut features);
+        featurizer.words_and_features(text, &Letters::of(text), &mut words, &mut features);
         signer.sign(&mut Text::new(text, &words, &mut shinglings), out);
     };
     let (mut once, mut again) = (Vec::new(), Vec::new());

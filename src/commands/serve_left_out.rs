@@ -1,9 +1,0 @@
-//! A build without the feature `serve`: the command says so.
-
-use crate::cli;
-use workers::error::{Error, Kind, Result};
-
-/// `pagefold serve`.
-pub fn command(_arguments: &cli::Serve) -> Result<()> {
-    Err(Error::new(Kind::Usage, "this pagefold was built without its server (feature `serve`)"))
-}
