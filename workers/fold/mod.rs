@@ -67,7 +67,7 @@ use crate::fold::receipt::Receipt;
 use crate::fold::renewals::Renewal;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
-use crate::fold::successors::{Linked, Succession, SuccessorCandidate};
+use crate::fold::successors::{Linked, Succeeded, Succession, SuccessorCandidate};
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
@@ -472,9 +472,9 @@ fn successors_dataflow<'s>(
 ) {
     let content = |touched: &TouchedContent| touched.content.high;
     // All operators that read it run where the content is owned.
-    let [of_touched, of_members, of_pairs, of_renewed, of_best] = [(); 5].map(|()| linked.clone());
+    let [of_touched, of_members, of_pairs, of_renewed] = [(); 4].map(|()| linked.clone());
     let touched: Flow<'s, Id> = dataflow.begin(scope, "successors.touched", move |epoch, emit| {
-        successors::touched(epoch, &of_touched.due, emit)
+        successors::touched(epoch, &of_touched, emit)
     });
     let contents: Flow<'s, TouchedContent> = dataflow.then(
         touched,
@@ -490,7 +490,7 @@ fn successors_dataflow<'s>(
     );
     let pairs: Flow<'s, AcceptedPair> =
         dataflow.then(contents, "successors.pairs", content, move |epoch, contents, emit| {
-            successors::pairs(epoch, contents, &of_pairs.due, emit)
+            successors::pairs(epoch, contents, &of_pairs, emit)
         });
     let chosen: Flow<'s, Succession> = dataflow.then_both(
         (members, |member: &SuccessorCandidate| member.component.high),
@@ -508,24 +508,21 @@ fn successors_dataflow<'s>(
         "successors.renewed",
         |candidate| candidate.content.high,
         move |epoch, candidates, emit| {
-            renewals::decide(epoch, &evidence, &of_renewed.due, candidates, emit)
+            renewals::decide(epoch, &evidence, &of_renewed, candidates, emit)
         },
     );
-    let best: Flow<'s, Succession> = dataflow.then(
-        both(chosen, renewed),
+    let meant: Flow<'s, Succession> =
+        dataflow.then(renewed, "successors.meant", |one| one.successor.high, renewals::meant);
+    let best: Flow<'s, Succeeded> = dataflow.then(
+        both(chosen, meant),
         "successors.best",
         |one| one.content.high,
-        move |_, found, emit| {
-            successors::best(found, &of_best.live, emit);
+        move |epoch, found, emit| {
+            successors::best(epoch, found, &linked, emit);
             Ok(())
         },
     );
-    dataflow.end(
-        best,
-        "successors",
-        |one| one.content.high,
-        move |epoch, chosen| successors::successors(epoch, chosen, &linked.due),
-    );
+    dataflow.end(best, "successors", |one| one.content.high, successors::successors);
 }
 
 /// A value that one operator stores for a later one on the same worker.

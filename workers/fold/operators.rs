@@ -18,7 +18,7 @@ pub const STAGES: [&str; 13] = [
 ];
 
 /// The operators in the order of the road, as `run.json` names them: `stage` or `stage.step`.
-pub const OPERATORS: [&str; 46] = [
+pub const OPERATORS: [&str; 47] = [
     "ingest",
     "pages",
     "contents",
@@ -63,6 +63,7 @@ pub const OPERATORS: [&str; 46] = [
     "successors.choose",
     "successors.candidates",
     "successors.renewed",
+    "successors.meant",
     "successors.best",
     "successors",
 ];

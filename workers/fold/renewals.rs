@@ -11,11 +11,10 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::successors::{Succession, may_be_due};
+use crate::fold::successors::{Linked, Succession, may_be_due};
 use crate::store::segment::SegmentRef;
 use crate::tables::judge::Judge;
 use crate::tables::{ContentRow, KeyRow};
-use std::cmp::Reverse;
 
 /// A content that died and one that the epoch made live, which share a key. Sent to the owner of
 /// the content that died.
@@ -31,8 +30,8 @@ pub struct Renewal {
 /// Emits the contents that died and the new ones that share a key of this worker. Of a large bucket
 /// only those are compared that would be compared in two groups of near fingerprints.
 pub fn candidates(epoch: &Epoch, emit: &mut dyn FnMut(Renewal)) -> Result<()> {
-    let may_be_due = may_be_due(epoch)?;
-    let Some(fresh) = epoch.fresh::<KeyRow>()?.filter(|_| may_be_due) else { return Ok(()) };
+    let fresh = epoch.fresh::<KeyRow>()?.filter(|_| may_be_due(epoch));
+    let Some(fresh) = fresh else { return Ok(()) };
     let mut rows = (0..fresh.len()).map(|at| fresh.row(at)).peekable();
     let (mut died, mut new) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next() {
@@ -52,18 +51,18 @@ pub fn candidates(epoch: &Epoch, emit: &mut dyn FnMut(Renewal)) -> Result<()> {
     Ok(())
 }
 
-/// Emits, for each of the contents `due` that died, the most similar of its `candidates` that is
-/// accepted. `segments` are the evidence that all workers wrote. All are sorted.
+/// Emits, for each content that died and is due, those of its `candidates` that are accepted.
+/// `segments` are the evidence that all workers wrote. All are sorted.
 pub fn decide(
     epoch: &Epoch,
     segments: &[SegmentRef],
-    due: &[Id],
+    linked: &Linked,
     candidates: &[Renewal],
     emit: &mut dyn FnMut(Succession),
 ) -> Result<()> {
     let mut pairs: Vec<(Id, Id, Option<u32>)> = candidates
         .chunk_by(|a, b| a == b)
-        .filter(|same| due.binary_search(&same[0].content).is_ok())
+        .filter(|same| linked.is_due(same[0].content))
         .map(|same| (same[0].content, same[0].new, None))
         .collect();
     if pairs.is_empty() {
@@ -79,19 +78,28 @@ pub fn decide(
         .collect();
     pairs.retain(|(content, ..)| says_much.binary_search(content).is_ok());
     let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
-    let mut accepted = Vec::new();
     judge.verdicts(&pairs, |at, _, verdict| {
         if verdict.accepted {
-            let (content, new, _) = pairs[at];
-            accepted.push((content, Reverse(verdict.similarity), new));
+            let (content, successor, _) = pairs[at];
+            emit(Succession { content, successor, similarity: verdict.similarity.into() });
         }
         epoch.advanced();
         Ok(())
-    })?;
-    accepted.sort_unstable();
-    accepted.dedup_by_key(|one| one.0);
-    for (content, Reverse(similarity), successor) in accepted {
-        emit(Succession { content, successor, similarity: similarity.into() });
-    }
+    })
+}
+
+/// Emits those of the successions that were `found` whose new content does not say too little: no
+/// link leads to such a content.
+pub fn meant(epoch: &Epoch, found: &[Succession], emit: &mut dyn FnMut(Succession)) -> Result<()> {
+    let mut contents: Vec<Id> = found.iter().map(|one| one.successor).collect();
+    contents.sort_unstable();
+    contents.dedup();
+    let rows = epoch.after::<ContentRow>()?.matching(&contents).into_iter();
+    let says_much: Vec<Id> = rows
+        .filter(|row| !row.says_little(&epoch.shared.job.clusters))
+        .map(|row| row.content)
+        .collect();
+    let is_meant = |one: &&Succession| says_much.binary_search(&one.successor).is_ok();
+    found.iter().filter(is_meant).for_each(|one| emit(*one));
     Ok(())
 }

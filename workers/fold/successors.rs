@@ -14,20 +14,22 @@
 //! successor and are no successor of their cluster.
 //!
 //! Only contents that dead links lead to have rows: the last contents of pages that went, and
-//! successors of such contents. While such a content is live, its row names itself. So an epoch
-//! knows which of the contents that died need a successor; a page that is edited each night leaves
-//! nothing. A successor may die in a later epoch and then gets a successor itself. So a chain ends
-//! at a live content, or where all near contents went ([`crate::tables::successors`]). Rows are
-//! forgotten like pages that went at the same time, after the job's `[pages] gone_days`. An epoch
-//! in which no such content dies reads nothing of the components.
+//! successors of such contents. While such a content is live, its row names itself. If it died and
+//! has no successor, its row says so, because its text may come back and be edited then. So an
+//! epoch knows which of the contents that died need a successor; a page that is edited each night
+//! leaves nothing. A successor may die in a later epoch and then gets a successor itself. So a chain
+//! ends at a live content, or where all near contents went ([`crate::tables::successors`]). A row is
+//! forgotten with the last page whose link leads to it, after the job's `[pages] gone_days`. An
+//! epoch in which no such content dies reads nothing of the components.
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::epoch::Epoch;
+use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::touched::{AcceptedPair, TouchedContent};
 use crate::fold::wrong_clock::{corrected, seen_max};
-use crate::store::table::{consolidate, replacement};
+use crate::plan::Plan;
+use crate::store::table::{Row as _, consolidate, replacement};
 use crate::tables::pages::out_of_time;
 use crate::tables::{
     ComponentRow, ContentRow, GoneRow, LeaderRow, MemberRow, PairRow, SuccessorRow,
@@ -49,8 +51,7 @@ pub struct SuccessorCandidate {
     pub lives: u64,
 }
 
-/// A content that died and a successor of it, sent to the owner of the content. Or a live content
-/// that dead links lead to, with itself.
+/// A content that died and a content that may be its successor, sent to the owner of one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Succession {
@@ -62,11 +63,17 @@ pub struct Succession {
     pub similarity: u64,
 }
 
-impl Succession {
-    /// A live content that dead links lead to.
-    fn live(content: Id) -> Succession {
-        Succession { content, successor: content, similarity: 0 }
-    }
+/// The successor of a content that dead links lead to, sent to the owner of the content. That of a
+/// live content is the content itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Succeeded {
+    /// The content.
+    pub content: Id,
+    /// Its successor.
+    pub successor: Id,
+    /// When the last page went whose link leads to the content, seconds since 1970.
+    pub last_time: i64,
 }
 
 /// Contents of this worker. All ascend.
@@ -74,10 +81,17 @@ impl Succession {
 pub struct Linked {
     /// The contents that died in the epoch.
     pub died: Vec<Id>,
-    /// Those of them that dead links lead to.
-    pub due: Vec<Id>,
+    /// Those of them that dead links lead to, and when the last page went whose link does.
+    pub due: Vec<(Id, i64)>,
     /// The live contents to which the links of pages lead that went in the epoch.
     pub live: Vec<Id>,
+}
+
+impl Linked {
+    /// Whether dead links lead to `content`, which died.
+    pub fn is_due(&self, content: Id) -> bool {
+        self.due.binary_search_by_key(&content, |due| due.0).is_ok()
+    }
 }
 
 /// The contents of this worker that the epoch made live (`diff` is +1), or whose last page went
@@ -98,9 +112,11 @@ fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
 }
 
 /// Whether a content may have died to which a dead link leads that the job remembers.
-pub fn may_be_due(epoch: &Epoch) -> Result<bool> {
-    let plan = &epoch.shared.plan;
-    Ok(plan.logical_time >= plan.gone_min && !epoch.before::<ContentRow>()?.is_empty())
+pub fn may_be_due(epoch: &Epoch) -> bool {
+    let SharedEpoch { plan, before, .. } = &*epoch.shared;
+    // Of all workers: one that owns keys of a content may own no content.
+    let has_contents = before.get(ContentRow::NAME).is_some_and(|table| table.rows > 0);
+    plan.logical_time >= plan.gone_min && has_contents
 }
 
 /// Emits the last contents of the pages of this worker that went in the epoch.
@@ -113,18 +129,20 @@ pub fn went(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
 
 /// Which contents dead links lead to. `went` ascend and are the last contents of pages that went.
 pub fn linked(epoch: &Epoch, went: &[Id]) -> Result<Linked> {
-    if !may_be_due(epoch)? {
+    if !may_be_due(epoch) {
         return Ok(Linked::default());
     }
+    let plan = &epoch.shared.plan;
     let before = epoch.before::<ContentRow>()?;
     let mut went = went.to_vec();
     went.dedup();
     let (died, new) = (changed(epoch, -1)?, changed(epoch, 1)?);
-    let mut due: Vec<Id> =
-        went.iter().copied().filter(|content| died.binary_search(content).is_ok()).collect();
-    due.extend(epoch.before::<SuccessorRow>()?.matching(&died).iter().map(|row| row.content));
-    due.sort_unstable();
-    due.dedup();
+    let went_now = went.iter().filter(|content| died.binary_search(content).is_ok());
+    let mut due: Vec<(Id, i64)> = went_now.map(|content| (*content, plan.logical_time)).collect();
+    let remembered = epoch.before::<SuccessorRow>()?.matching(&died).into_iter();
+    due.extend(remembered.filter_map(|row| Some((row.content, remembered_time(&row, plan)?))));
+    due.sort_unstable_by_key(|(content, last_time)| (*content, Reverse(*last_time)));
+    due.dedup_by_key(|due| due.0);
     let mut live: Vec<Id> = before.matching(&went).into_iter().map(|row| row.content).collect();
     live.retain(|content| died.binary_search(content).is_err());
     live.extend(went.into_iter().filter(|content| new.binary_search(content).is_ok()));
@@ -132,12 +150,19 @@ pub fn linked(epoch: &Epoch, went: &[Id]) -> Result<Linked> {
     Ok(Linked { died, due, live })
 }
 
-/// Emits the components, before the epoch, of the contents that are `due`.
-pub fn touched(epoch: &Epoch, due: &[Id], emit: &mut dyn FnMut(Id)) -> Result<()> {
-    if due.is_empty() {
+/// The time of a row, if the job remembers it still.
+fn remembered_time(row: &SuccessorRow, plan: &Plan) -> Option<i64> {
+    let is_remembered = row.last_time >= plan.gone_min;
+    is_remembered.then(|| corrected(row.last_time, seen_max(plan), plan.logical_time))
+}
+
+/// Emits the components, before the epoch, of the contents that are due.
+pub fn touched(epoch: &Epoch, linked: &Linked, emit: &mut dyn FnMut(Id)) -> Result<()> {
+    if linked.due.is_empty() {
         return Ok(());
     }
-    let rows = epoch.before::<ComponentRow>()?.matching(due);
+    let due: Vec<Id> = linked.due.iter().map(|due| due.0).collect();
+    let rows = epoch.before::<ComponentRow>()?.matching(&due);
     let mut components: Vec<Id> = rows.into_iter().map(|row| row.component).collect();
     components.sort_unstable();
     components.dedup();
@@ -177,7 +202,7 @@ pub fn members(
         let leader =
             leaders.next_if(|row| row.content == content).map_or(component, |row| row.leader);
         let lives = linked.died.binary_search(&content).is_err();
-        let is_meant = lives || linked.due.binary_search(&content).is_ok();
+        let is_meant = lives || linked.is_due(content);
         if is_meant && row.is_some_and(|row| !row.says_little(&epoch.shared.job.clusters)) {
             emit(SuccessorCandidate { component, leader, content, lives: lives.into() });
         }
@@ -185,19 +210,19 @@ pub fn members(
     Ok(())
 }
 
-/// Emits the accepted pairs, before the epoch, of the contents among `contents` that are `due`. The
+/// Emits the accepted pairs, before the epoch, of the contents among `contents` that are due. The
 /// content that died comes first.
 pub fn pairs(
     epoch: &Epoch,
     contents: &[TouchedContent],
-    due: &[Id],
+    linked: &Linked,
     emit: &mut dyn FnMut(AcceptedPair),
 ) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
     }
-    let is_due = |one: &&TouchedContent| due.binary_search(&one.content).is_ok();
-    let contents: Vec<&TouchedContent> = contents.iter().filter(is_due).collect();
+    let contents: Vec<&TouchedContent> =
+        contents.iter().filter(|one| linked.is_due(one.content)).collect();
     let ids: Vec<Id> = contents.iter().map(|one| one.content).collect();
     let rows = epoch.before::<PairRow>()?.matching(&ids);
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
@@ -244,17 +269,21 @@ pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> 
     chosen
 }
 
-/// Emits the best of the successors that were `found` for each content, and notes of the live
-/// contents that dead links lead to: `live` and the successors. `found` is sorted.
-pub fn best(found: &[Succession], live: &[Id], emit: &mut dyn FnMut(Succession)) {
-    for found in found.chunk_by(|a, b| a.content == b.content) {
+/// Emits the best of the successors that were `found` for each content that is due, or that it has
+/// none, and the live contents that dead links lead to. `found` is sorted.
+pub fn best(epoch: &Epoch, found: &[Succession], linked: &Linked, emit: &mut dyn FnMut(Succeeded)) {
+    let live = |content, last_time| Succeeded { content, successor: content, last_time };
+    let mut found = found.chunk_by(|a, b| a.content == b.content).peekable();
+    for &(content, last_time) in &linked.due {
+        let found = found.next_if(|found| found[0].content == content).unwrap_or_default();
         let best = found.iter().max_by_key(|one| (one.similarity, Reverse(one.successor)));
-        if let Some(best) = best {
-            emit(*best);
-            emit(Succession::live(best.successor));
+        let successor = best.map_or(Id::NONE, |one| one.successor);
+        emit(Succeeded { content, successor, last_time });
+        if best.is_some() {
+            emit(live(successor, last_time));
         }
     }
-    live.iter().for_each(|content| emit(Succession::live(*content)));
+    linked.live.iter().for_each(|content| emit(live(*content, epoch.shared.plan.logical_time)));
 }
 
 /// The rows whose content is in `[from, to)`. `rows` ascend by content.
@@ -265,8 +294,8 @@ fn in_range<T>(rows: &[T], content: impl Fn(&T) -> Id, from: u64, to: Option<u64
 }
 
 /// Stores the successors that were `chosen`. A content that is back has itself as successor again.
-/// A content that was `due` and has none is forgotten, as is a content that went too long ago.
-pub fn successors(epoch: &Epoch, chosen: &[Succession], due: &[Id]) -> Result<()> {
+/// A content whose links went too long ago is forgotten.
+pub fn successors(epoch: &Epoch, chosen: &[Succeeded]) -> Result<()> {
     let plan = &epoch.shared.plan;
     let before = epoch.before::<SuccessorRow>()?;
     if before.is_empty() && chosen.is_empty() {
@@ -278,36 +307,35 @@ pub fn successors(epoch: &Epoch, chosen: &[Succession], due: &[Id]) -> Result<()
     for (from, to) in passes(epoch, (before.rows() as u64).div_ceil(PASS_ROWS)) {
         let mut chosen = in_range(chosen, |one| one.content, from, to).iter().peekable();
         let back = in_range(&back, |content| *content, from, to);
-        let due = in_range(due, |content| *content, from, to);
         let rows =
             before.segments().iter().flat_map(|one| out_of_time(one, from, to, gone_min, seen_max));
         let mut contents: Vec<Id> =
             consolidate(rows.collect()).into_iter().map(|row| row.content).collect();
         contents.extend(chosen.clone().map(|one| one.content));
-        contents.extend(back.iter().chain(due));
+        contents.extend(back);
         contents.sort_unstable();
         contents.dedup();
         let mut rows = before.matching(&contents).into_iter().peekable();
         for content in contents {
             epoch.advanced();
             let old = rows.next_if(|row| row.content == content);
-            let is_kept = |row: &SuccessorRow| {
-                row.last_time >= gone_min && due.binary_search(&content).is_err()
-            };
             let is_back = back.binary_search(&content).is_ok();
-            let mut new = old.clone().filter(is_kept).map(|row| SuccessorRow {
-                successor: if is_back { content } else { row.successor },
-                epoch: if is_back { plan.epoch } else { row.epoch },
-                last_time: corrected(row.last_time, seen_max, plan.logical_time),
-                ..row
+            let mut new = old.clone().and_then(|row| {
+                Some(SuccessorRow {
+                    successor: if is_back { content } else { row.successor },
+                    epoch: if is_back { plan.epoch } else { row.epoch },
+                    last_time: remembered_time(&row, plan)?,
+                    ..row
+                })
             });
-            // Several contents that died may note the same live content.
+            // Several contents that died may have the same live successor.
             while let Some(one) = chosen.next_if(|one| one.content == content) {
+                let before = new.map_or(i64::MIN, |row| row.last_time);
                 new = Some(SuccessorRow {
                     content,
                     successor: one.successor,
                     epoch: plan.epoch,
-                    last_time: plan.logical_time,
+                    last_time: one.last_time.max(before),
                     diff: 1,
                 });
             }

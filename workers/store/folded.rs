@@ -10,7 +10,9 @@ use crate::error::{Error, Kind, Result};
 use crate::store::digest;
 use crate::store::entry::Consumed;
 use crate::store::lists::{self, FileRef, Lists};
+use crate::store::manifest::Manifest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The entries of the smallest file. A manifest itself has fewer than twice as many.
@@ -77,6 +79,24 @@ pub fn unfold(root: &Path, consumed: &mut Vec<Consumed>, consumed_before: &[Fold
     all.append(consumed);
     *consumed = all;
     Ok(())
+}
+
+/// Unfolds many manifests, which have most of their files of entries in common.
+#[derive(Default)]
+pub struct Unfolder {
+    /// The digests of the files that were read.
+    read: BTreeSet<String>,
+}
+
+impl Unfolder {
+    /// As [`unfold`], without the entries of files that it has read for another manifest.
+    pub fn unfold(&mut self, root: &Path, manifest: &mut Manifest) -> Result<()> {
+        let is_new = |folded: &&Folded| !self.read.contains(&folded.file.digest);
+        let new: Vec<Folded> = manifest.consumed_before.iter().filter(is_new).cloned().collect();
+        unfold(root, &mut manifest.consumed, &new)?;
+        self.read.extend(new.into_iter().map(|folded| folded.file.digest));
+        Ok(())
+    }
 }
 
 /// Writes a file of `entries`, whose lists are joined.

@@ -1,16 +1,7 @@
 //! The store: immutable sorted runs of rows, and manifests whose creation is the commit.
 //!
-//! ```text
-//! FORMAT                    format version, uuid, the identity configuration and its digest
-//! LOCK                      flock, held by the launcher, released by the kernel
-//! manifest/<20 digits>.json one for each commit
-//! data/<table>/<digest>.arrow, data/<kind>/<digest>.jsonl
-//! exported/<16 digits>.json what an export wrote into which folder
-//! attempt/<epoch>-<plan>/   resumable work of an unfinished epoch
-//! ```
-//!
-//! `README.md` in this folder has the manifest, the effects of crashes, and the assumptions about
-//! the system; `README.md` in `tables` has the bytes of segments and rows.
+//! `README.md` in this folder has the layout, the manifest, the effects of crashes, and the
+//! assumptions about the system; `README.md` in `tables` has the bytes of segments and rows.
 
 pub(crate) mod column;
 pub(crate) mod configuration;

@@ -431,12 +431,13 @@ table! {
         value {}
         history {
             /// Its successor, which was live after the epoch and may have a successor itself by
-            /// now.
+            /// now, or [`Id::NONE`].
             successor: Id,
-            /// The epoch in which the content died or, while it is live, the last one in which dead
-            /// links began to lead to it.
+            /// The epoch in which the content died or came back or, while it is live, the last one
+            /// in which dead links began to lead to it. Steps never lead to an earlier epoch.
             epoch: u32,
-            /// The logical time of that epoch, seconds since 1970.
+            /// The logical time when the last page went whose link leads to the content, seconds
+            /// since 1970. The row is forgotten by it.
             last_time: i64,
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// For each of `contents` the end of its chain of successors, or the content itself if it has no
 /// successor.
 ///
-/// A live content has no successor, so the end is a live content unless a whole cluster died. Each
+/// A live content has no successor, so the end is a live content unless all near contents died. Each
 /// step leads to a content that is live or died in a later epoch, so every chain ends. In a damaged
 /// table a step to an earlier epoch ends the chain, too. All chains take a step at once, and chains
 /// that have ended are looked up no more.
@@ -28,7 +28,8 @@ fn ends_of(look_up: impl Fn(&[Id]) -> Vec<SuccessorRow>, contents: &[Id]) -> BTr
         let rows = look_up(&at);
         open.retain_mut(|(end, epoch, first)| {
             let next = rows.binary_search_by_key(end, |row| row.content).ok().map(|at| &rows[at]);
-            let Some(next) = next.filter(|next| next.epoch > *epoch) else { return false };
+            let next = next.filter(|next| next.epoch > *epoch && !next.successor.is_none());
+            let Some(next) = next else { return false };
             (*end, *epoch) = (next.successor, next.epoch);
             ends.insert(*first, *end);
             true

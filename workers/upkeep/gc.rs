@@ -5,8 +5,9 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::plan::attempts;
+use crate::store::folded::Unfolder;
 use crate::store::manifest::{self, Head, Manifest, Op};
-use crate::store::{Store, bytes_of, digest, durable, entries, folded};
+use crate::store::{Store, bytes_of, digest, durable, entries};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -41,14 +42,14 @@ pub struct Garbage {
 /// Files with names that pagefold does not make are ignored.
 pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) -> Result<Garbage> {
     let mut garbage = Garbage::default();
-    let mut kept = Vec::new();
+    let (mut needed, mut unfolder, mut last) = (BTreeSet::new(), Unfolder::default(), None);
     for version in manifest::versions(store.root())? {
         let is_head = head.is_some_and(|head| head.manifest.version == version);
         let text = manifest::bytes(store.root(), version).map_err(unreadable)?;
         let mut manifest = match manifest::parse(store.root(), version, &text) {
             Ok(Head { manifest, .. }) => manifest,
             // It is damaged: it cannot be restored, and only the first kept manifest follows it.
-            Err(error) if kept.is_empty() && !is_head && error.kind() == Kind::Io => {
+            Err(error) if last.is_none() && !is_head && error.kind() == Kind::Io => {
                 garbage.manifests.push(manifest::path(store.root(), version));
                 continue;
             }
@@ -62,21 +63,18 @@ pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) 
                 || (head.op == Op::Rollback && version + 1 == head.version)
                 || is_head
         };
-        if kept.is_empty() && !head.is_some_and(|head| is_kept_for(&head.manifest)) {
+        if last.is_none() && !head.is_some_and(|head| is_kept_for(&head.manifest)) {
             garbage.manifests.push(manifest::path(store.root(), version));
         } else {
-            folded::unfold(store.root(), &mut manifest.consumed, &manifest.consumed_before)
-                .map_err(unreadable)?;
-            kept.push(manifest);
+            unfolder.unfold(store.root(), &mut manifest).map_err(unreadable)?;
+            needed.extend(files(store, &manifest));
+            last = Some(version);
         }
     }
-    let last = kept.last().map(|manifest| manifest.version);
     if head.is_some_and(|head| last != Some(head.manifest.version)) {
         let line = "the last manifest is not among those that are listed, so nothing is deleted";
         return Err(Error::new(Kind::Io, line));
     }
-    let needed: BTreeSet<PathBuf> =
-        kept.iter().flat_map(|manifest| files(store, manifest)).collect();
     garbage.files = unneeded(store, &needed)?;
     garbage.files.extend(
         listed(&store.root().join("manifest"))?.into_iter().filter(|path| durable::is_aside(path)),
@@ -110,9 +108,12 @@ pub fn clear_unfinished(store: &Store) -> Result<()> {
 
 /// Deletes the files of tables and lists that no manifest names. The caller holds the lock.
 pub fn clear_unneeded(store: &Store) -> Result<()> {
-    let mut needed = BTreeSet::new();
+    let (mut needed, mut unfolder) = (BTreeSet::new(), Unfolder::default());
     for version in manifest::versions(store.root())? {
-        needed.extend(files(store, &manifest::read(store.root(), version)?.manifest));
+        let text = manifest::bytes(store.root(), version)?;
+        let Head { mut manifest, .. } = manifest::parse(store.root(), version, &text)?;
+        unfolder.unfold(store.root(), &mut manifest)?;
+        needed.extend(files(store, &manifest));
     }
     unneeded(store, &needed)?.iter().try_for_each(remove)
 }
@@ -174,6 +175,7 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
 mod tests {
     use super::*;
     use crate::store::entry::{Consumed, Retention};
+    use crate::store::folded;
     use serde_json::json;
 
     /// A store with commits of 3 epochs, of which each has entries in files, and its head.

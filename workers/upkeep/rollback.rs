@@ -55,9 +55,23 @@ pub fn rollback(store: &Store, head: &Head, epoch: u64, forget_inputs: bool) -> 
 pub fn newest_whole(store: &Store, head: &Head) -> Result<Option<u64>> {
     let versions = manifest::versions(store.root())?.into_iter().rev();
     let mut looked_at = BTreeSet::from([head.manifest.epoch]);
+    // Epochs have most files in common, and each file is read once.
+    let mut sound: BTreeMap<PathBuf, bool> = BTreeMap::new();
     for manifest in versions.filter_map(|version| manifest::read(store.root(), version).ok()) {
         let Manifest { epoch, .. } = manifest.manifest;
-        if looked_at.insert(epoch) && check(store, &manifest.manifest).is_ok() {
+        if !looked_at.insert(epoch) {
+            continue;
+        }
+        let files = files(store, &manifest.manifest);
+        if files.keys().any(|path| sound.get(path) == Some(&false) || !path.exists()) {
+            continue;
+        }
+        let new: Vec<_> = files.iter().filter(|(path, _)| !sound.contains_key(*path)).collect();
+        let read = in_threads("checking files", &new, processors(), |(path, digest)| {
+            Ok(digest::check(path, digest).is_ok())
+        })?;
+        sound.extend(new.iter().map(|(path, _)| (*path).clone()).zip(read));
+        if files.keys().all(|path| sound[path]) {
             return Ok(Some(epoch));
         }
     }
@@ -136,6 +150,15 @@ fn rejects(store: &Store, target: &Manifest) -> Option<FileRef> {
 /// Reads every byte that `manifest` names, except rejected records, because possibly no command has
 /// read these bytes since the epoch was left.
 fn check(store: &Store, manifest: &Manifest) -> Result<()> {
+    let files: Vec<_> = files(store, manifest).into_iter().collect();
+    in_threads("checking files", &files, processors(), |(path, digest)| {
+        digest::check(path, digest)
+    })?;
+    Ok(())
+}
+
+/// The segments and the lists of inputs that `manifest` names, with their digests.
+fn files<'m>(store: &Store, manifest: &'m Manifest) -> BTreeMap<PathBuf, &'m str> {
     let segments = manifest.segments();
     let mut files: BTreeMap<PathBuf, &str> = segments
         .map(|(name, segment)| (segment.path(&store.data().join(name)), segment.digest.as_str()))
@@ -143,11 +166,7 @@ fn check(store: &Store, manifest: &Manifest) -> Result<()> {
     for Consumed { file, .. } in &manifest.consumed {
         files.insert(store.lines_path("consumed", file), &file.digest);
     }
-    let files: Vec<_> = files.into_iter().collect();
-    in_threads("checking files", &files, processors(), |(path, digest)| {
-        digest::check(path, digest)
-    })?;
-    Ok(())
+    files
 }
 
 #[cfg(test)]

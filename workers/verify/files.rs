@@ -8,6 +8,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::store::Store;
 use crate::store::digest;
+use crate::store::folded::Unfolder;
 use crate::store::lists::FileRef;
 use crate::store::manifest::{self, Head, Manifest, TableState};
 use crate::store::segment::{Segment, SegmentRef};
@@ -165,18 +166,21 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
     Ok(Some((head, earlier)))
 }
 
-/// The manifests before `head` of the listed `versions`, checked as [`chain`] says. Garbage
+/// The manifests before `head` of the listed `versions`, checked as [`chain`] says. An entry that
+/// several of them have in a file is in one. Garbage
 /// collection may have deleted a manifest since it was listed. It deletes the oldest first, so a
 /// manifest that is gone is missing only if an older one is there.
 fn earlier(store: &Store, head: &Manifest, versions: &[u64], report: &mut Report) -> Vec<Manifest> {
-    let mut earlier = Vec::new();
+    let (mut earlier, mut unfolder) = (Vec::new(), Unfolder::default());
     // The version and digest that the manifest before must have; the digest is not known where the
     // manifest after it is damaged or missing.
     let mut next = head.version;
     let mut expected = Some(head.previous.clone());
     for version in versions.iter().rev().copied().filter(|version| *version < head.version) {
         let path = manifest::path(store.root(), version);
-        let found = manifest::read(store.root(), version);
+        let found = manifest::bytes(store.root(), version)
+            .and_then(|text| manifest::parse(store.root(), version, &text))
+            .and_then(|mut head| unfolder.unfold(store.root(), &mut head.manifest).map(|()| head));
         if found.is_err() && is_gone(&path) {
             continue;
         }

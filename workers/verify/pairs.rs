@@ -17,14 +17,14 @@ use crate::tables::judge::Judge;
 use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
-use crate::tables::{EvidenceRow, PairRow};
+use crate::tables::{EvidenceRow, KeyRow, PairRow};
 use crate::text::simhash;
 use crate::verify::findings::Check;
 use crate::verify::live::{Live, PORTION_ROWS, portions};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// The pairs whose keys are held in memory at once. A content has up to 256 keys of 40 bytes each.
+/// The pairs whose keys are held in memory at once. A content has up to 320 keys of 40 bytes each.
 const KEYED_PAIRS_MAX: usize = PORTION_ROWS.div_ceil(16);
 
 /// All tables, and that of evidence.
@@ -132,6 +132,30 @@ struct Keyed {
     rank: usize,
 }
 
+/// Counts rows of `keys` from one place to a later one, in time that does not grow with the rows
+/// between them.
+struct Counter<'a> {
+    keys: &'a Table<KeyRow>,
+    /// The place in each segment.
+    at: Vec<usize>,
+}
+
+impl Counter<'_> {
+    fn new(keys: &Table<KeyRow>) -> Counter<'_> {
+        Counter { keys, at: vec![0; keys.segments().len()] }
+    }
+
+    /// The live rows from the present place up to the first row that is not `before`, which becomes
+    /// the present place.
+    fn count(&mut self, before: impl Fn(&KeyRow) -> bool) -> usize {
+        let counts = self.keys.segments().iter().zip(&mut self.at).map(|(segment, at)| {
+            let from = std::mem::replace(at, segment.seek_by(*at, |at| before(&segment.row(at))));
+            segment.sum_of_diffs(from..*at)
+        });
+        usize::try_from(counts.sum::<i64>()).unwrap_or(0)
+    }
+}
+
 /// The keys of `contents` (ascending), by content.
 fn keyed((tables, texts): Known<'_>, contents: &[Id]) -> Vec<Keyed> {
     let mut keyed = Vec::new();
@@ -142,18 +166,13 @@ fn keyed((tables, texts): Known<'_>, contents: &[Id]) -> Vec<Keyed> {
         keyed.extend(keys.map(|(kind, key)| Keyed { content: *content, kind, key, rank: 0 }));
     }
     keyed.sort_unstable_by_key(|keyed| (keyed.key, keyed.kind, keyed.content));
-    let mut rows = Live::of(&tables.keys);
+    let mut counter = Counter::new(&tables.keys);
     for bucket in keyed.chunk_by_mut(|a, b| (a.key, a.kind) == (b.key, b.kind)) {
         let key = (bucket[0].key, bucket[0].kind);
-        rows.seek(|row| (row.key, row.kind).cmp(&key));
+        counter.count(|row| (row.key, row.kind) < key);
         let mut rank = 0;
         for keyed in bucket {
-            while rows
-                .next_if(|row| lesser((row.key, row.kind) == key && row.content < keyed.content))
-                .is_some()
-            {
-                rank += 1;
-            }
+            rank += counter.count(|row| ((row.key, row.kind), row.content) < (key, keyed.content));
             keyed.rank = rank;
         }
     }
