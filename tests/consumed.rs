@@ -3,6 +3,7 @@ use crate::workbench::Bench;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 
 /// A bench that reads the folder `in`.
 fn bench(more: &str) -> Bench {
@@ -39,6 +40,26 @@ fn urls(bench: &Bench) -> BTreeSet<String> {
         .iter()
         .map(|row| row["url"].as_str().expect("a URL").to_owned())
         .collect()
+}
+
+/// A file that got its former bytes, size and time again, as `cp -p` does it, was taken for a file
+/// that nobody had touched, and its pages stayed as between.
+#[test]
+fn a_file_that_is_back_is_read() {
+    let bench = bench("");
+    for (name, edition) in [("old", 0), ("new", 1)] {
+        std::fs::write(bench.at(name), pages(0..3, edition, "url", "text", "")).expect("written");
+    }
+    let deliver = |name: &str| {
+        let copied = Command::new("cp").arg("-p").arg(bench.at(name)).arg(bench.at("in/a.jsonl"));
+        assert!(copied.status().expect("started").success());
+        bench.run_well(&[]);
+        bench.lines("members").iter().map(|row| row["content"].to_string()).collect::<Vec<_>>()
+    };
+    let (old, new) = (deliver("old"), deliver("new"));
+    assert_ne!(old, new);
+    assert_eq!(deliver("old"), old);
+    assert!(bench.run_well(&[]).contains("nothing due"));
 }
 
 /// Inputs of which a wrong mapping accepted nothing were consumed, so that the corrected job had

@@ -50,11 +50,11 @@ pub fn decode_as<'a>(
     }
     let http = http_charset.and_then(|label| labelled(label.as_bytes()));
     let valid_bytes = Encoding::utf8_valid_up_to(bytes);
-    // A crawl may have cut the page within its last character. ISO-2022-JP is ASCII by its bytes,
-    // except for its escapes.
+    // A crawl may have cut the page within its last character. All bytes of ISO-2022-JP are ASCII.
     if valid_bytes + 4 > bytes.len() && is_cut_utf8(&bytes[valid_bytes..]) {
-        let escapes =
-            memchr(0x1B, bytes).is_some() && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
+        let escapes = bytes.is_ascii()
+            && memchr(0x1B, bytes).is_some()
+            && [http, declared(bytes)].contains(&Some(ISO_2022_JP));
         return as_is(if escapes { ISO_2022_JP } else { UTF_8 }, bytes);
     }
     let meta = declared(bytes);
@@ -394,5 +394,14 @@ mod tests {
         for label in ["utf-16le", "replacement", "utf-8", "nonsense"] {
             assert_eq!(decode(&bytes, Some(label)), page, "{label}");
         }
+    }
+
+    /// A page in UTF-8 with a stray escape, whose label is of its former bytes, lost its characters.
+    #[test]
+    fn iso_2022_jp_is_ascii() {
+        let page = "<meta charset=iso-2022-jp><p>図書館は\u{1b}平日も開く。";
+        assert_eq!(decode_as(page.as_bytes(), None).1, UTF_8);
+        let escaped = b"<meta charset=iso-2022-jp><p>\x1b$B?^=q4[\x1b(B";
+        assert_eq!(decode_as(escaped, None).1, ISO_2022_JP);
     }
 }

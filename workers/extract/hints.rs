@@ -69,7 +69,7 @@ impl Hints {
         for (name, value) in Attributes::of(attributes) {
             let value = &value[..value.len().min(VALUE_BYTES_MAX)];
             let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
-            if is(b"class") || is(b"id") {
+            if (is(b"class") || is(b"id")) && !value.is_empty() {
                 shape = shape_with(shape, value);
             }
             let hint = match name.len() {

@@ -101,7 +101,7 @@ pub fn of(page: &Page) -> MainText {
         let description = subject.missing_from(page, chosen).filter(|at| !clutter[*at]);
         let kept = kept(page, &sums, clutter, chosen, description, best);
         let blocks = chosen_blocks(page, |block| kept[block.node as usize] && block.start < end);
-        let blocks = without_furniture(page, blocks);
+        let blocks = without_furniture(page, blocks, true);
         let is_named = [best, chosen].iter().any(|at| {
             // Without text of others the rest of the page is a better guess.
             let is_named =
@@ -137,7 +137,9 @@ pub fn of(page: &Page) -> MainText {
             return MainText { text: join(page, &little), is_gathered: false, steps };
         }
     }
-    let running = without_furniture(page, all.iter().copied().filter(is_running).collect());
+    // The first line of a short post may be all of its title.
+    let running = all.iter().copied().filter(is_running).collect();
+    let running = without_furniture(page, running, false);
     let text = join(page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running });
     MainText { text, is_gathered: true, steps }
 }
@@ -221,10 +223,10 @@ fn bytes(blocks: &[Block]) -> u64 {
     blocks.iter().map(|block| u64::from(block.bytes)).sum()
 }
 
-/// Removes the site's own lines before the article's first and after its last, and the page's title
-/// before the first: some sites have the title inside the article, others above it. Of more than
-/// two lines with a date each is an entry of the text.
-fn without_furniture(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
+/// Removes the site's own lines before the article's first and after its last. If `drops_title`,
+/// also the page's title before the first: some sites have the title inside the article, others
+/// above it. Of more than two lines with a date each is an entry of the text.
+fn without_furniture(page: &Page, mut blocks: Vec<Block>, drops_title: bool) -> Vec<Block> {
     let is_dated = |block: &&Block| furniture::begins_with_date(page.text_of(block));
     let are_entries = blocks.iter().filter(is_dated).nth(DATED_LINES_MAX).is_some();
     let is_site = |block: &Block| {
@@ -240,7 +242,7 @@ fn without_furniture(page: &Page, mut blocks: Vec<Block>) -> Vec<Block> {
     let head = blocks
         .iter()
         .take(SITE_LINES_MAX)
-        .take_while(|block| is_site(block) || is_title(block))
+        .take_while(|block| is_site(block) || drops_title && is_title(block))
         .count();
     let tail = blocks.iter().rev().take(SITE_LINES_MAX).take_while(|block| is_site(block)).count();
     if head + tail < blocks.len() {

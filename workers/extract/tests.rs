@@ -205,6 +205,22 @@ fn each_flag_has_its_cause() {
     assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
 }
 
+/// A page whose text is gathered lost its only sentence if the title repeats it, and every post of a
+/// site was the sentence about its cookies.
+#[test]
+fn the_title_of_a_short_post_is_its_text() {
+    let post = |post: &str| {
+        text(&format!(
+            "<title>Ada: {post}</title><div><p>{post}</p></div><p>We use cookies to improve the \
+             service, and by using it you agree.</p>"
+        ))
+    };
+    for sentence in ["今天大桥通车了，真好。", "The bridge is open since today, and it is long."]
+    {
+        assert!(post(sentence).contains(sentence), "{}", post(sentence));
+    }
+}
+
 /// Readings beside characters and their brackets became text, so a page with them was no copy of
 /// the same page without. Their end tags are optional, and one that is never closed ends with its
 /// line.

@@ -199,7 +199,8 @@ impl History {
         let now = self.by_digest.get(&input.digest).into_iter().flatten();
         for consumed in former.chain(now.map(|path| &self.by_path[path])) {
             let path = &consumed.1.input.path;
-            if !same(&consumed.1.input, input) {
+            // A file that has its former bytes again, after others, was delivered and not renamed.
+            if *path == input.path || !same(&consumed.1.input, input) {
                 continue;
             }
             let is_there = Input::stat(&unspelled(path)).is_ok_and(|now| same(&now, input));

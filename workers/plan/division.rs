@@ -7,7 +7,7 @@
 
 use crate::error::Result;
 use crate::plan::inputs::Input;
-use crate::read;
+use crate::read::{self, Split};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -64,7 +64,14 @@ pub fn divide(inputs: &[Input], workers: usize) -> Result<Vec<PlannedSplit>> {
             bytes += input.bytes;
             continue;
         }
-        for split in read::splits(&input.file(), input.bytes, share)? {
+        let cut = match read::splits(&input.file(), input.bytes, share) {
+            // The worker that opens it leaves it to a later run.
+            Err(_) if input.has_changed()? => {
+                vec![Split { path: input.file(), start: 0, end: input.bytes }]
+            }
+            cut => cut?,
+        };
+        for split in cut {
             splits.push(PlannedSplit {
                 parts: vec![Part { input: index, start: split.start, end: split.end }],
             });
@@ -205,5 +212,19 @@ mod tests {
             let is_whole = |part: &Part| (part.start, part.end) == (0, inputs[part.input].bytes);
             assert!(split.parts.len() == 1 || split.parts.iter().all(is_whole), "{split:?}");
         }
+    }
+
+    /// A large file that was renamed or cut after it was planned failed the whole run. It is left to
+    /// the worker that opens it, which leaves it out.
+    #[test]
+    fn an_input_that_changed_is_one_split() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("large.jsonl");
+        let large = [input(&path, 46 << 20)];
+        assert!(divide(&large, 2).expect("divided").len() > 1);
+        std::fs::File::create(&path).and_then(|file| file.set_len(10)).expect("cut");
+        assert_eq!(divide(&large, 2).expect("divided").len(), 1);
+        std::fs::remove_file(&path).expect("removed");
+        assert_eq!(divide(&large, 2).expect("divided").len(), 1);
     }
 }

@@ -197,7 +197,7 @@ const OPEN: &str = ".open";
 /// anything, also a link; only a path that is named itself must be readable.
 fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Result<()> {
     let Some((part, rest)) = parts.split_first() else {
-        return if at.is_file() || at.is_dir() { collect(at, 0, false, found) } else { Ok(()) };
+        return if is_there(at)? { collect(at, 0, false, found) } else { Ok(()) };
     };
     if part.as_os_str() == "**" {
         if rest.is_empty() {
@@ -206,7 +206,14 @@ fn expand(at: &Path, parts: &[&Path], depth: usize, found: &mut Listing) -> Resu
         expand(at, rest, depth, found)?;
         let next = Pattern::new(&rest[0].to_string_lossy());
         for (name, path) in names(at, true)? {
-            let Ok(metadata) = path.symlink_metadata() else { continue };
+            let metadata = match path.symlink_metadata() {
+                Err(e) if e.kind() == ErrorKind::PermissionDenied => {
+                    return Err(Error::input("read", &path, e));
+                }
+                // It is gone.
+                Err(_) => continue,
+                Ok(metadata) => metadata,
+            };
             let is_link = metadata.is_symlink() && !path.is_file();
             let left_out = match &mut found.left_out {
                 _ if !metadata.is_dir() && !is_link => continue,

@@ -141,6 +141,10 @@ impl Companion {
             Companion::Lz4 => Some(format!("lz4 -dm {file}")),
             Companion::Xz => Some(format!("xz -dk {file}")),
             Companion::Bzip2 => Some(format!("bzip2 -dk {file}")),
+            // tar knows the other codecs itself.
+            Companion::Tar if path.extension().is_some_and(|ending| ending == "lz4") => {
+                Some(format!("lz4 -dc {file} | tar -xkf - -C {folder}"))
+            }
             // Without `k` it would overwrite files of these names.
             Companion::Tar => Some(format!("tar -xkf {file} -C {folder}")),
             Companion::SevenZip => Some(format!("7z x {file} -o{folder}")),

@@ -113,9 +113,9 @@ fn iso(text: &str) -> Option<i64> {
         return utc(civil);
     }
     let mut parts = unzoned.splitn(3, '-');
-    let (year, month) =
-        (parts.next()?.parse().ok()?, parts.next().filter(|month| month.len() == 2)?.parse().ok()?);
-    let first = Date::new(year, month, 1).ok()?;
+    let mut number = |digits| parts.next().filter(|part| part.len() == digits)?.parse::<i16>().ok();
+    let (year, month) = (number(4)?, number(2)?);
+    let first = Date::new(year, i8::try_from(month).ok()?, 1).ok()?;
     match parts.next() {
         None => utc(first.to_datetime(Default::default())),
         Some(rest) => day_of_year(first, rest),
@@ -205,6 +205,8 @@ mod tests {
             "blue monday",
             "2008-10-94T05:21:46-0700",
             "2008-10-294",
+            "12-05",
+            "0-05",
             "20081332000000",
             "2016-13",
             "2023-02-30",

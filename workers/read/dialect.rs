@@ -47,6 +47,7 @@ pub fn starts_behind_blanks<D: Dialect>(bytes: &[u8]) -> bool {
     D::starts(&bytes[blanks(bytes)..])
 }
 
+/// The bytes between records at the start of `bytes`.
 pub fn blanks(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&b| matches!(b, b'\r' | b'\n' | b' ' | b'\t' | 0)).count()
 }

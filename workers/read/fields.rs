@@ -210,7 +210,8 @@ impl Wanted {
         add(text, Use::Text, *text == default.text, &OTHER_TEXTS);
         add(html, Use::Html, *html == default.html, &[]);
         add(date, Use::Date, *date == default.date, &OTHER_DATES);
-        // A column that may say that pages are gone is not passed by.
+        // A column that may say that pages are gone is not passed by, nor one that the job names as
+        // the score.
         for (name, is_for) in [(deleted, Use::Deleted), (op, Use::Op), (score, Use::Score)] {
             if !name.is_empty() {
                 add(name, is_for, false, &[]);

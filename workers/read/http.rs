@@ -8,7 +8,7 @@ use super::binary;
 use super::headers::{self, Headers, media_type};
 use super::html_start::looks_like_html;
 use super::http_body::{BodyFlaws, decoded, is_chunked};
-use super::record::{Body, Item, Notes, url};
+use super::record::{Body, HTTP_BYTES_MAX, Item, Notes, url};
 use crate::document::canonical_url;
 use std::borrow::Cow;
 use url::Url;
@@ -29,6 +29,11 @@ pub fn status(response: &[u8]) -> Option<u16> {
 /// the page or says nothing about it.
 pub fn says_no_page(response: &[u8]) -> bool {
     status(response).is_some_and(|status| !matches!(status, 200..=299 | 304 | 500..=599))
+}
+
+/// Whether a response says that the page is there, without a new text.
+pub fn says_seen(response: &[u8]) -> bool {
+    status(response).is_some_and(|status| matches!(status, 204..=206 | 304 | 500..=599))
 }
 
 /// Where a redirect leads, as its `Location` has it; `None` if the response is no redirect.
@@ -185,7 +190,10 @@ fn parse_first(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
         .parse()
         .ok()
         .filter(|status| (100..1000).contains(status))?;
-    let (head, body) = rest.split_at(headers::length(rest).unwrap_or(rest.len()));
+    let within = &rest[..rest.len().min(HTTP_BYTES_MAX)];
+    let is_short = within.len() == rest.len();
+    let length = headers::length(within).or(is_short.then_some(rest.len()))?;
+    let (head, body) = rest.split_at(length);
     Some((status, head, body))
 }
 
@@ -212,6 +220,17 @@ mod tests {
 
     fn html(bytes: &[u8]) -> Result<Body, Item> {
         Ok(Body::Html { bytes: bytes.to_vec(), charset: Some("GBK".into()) })
+    }
+
+    /// A response whose first 16 MiB looked like a header took half a gigabyte.
+    #[test]
+    fn a_header_has_a_limit() {
+        let fields =
+            |bytes: usize| [b"HTTP/1.1 200 OK\n", b":\n".repeat(bytes / 2).as_slice()].concat();
+        assert_eq!(parse(&fields(1000)).map(|(.., body)| body.len()), Some(0));
+        assert!(parse(&fields(HTTP_BYTES_MAX + 2)).is_none());
+        let ended = [fields(1000).as_slice(), b"\n<p>text"].concat();
+        assert_eq!(parse(&ended).map(|(.., body)| body), Some(&b"<p>text"[..]));
     }
 
     /// A redirect of a page to itself, by which sites set a cookie, removed the page.

@@ -240,19 +240,21 @@ impl Members {
     /// dictionary, which the decoder takes over.
     fn skip_padding(&mut self) -> Result<()> {
         loop {
-            let head = self.input.peek(8)?;
+            let codec = self.codec();
+            let head = self.input.peek(SKIPPABLE_HEADER_BYTES)?;
             if head.first() == Some(&0) {
                 let zeros = head.iter().take_while(|&&b| b == 0).count();
                 self.input.consume(zeros);
                 self.zero_padding = true;
-            } else if let [magic @ 0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, ..] = *head
-                && matches!(self.codec(), Codec::Zstd | Codec::Lz4)
+            } else if let Some(whole) = skippable_bytes(head)
+                && matches!(codec, Codec::Zstd | Codec::Lz4)
             {
-                let length = u64::from(u32::from_le_bytes([a, b, c, d]));
+                let is_dictionary = head[0] == 0x5d;
+                let length = whole - SKIPPABLE_HEADER_BYTES as u64;
                 let at = self.input.position();
-                self.input.consume(8);
+                self.input.consume(SKIPPABLE_HEADER_BYTES);
                 if let Decoder::Zstd(decoder) = &mut self.decoder
-                    && magic == 0x5d
+                    && is_dictionary
                     && at == self.start
                     && length <= DICTIONARY_BYTES_MAX
                 {

@@ -48,6 +48,7 @@ use crate::error::{Error, Kind, Result};
 use codec::Codec;
 use companion::Companion;
 use dialect::Dialect;
+pub use dialect::blanks;
 use fields::Wanted;
 pub use fields::{Fields, PageKey};
 use frames::Frames;
@@ -359,12 +360,8 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
 /// the WARC files of a WACZ that start in it; WARC is cut between records. A file of unknown format
 /// is one split. Errors come from the file system.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
-    let mut source = Source::open(path, 0, size, &Limits::default())?;
-    let format = match format(&mut source) {
-        Ok(format) => (source.codec() == Codec::Plain).then_some(format),
-        Err(error) if error.kind() == Kind::Data => None,
-        Err(error) => return Err(error),
-    };
+    let shape = shape(path, size)?.filter(|(_, codec)| *codec == Codec::Plain);
+    let format = shape.map(|(format, _)| format);
     let shares = size.div_ceil(split_bytes.max(1)).max(1);
     let mut ends = match format {
         Some(Format::Jsonl | Format::Parquet | Format::Wacz) => (1..shares)
@@ -389,20 +386,11 @@ pub fn shape(path: &Path, size: u64) -> Result<Option<(Format, Codec)>> {
     }
 }
 
-/// The bytes between records at the start of `bytes`.
-pub fn blanks(bytes: &[u8]) -> usize {
-    dialect::blanks(bytes)
-}
-
 /// Whether the file has rows, whose fields the options name: JSON lines or Parquet. A file of
 /// unknown format has none. Errors come from the file system.
 pub fn has_rows(path: &Path) -> Result<bool> {
     let bytes = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
-    match format(&mut Source::open(path, 0, bytes, &Limits::default())?) {
-        Ok(format) => Ok(format.has_rows()),
-        Err(error) if error.kind() == Kind::Data => Ok(false),
-        Err(error) => Err(error),
-    }
+    Ok(shape(path, bytes)?.is_some_and(|(format, _)| format.has_rows()))
 }
 
 /// The format of the file that `source` reads.

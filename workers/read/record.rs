@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub const URL_BYTES_MAX: usize = 64 << 10;
 
 /// The longest HTTP header that a [`Heading`] has.
-const HTTP_BYTES_MAX: usize = 256 << 10;
+pub(super) const HTTP_BYTES_MAX: usize = 256 << 10;
 
 /// The detail of a reject is cut to this many bytes.
 pub const DETAIL_BYTES_MAX: usize = 200;

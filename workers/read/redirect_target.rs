@@ -1,7 +1,7 @@
 //! Finds where an archived redirect leads, for the labels of `eval --canonical`.
 //!
-//! `http.rs` (`body`) says what a redirect does to its page: the readers skip it, or count it as a
-//! removal.
+//! `http.rs` (`visited`) says what a redirect does to its page: the readers skip it, or count it as
+//! a removal or as a visit.
 
 use super::dialect::Dialect;
 use super::headers::Headers;

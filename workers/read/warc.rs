@@ -143,6 +143,8 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
         RecordType::Revisit if is_http(headers, body) && http::says_no_page(body) => {
             http::visited(&page_url, body, None, limits.record_bytes_max, notes)
         }
+        // Error pages have the same bytes, so it may refer to that of another URL.
+        RecordType::Revisit if is_http(headers, body) && http::says_seen(body) => Ok(Body::Seen),
         RecordType::Revisit => match headers.get("WARC-Refers-To-Target-URI").map(bare) {
             Some(other) if other != target(headers) => referring(&page_url, other, headers),
             _ => Ok(Body::Seen),
@@ -329,6 +331,8 @@ mod tests {
             ("200 OK\r\n", "", "http://a/ seen"),
             ("304 Not Modified\r\n", "", "http://a/ seen"),
             ("503 Unavailable\r\n", "", "http://a/ seen"),
+            // Error pages of two pages have the same bytes, and no page has that text.
+            ("503 Unavailable\r\n", other, "http://a/ seen"),
         ] {
             let fields = format!("Content-Type: application/http; msgtype=response\r\n{fields}");
             let record =

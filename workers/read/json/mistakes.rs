@@ -1,7 +1,9 @@
 //! Says in plain words what is wrong with a line that is no record.
 
-use serde::de::IgnoredAny;
-use std::collections::BTreeMap;
+use crate::read::record::DETAIL_BYTES_MAX;
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use std::fmt::{self, Formatter};
 
 /// The reasons for which a line that is a JSON object may be rejected.
 pub const OF_OBJECTS: [&str; 7] =
@@ -54,11 +56,37 @@ pub fn words(error: &serde_json::Error) -> String {
     format!("{what} at byte {}", error.column())
 }
 
+/// The names of the first fields of an object, as many as a detail may have.
+#[derive(Default)]
+struct Names(String);
+
+impl<'de> Visitor<'de> for &mut Names {
+    type Value = ();
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while self.0.len() < DETAIL_BYTES_MAX
+            && let Some(name) = object.next_key::<String>()?
+        {
+            if !self.0.is_empty() {
+                self.0.push_str(", ");
+            }
+            self.0.push_str(&name);
+            object.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
 /// The names of the fields that a line has: one of them may be what the job means.
 pub fn fields_of(text: &str) -> String {
-    let object: BTreeMap<String, IgnoredAny> = serde_json::from_str(text).unwrap_or_default();
-    let names: Vec<&str> = object.keys().map(String::as_str).collect();
-    format!("it has {}", if names.is_empty() { "nothing".into() } else { names.join(", ") })
+    let mut names = Names::default();
+    // Reading ends when there are enough names, which the parser calls an error.
+    let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut names);
+    format!("it has {}", if names.0.is_empty() { "nothing" } else { &names.0 })
 }
 
 /// The reject word for a parser's error, by its message, because the parser has no error codes.

@@ -183,13 +183,17 @@ fn details_help() {
     };
     assert_eq!(
         detail(r#"{"text":"t","id":7,"metadata":{}}"#),
-        "no_url: no `url`; it has id, metadata, text"
+        "no_url: no `url`; it has text, id, metadata"
     );
     assert_eq!(
         detail(r#"{"url":"a","body":"t"}"#),
-        "no_text: no `text` and no `html`: a; it has body, url"
+        "no_text: no `text` and no `html`: a; it has url, body"
     );
     assert!(detail(r#"[{"url":"a","text":"t"}]"#).starts_with("bad_json: a JSON array; "));
+    // Of the many names of a line that is a dictionary only the first are held.
+    let dictionary: String = (0..10_000).map(|n| format!("\"word{n}\":{n},")).collect();
+    let dictionary = detail(&format!("{{{dictionary}\"end\":0}}"));
+    assert!(dictionary.contains("it has word0, word1, ") && dictionary.len() < 300, "{dictionary}");
     assert!(detail("[").contains("jq -c '.[]'") && detail("{").contains("jq -c ."));
 }
 
@@ -273,7 +277,7 @@ fn vast_numbers() {
         item => panic!("{item:?}"),
     };
     assert!(detail(r#"{"x":1e999,"url" 1}"#).starts_with("`:` is wanted at byte 18"));
-    assert_eq!(detail(r#"{"x":1e999,"text":"t"}"#), "no `url`; it has text, x");
+    assert_eq!(detail(r#"{"x":1e999,"text":"t"}"#), "no `url`; it has x, text");
 }
 
 /// Python writes `NaN` for missing values, so each row with such a score was rejected. In a field
@@ -300,7 +304,7 @@ fn numbers_of_python() {
         let Item::Reject { detail, .. } = item(keyless.as_bytes(), &Fields::default()) else {
             panic!("{keyless} is taken")
         };
-        assert_eq!(detail, "no `url`; it has text, x");
+        assert_eq!(detail, "no `url`; it has x, text");
     }
     assert_eq!(fields_among(br#"{"x":Nan}"#, &["x"]), None);
     // A line of many letters took quadratic time.

@@ -85,6 +85,8 @@ struct OpenGroup {
 pub struct Parquet {
     file: Arc<PagedFile>,
     metadata: ParquetMetaData,
+    /// Whether columns are encrypted; not known before a row group is lost.
+    is_encrypted: Option<bool>,
     selection: Selection,
     options: Options,
     wanted: Wanted,
@@ -130,6 +132,7 @@ impl Parquet {
         Ok(Parquet {
             file,
             metadata,
+            is_encrypted: None,
             selection,
             options: options.clone(),
             wanted,
@@ -192,7 +195,11 @@ impl Parquet {
             }
         };
         self.done_bytes += group.bytes;
-        let is_encrypted = footer(&self.file)?.is_ok_and(|footer| checks::is_encrypted(&footer));
+        let is_encrypted = match self.is_encrypted {
+            Some(is_encrypted) => is_encrypted,
+            None => footer(&self.file)?.is_ok_and(|footer| checks::is_encrypted(&footer)),
+        };
+        self.is_encrypted = Some(is_encrypted);
         let why = if is_encrypted { ENCRYPTED.to_owned() } else { why };
         let detail =
             format!("row group {}: {left} of {} rows lost: {why}", group.index, group.rows);
