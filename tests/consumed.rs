@@ -51,8 +51,9 @@ fn a_file_that_is_back_is_read() {
         std::fs::write(bench.at(name), pages(0..3, edition, "url", "text", "")).expect("written");
     }
     let deliver = |name: &str| {
-        let copied = Command::new("cp").arg("-p").arg(bench.at(name)).arg(bench.at("in/a.jsonl"));
-        assert!(copied.status().expect("started").success());
+        let paths = [bench.at(name), bench.at("in/a.jsonl")];
+        let copied = Command::new("cp").arg("-p").args(paths).status();
+        assert!(copied.expect("started").success());
         bench.run_well(&[]);
         bench.lines("members").iter().map(|row| row["content"].to_string()).collect::<Vec<_>>()
     };

@@ -199,6 +199,11 @@ impl<'a> Tokens<'a> {
         let to = self.places.get(at).map_or(self.text.len(), |place| place.start as usize);
         &self.text[from..to]
     }
+
+    /// Whether there is a token at `at` that follows the one before it directly.
+    pub fn touches(&self, at: usize) -> bool {
+        at < self.len() && self.gap(at).is_empty()
+    }
 }
 
 #[cfg(test)]
@@ -322,7 +327,9 @@ pub fn spans(a: &Tokens<'_>, b: &Tokens<'_>, edits_max: usize) -> Option<Vec<Spa
         return None;
     }
     if edits::has_room(x.len(), y.len()) {
-        return edits::spans(x, y, edits_max);
+        // Its tables may be large.
+        let is_possible = x.len().abs_diff(y.len()) <= edits_max;
+        return if is_possible { edits::spans(x, y, edits_max) } else { None };
     }
     aligner.edits_max = edits_max.min(STEPS_MAX / (x.len() + y.len()));
     if aligner.edits_max <= few {

@@ -69,16 +69,11 @@ fn token<'t>(tokens: &'t Tokens<'_>, at: usize) -> &'t str {
     if at < tokens.len() { tokens.token(at) } else { "" }
 }
 
-/// Whether the token at `at` follows the one before it directly.
-fn touches(tokens: &Tokens<'_>, at: usize) -> bool {
-    at < tokens.len() && tokens.gap(at).is_empty()
-}
-
 /// Whether the number tells the hour of a day: `5点`, `17时`, `17:00`, `5 pm`.
 fn is_hour(tokens: &Tokens<'_>, place: &Range<usize>) -> bool {
     let next = token(tokens, place.end);
     let named =
-        touches(tokens, place.end) && (matches!(next, "点" | "时") || next.starts_with('시'));
+        tokens.touches(place.end) && (matches!(next, "点" | "时") || next.starts_with('시'));
     named || minutes_end(tokens, place.end).is_some() || day_half(tokens, place.end).is_some()
 }
 
@@ -88,8 +83,8 @@ fn minutes_end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     let are_minutes = is_digit(at)
         && tokens.gap(at) == ":"
         && is_digit(at + 1)
-        && touches(tokens, at + 1)
-        && !(is_digit(at + 2) && touches(tokens, at + 2));
+        && tokens.touches(at + 1)
+        && !(is_digit(at + 2) && tokens.touches(at + 2));
     are_minutes.then_some(at + 2)
 }
 
@@ -157,8 +152,8 @@ enum Half {
 /// The half behind the number that ends before `at`, if it is in `range`.
 fn half_behind(tokens: &Tokens<'_>, range: &Range<usize>, at: usize) -> Option<Half> {
     let is_half = at + 1 < range.end
-        && touches(tokens, at)
-        && touches(tokens, at + 1)
+        && tokens.touches(at)
+        && tokens.touches(at + 1)
         && token(tokens, at + 1) == "半";
     match token(tokens, at) {
         "点" if is_half => Some(Half::OfHour),
@@ -170,7 +165,7 @@ fn half_behind(tokens: &Tokens<'_>, range: &Range<usize>, at: usize) -> Option<H
 fn is_year_of_republic(tokens: &Tokens<'_>, place: &Range<usize>) -> bool {
     before(tokens, place).ends_with("民国")
         && token(tokens, place.end) == "年"
-        && touches(tokens, place.end)
+        && tokens.touches(place.end)
 }
 
 #[cfg(test)]

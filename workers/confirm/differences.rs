@@ -26,7 +26,7 @@ use crate::text::dictionary::UserDictionary;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 22;
+pub const VERSION: u32 = 23;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,11 +223,11 @@ const DIRECTIONS: [&str; 4] = ["东", "南", "西", "北"];
 fn is_other_direction(one: Passage<'_>, other: Passage<'_>) -> bool {
     let Passage { tokens, range } = if one.range.is_empty() { other } else { one };
     let is_one = |at: usize| at < tokens.len() && DIRECTIONS.contains(&tokens.token(at));
-    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
     let (start, end) = (range.start, range.end);
     range.len() == 1
         && is_one(start)
-        && (start > 0 && is_one(start - 1) && touches(start) || is_one(end) && touches(end))
+        && (start > 0 && is_one(start - 1) && tokens.touches(start)
+            || is_one(end) && tokens.touches(end))
 }
 
 /// Whether the sides have as many tokens, and each that is another is an opposite, as in lists of

@@ -82,11 +82,6 @@ pub fn spans(a: &[u64], b: &[u64], edits_max: usize) -> Option<Vec<Span>> {
     Some(spans)
 }
 
-/// A code, spread over all bits: a character has low bits only.
-fn spread(code: u64) -> u64 {
-    code.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 impl Work {
     /// Computes all rows.
     fn fill(&mut self, a: &[u64], b: &[u64]) {
@@ -96,7 +91,7 @@ impl Work {
         self.masks.resize(words, 0);
         for (at, code) in a.iter().enumerate() {
             let next = self.numbers.len() as u32 + 1;
-            let number = *self.numbers.entry(spread(*code)).or_insert(next) as usize;
+            let number = *self.numbers.entry(*code).or_insert(next) as usize;
             if number == next as usize {
                 self.masks.resize((number + 1) * words, 0);
             }
@@ -105,7 +100,7 @@ impl Work {
         self.rows.resize(self.rows.len().max((b.len() + 1) * words), 0);
         self.rows[..words].fill(u64::MAX);
         for (row, code) in b.iter().enumerate() {
-            let number = self.numbers.get(&spread(*code)).map_or(0, |number| *number as usize);
+            let number = self.numbers.get(code).map_or(0, |number| *number as usize);
             let mask = &self.masks[number * words..][..words];
             let (before, after) = self.rows[row * words..][..2 * words].split_at_mut(words);
             let mut carry = false;

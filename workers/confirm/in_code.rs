@@ -7,9 +7,10 @@ use crate::text::characters::is_han;
 use std::ops::Range;
 
 /// Units that stand behind a number without a space. Such a number is no code.
-const TOUCHING_UNITS: [&str; 28] = [
+const TOUCHING_UNITS: [&str; 33] = [
     "kg", "g", "mg", "t", "km", "m", "cm", "mm", "l", "ml", "w", "kw", "mw", "kwh", "v", "a", "gb",
-    "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th",
+    "mb", "kb", "tb", "hz", "ghz", "mhz", "h", "st", "nd", "rd", "th", "mins", "secs", "kcal",
+    "mbps", "gbps",
 ];
 
 /// Words before the number of a version. Behind any other word a number with a point is a price, a
@@ -18,6 +19,9 @@ const VERSIONS: [&str; 6] = ["version", "versions", "release", "license", "licen
 
 /// The most digits before the point of a version.
 const VERSION_DIGITS_MAX: usize = 2;
+
+/// The bytes on each side of a number that are looked at.
+const BESIDE_BYTES: usize = 64;
 
 /// Whether a number belongs to code, a path or a version. It does if Latin letters or marks of code
 /// touch it or the numbers joined with it. It also does if it stands behind a word for a version
@@ -29,6 +33,8 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let (start, end) =
         (tokens.places[range.start].start as usize, tokens.places[range.end - 1].end as usize);
     let (left, right) = (&tokens.text[..start], &tokens.text[end..]);
+    let left = &left[left.ceil_char_boundary(left.len().saturating_sub(BESIDE_BYTES))..];
+    let right = &right[..right.floor_char_boundary(BESIDE_BYTES)];
     // A value of a record in JSON is data.
     let is_value = left.trim_end().ends_with("\":") && right.trim_start().starts_with([',', '}']);
     if is_value

@@ -71,17 +71,20 @@ pub fn deny(a: Passage<'_>, b: Passage<'_>) -> bool {
     }
     match (a.range.is_empty(), b.range.is_empty()) {
         (true, true) => false,
-        (true, false) => is_negation(b),
-        (false, true) => is_negation(a),
+        (true, false) => is_negation(b) || is_contraction(b),
+        (false, true) => is_negation(a) || is_contraction(a),
         (false, false) => has_negation(a) != has_negation(b) && !is_misspelt(a, b),
     }
 }
 
 /// Whether two passages make a rule and its opposite: `可以` and `不得`, `may` and `shall not`, `上调`
-/// and `下调`. Symmetric.
+/// and `下调`, `is` and `isn't`. Symmetric.
 pub fn are_reversed(a: Passage<'_>, b: Passage<'_>) -> bool {
     if a.range.len().min(b.range.len()) == 0 || a.range.len().max(b.range.len()) > TOKENS_MAX {
         return false;
+    }
+    if is_verb_denied(a, b) || is_verb_denied(b, a) {
+        return true;
     }
     // Two words of Chinese characters may have one in common.
     let lines = |passage: Passage<'_>, before: usize, behind: usize| -> &'static [ClassWord] {
@@ -169,6 +172,21 @@ fn is_contracted(tokens: &Tokens<'_>, at: usize) -> bool {
         && tokens.token(at) == "t"
         && matches!(tokens.gap(at), "'" | "’")
         && tokens.token(at - 1).ends_with('n')
+}
+
+/// Whether the passage is the end of `can't`, or all of `don't`.
+fn is_contraction(Passage { tokens, range }: Passage<'_>) -> bool {
+    range.len() <= 2 && is_contracted(tokens, range.end - 1)
+}
+
+/// Whether one passage is a verb and the other one the same verb denied: `is` and `isn't`.
+fn is_verb_denied(plain: Passage<'_>, denied: Passage<'_>) -> bool {
+    let (start, end) = (denied.range.start, denied.range.end);
+    plain.range.len() == 1
+        && denied.range.len() == 2
+        && is_contracted(denied.tokens, end - 1)
+        && denied.tokens.token(start).strip_suffix('n')
+            == Some(plain.tokens.token(plain.range.start))
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.

@@ -71,10 +71,9 @@ const BEHIND_DECIMALS: &str = "米公厘毫平立元块吨倍度斤克升亩级�
 /// Whether the token at `at` is the point of a decimal number in words: `百分之七点八`, `五点六亿`,
 /// `二十三点四公里`. Elsewhere 点 tells the time: `八点四十`.
 fn is_point(tokens: &Tokens<'_>, at: usize) -> bool {
-    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
     let is_between = tokens.token(at) == "点"
-        && touches(at)
-        && touches(at + 1)
+        && tokens.touches(at)
+        && tokens.touches(at + 1)
         && at > 0
         && is_numeral(tokens.token(at - 1))
         && is_numeral(tokens.token(at + 1));
@@ -83,11 +82,10 @@ fn is_point(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// Whether the digits behind the point at `at` end with a unit, 万 or 亿.
 fn is_of_decimal(tokens: &Tokens<'_>, at: usize) -> bool {
-    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
-    let is_digit = |at: &usize| touches(*at) && is_numeral(tokens.token(*at));
+    let is_digit = |at: &usize| tokens.touches(*at) && is_numeral(tokens.token(*at));
     let mut digits = (at + 1..).take_while(is_digit);
     let end = at + 1 + digits.clone().count();
-    let is_unit = touches(end) && BEHIND_DECIMALS.contains(tokens.token(end));
+    let is_unit = tokens.touches(end) && BEHIND_DECIMALS.contains(tokens.token(end));
     let is_large = matches!(tokens.token(end - 1), "万" | "亿");
     (is_unit || is_large) && digits.all(|at| tokens.token(at) != "十")
 }
@@ -218,15 +216,14 @@ const MEASURES: &str = "届次名人年月日号期章节条位个岁元米度�
 /// Whether the numeral at `at` counts something: behind an ordinal mark, `分之` or another numeral,
 /// or before another numeral or a measure word. Alone it is often part of a word.
 fn counts(tokens: &Tokens<'_>, at: usize) -> bool {
-    let touches = |at: usize| at < tokens.len() && tokens.gap(at).is_empty();
     let behind = at > 0
-        && touches(at)
+        && tokens.touches(at)
         && match tokens.token(at - 1) {
             "第" => true,
             "之" => at > 1 && tokens.token(at - 2) == "分",
             token => is_numeral(token),
         };
-    let before = touches(at + 1)
+    let before = tokens.touches(at + 1)
         && (is_numeral(tokens.token(at + 1)) || MEASURES.contains(tokens.token(at + 1)));
     behind || before
 }
@@ -272,24 +269,34 @@ fn parts(number: &str) -> Vec<i128> {
 }
 
 /// Whether the numbers of two ranges differ only in points and signs for which the other text has
-/// another mark or a space. `3.5` may be a date, or the end of a sentence without a space.
+/// another mark or a space. `3.5` may be a date, or the end of a sentence without a space. `2.5` and
+/// `2 to 5` are other numbers.
 pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
-    let bare = |token: &str| is_digit(token) && without_marks(token).len() < token.len();
-    // The mark of one text stands before the digit of the other, perhaps with spaces. A comma in
-    // place of a colon, a dash or a slash makes another number.
-    let stands = |marked: &str, gap: &str| match marked.chars().next() {
-        Some('.') => !gap.is_empty(),
-        Some(mark) if is_minus_sign(mark) => gap.contains(is_minus_sign),
-        _ => !gap.is_empty() && gap.chars().all(|c| c.is_whitespace() || ".,、;،٫٬'’".contains(c)),
+    let is_marked = |token: &str| is_digit(token) && without_marks(token).len() < token.len();
+    // The mark of one text stands before the digit of the other, perhaps with spaces, and behind a
+    // digit. A comma in place of a colon, a dash or a slash makes another number.
+    let stands = |marked: &str, tokens: &Tokens<'_>, at: usize| {
+        let (gap, mark) = (tokens.gap(at), marked.chars().next());
+        if mark.is_some_and(is_minus_sign) {
+            return gap.contains(is_minus_sign);
+        }
+        let is_behind_digit = at > 0 && is_digit(tokens.token(at - 1));
+        let is_other_mark = |c: char| c.is_whitespace() || ".,、;،٫٬'’".contains(c);
+        let may_stand = match mark {
+            Some('.') => !gap.contains(['~', '〜', '–']),
+            _ => gap.chars().all(is_other_mark),
+        };
+        is_behind_digit && !gap.is_empty() && may_stand
     };
     let same = |(i, j): (usize, usize)| {
         let (left, right) = (a.token(i), b.token(j));
         without_marks(left) == without_marks(right)
-            && match (bare(left), bare(right)) {
-                (true, false) => stands(left, b.gap(j)),
-                (false, true) => stands(right, a.gap(i)),
-                _ => true,
+            && match (is_marked(left), is_marked(right)) {
+                (true, false) => stands(left, b, j),
+                (false, true) => stands(right, a, i),
+                (true, true) => left.starts_with(is_minus_sign) == right.starts_with(is_minus_sign),
+                (false, false) => true,
             }
     };
     let of = |tokens: &Tokens<'_>, range: &Range<usize>| -> Vec<usize> {

@@ -58,6 +58,19 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     }
 }
 
+/// Whether a passage that only one text has adds a half to a number: `五点半`, `一年半`, `两个半小时`.
+fn adds_half(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    if range.is_empty() || range.len() > 2 || range.end < 3 {
+        return false;
+    }
+    let half = range.end - 1;
+    tokens.token(half) == HALF
+        && tokens.touches(half)
+        && tokens.touches(half - 1)
+        && !is_digit_or_numeral(tokens.token(half - 1))
+        && is_digit_or_numeral(tokens.token(half - 2))
+}
+
 /// What the numbers of a span are by their values.
 fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
@@ -66,6 +79,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
     if x.is_empty() || y.is_empty() {
         let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
+        if adds_half(tokens, &range) {
+            return Difference::Number;
+        }
         return match furniture::of(tokens, range) {
             Some(Furniture::Credit) => Difference::Credit,
             Some(_) => Difference::Furniture,
@@ -109,7 +125,7 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         return Difference::Number;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
-    if left == right || numbers::same_digits(a.within(&x), b.within(&y)) {
+    if !left.is_empty() && left == right || numbers::same_digits(a.within(&x), b.within(&y)) {
         return Difference::Variant;
     }
     match framed {

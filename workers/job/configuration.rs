@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "fbcc32918212b0c07c44d2dd3f59de043cbb58765985a30bb2e6700faa2dc407"
+            "31193e2f8e4fee272e4d708e14b0ccf8188099c60518c1b68fbeff953ee67d23"
         );
     }
 }

@@ -14,10 +14,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The most letters of a notice. A longer text is none, whatever it says.
 const NOTICE_LETTERS_MAX: u32 = 200;
+/// The most bytes of a notice. A long word has few letters by their weight.
+const NOTICE_BYTES_MAX: usize = 8 << 10;
 
 /// The phrases of notices, one a line. A phrase that only describes a page has [`DESCRIBES`] in
 /// front.
@@ -45,7 +47,7 @@ const CLAUSE_PARTS: u32 = 3;
 /// assert!(!is_notice("they went home. the door was locked, page not found? no."));
 /// ```
 pub fn is_notice(normal: &str, letters: u32) -> bool {
-    if letters > NOTICE_LETTERS_MAX {
+    if letters > NOTICE_LETTERS_MAX || normal.len() > NOTICE_BYTES_MAX {
         return false;
     }
     let Some(phrases) = phrases() else { return false };

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The list.
 const LIST: &str = include_str!("site_lines.txt");
@@ -49,6 +49,7 @@ enum Says {
     Counter,
     Weak,
     Topic,
+    Also,
     Label,
     Aside,
     Byline,
@@ -61,11 +62,12 @@ enum Says {
 
 impl Says {
     /// All, with their names in the list, in its order.
-    const ALL: [(&str, Says); 12] = [
+    const ALL: [(&str, Says); 13] = [
         ("sure", Says::Sure),
         ("counter", Says::Counter),
         ("weak", Says::Weak),
         ("topic", Says::Topic),
+        ("also", Says::Also),
         ("label", Says::Label),
         ("aside", Says::Aside),
         ("byline", Says::Byline),
@@ -78,7 +80,7 @@ impl Says {
 
     /// Whether a line may consist of such phrases.
     fn is_word(self) -> bool {
-        matches!(self, Says::Sure | Says::Counter | Says::Weak | Says::Topic)
+        matches!(self, Says::Sure | Says::Counter | Says::Weak | Says::Topic | Says::Also)
     }
 
     /// Whether a colon and a value may be behind such a phrase.
@@ -209,6 +211,7 @@ impl Sum {
                     Says::Sure => sum.is_sure = true,
                     Says::Counter => sum.has_counter = true,
                     Says::Weak => sum.points += 2,
+                    Says::Also => {}
                     _ => sum.points += 1,
                 }
                 rest = &rest[word.len()..];
@@ -511,6 +514,8 @@ mod tests {
             "Search",
             "x",
             "12",
+            "Yes No Yes Yes No Yes",
+            "x x x x x x",
             "阅读",
             "点击",
             "时间：3月5日上午",

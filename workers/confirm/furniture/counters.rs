@@ -26,8 +26,12 @@ const PAGE_COUNTS: [&str; 11] = [
     "found this helpful",
 ];
 
-/// Those of [`PAGE_COUNTS`] that cannot be verbs: `the index hits 4000` is a headline.
+/// Those of [`PAGE_COUNTS`] that stand in the last line of a page: `the index hits 4000` is a
+/// headline.
 const PAGE_NOUNS: [&str; 4] = ["views", "comments", "replies", "downloads"];
+
+/// Those of [`PAGE_COUNTS`] that are verbs in front of a number: `hits 40 degrees in the south`.
+const PAGE_VERBS: [&str; 5] = ["hits", "likes", "downloads", "reads", "claps"];
 
 /// Words behind a count that show that it is part of a sentence: `comments 3 to 5 were struck`.
 const GOES_ON: [&str; 30] = [
@@ -44,6 +48,9 @@ pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: boo
         return false;
     }
     if !has_words(before) {
+        if label_first && PAGE_VERBS.iter().any(|verb| label.ends_with(verb)) {
+            return false;
+        }
         let next = behind.trim_start().split(|c: char| !is_spaced(c)).next();
         return behind.starts_with(char::is_whitespace)
             && next.is_some_and(|next| !next.is_empty() && !GOES_ON.contains(&next));

@@ -16,6 +16,12 @@ const NAME_TOKENS_MAX: usize = 12;
 pub const NAME_WORDS_MAX: usize = 4;
 /// The most tokens of the label of a credit.
 const LABEL_TOKENS_MAX: usize = 4;
+/// The most characters of a name in Latin letters.
+const NAME_CHARS_MAX: usize = 80;
+/// What a review or a court says. Behind a label such as `审核:` it is no name.
+const RESULTS: [&str; 12] = [
+    "通过", "驳回", "合格", "有罪", "无罪", "维持", "改判", "退回", "同意", "撤销", "淘汰", "完成",
+];
 /// The characters of a Chinese name.
 const HAN_NAME_CHARS: std::ops::RangeInclusive<usize> = 2..=4;
 /// The most characters of the first clause, if it is the lead of an agency.
@@ -61,6 +67,9 @@ fn labelled(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     (first..=last).rev().filter(may_be).find_map(|from| {
         let (kind, start) = label_before(&tokens.text[..tokens.places[from].start as usize])?;
         let end = name_end(tokens, from, kind);
+        if end > from && is_result(tokens.passage(&(from..end))) {
+            return None;
+        }
         (end > at && start <= tokens.places[at].start as usize).then_some(end)
     })
 }
@@ -109,6 +118,11 @@ fn name_end(tokens: &Tokens<'_>, from: usize, kind: Kind) -> usize {
     if end - from > max || is_open { from } else { end }
 }
 
+/// Whether what stands behind a label says what a review or a court says.
+fn is_result(name: &str) -> bool {
+    RESULTS.iter().any(|result| name.ends_with(result))
+}
+
 /// Whether Chinese text names a news agency, a site or a paper.
 pub fn names_an_agency(text: &str) -> bool {
     text.contains(['社', '网', '报'])
@@ -131,7 +145,8 @@ fn lead(text: &str) -> Option<usize> {
             '讯' => {
                 at > 0
                     && is_mark(next('讯'.len_utf8()))
-                    && !before.ends_with(['喜', '资', '通', '音', '审', '问', '简'])
+                    && !before
+                        .ends_with(['喜', '资', '通', '音', '审', '问', '简', '传', '死', '噩'])
             }
             _ => false,
         };
@@ -151,7 +166,7 @@ fn lead(text: &str) -> Option<usize> {
             // In `记者从气象局获悉` the name is part of what the text says.
             let is_short = chars_before() <= chars_max
                 && !before.contains(['从', '在', '向'])
-                && !before.ends_with('的');
+                && !before.ends_with(['的', '好', '坏', '假', '新']);
             if is_short && behind.starts_with([':', ',']) {
                 return Some(at + word.len() + 1);
             }
@@ -166,13 +181,14 @@ fn lead(text: &str) -> Option<usize> {
 /// The end of the name of the author in front of a text, in bytes: `本报记者 王芳 `, `by anna smith.`
 fn byline(text: &str) -> Option<usize> {
     if let Some(rest) = text.strip_prefix("by ") {
-        let name = rest.split(['.', '\n']).next()?;
+        let near = rest.char_indices().nth(NAME_CHARS_MAX).map_or(rest, |(at, _)| &rest[..at]);
+        let name = near.split(['.', '\n']).next()?;
         let mut words = name.split(' ');
         let is_name = words.clone().all(|word| word.len() > 1 && word.chars().all(is_spaced));
         let ends = rest[name.len()..].starts_with('.');
         let count = words.by_ref().count();
         return (ends && is_name && (2..=NAME_WORDS_MAX).contains(&count))
-            .then_some(text.len() - rest.len() + name.len());
+            .then_some("by ".len() + name.len());
     }
     let at = with_agency(text).find("记者")? + "记者".len();
     let name = &text[at..];
@@ -210,7 +226,12 @@ fn opens_a_credit(said: &str) -> bool {
                     || REPORTERS.iter().any(|reporter| label.ends_with(reporter))
             })
     };
-    Labels::beginning(said).iter().any(is_label) || with_agency(said).contains("记者")
+    // `3名记者受伤` is a part of the text.
+    let has_reporter = with_agency(said).split_once("记者").is_some_and(|(agency, _)| {
+        !agency.contains(char::is_numeric)
+            && !agency.ends_with(['名', '位', '个', '的', '多', '中', '对', '向'])
+    });
+    has_reporter || Labels::beginning(said).iter().any(is_label)
 }
 
 /// The beginning of `text` that has room for the name of an agency and `记者`.
@@ -252,11 +273,16 @@ fn are_credits(text: &str) -> bool {
             let code = rest.chars().take_while(char::is_ascii_alphanumeric).count();
             let len = match name {
                 0 if (1..=8).contains(&code) && names > 0 => code,
-                n if HAN_NAME_CHARS.contains(&n) && !is_label => 3 * n,
+                n if HAN_NAME_CHARS.contains(&n) && !is_label => {
+                    rest.chars().take(n).map(char::len_utf8).sum()
+                }
                 _ => break,
             };
+            if is_result(&rest[..len]) {
+                return false;
+            }
             names += 1;
-            rest = rest.get(len..).unwrap_or_default().trim_start_matches(behind);
+            rest = rest[len..].trim_start_matches(behind);
         }
         if names == 0 {
             return false;

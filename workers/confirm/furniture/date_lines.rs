@@ -5,6 +5,8 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::digit_value;
 use crate::confirm::furniture::credits::{NAME_WORDS_MAX, names_an_agency};
 use crate::confirm::furniture::frames::is_free_before;
+use crate::confirm::furniture::group::FACTS;
+use crate::confirm::furniture::labels::is_spaced;
 use crate::confirm::words::{holds_together, names_a_month};
 use crate::text::characters::is_han;
 
@@ -32,9 +34,13 @@ fn in_brackets(before: &str, after: &str) -> Option<usize> {
     let is_short = |text: &str| text.chars().nth(DATE_LINE_CHARS).is_none();
     let closed = after.char_indices().take(DATE_LINE_CHARS);
     let closes = closed.map(|(_, c)| c).find(|c| ")—–-。.!?;".contains(*c)) == Some(')');
+    let has_place = bracket.len() > '('.len_utf8();
     let is_line = match is_short(before) {
-        true => front.chars().next_back().is_none_or(|c| c.is_whitespace() || "。.!?".contains(c)),
-        false => is_behind_headline(front) && bracket.len() > '('.len_utf8(),
+        true => {
+            front.chars().next_back().is_none_or(|c| c.is_whitespace() || "。.!?".contains(c))
+                && (has_place || is_free_before(front, false))
+        }
+        false => is_behind_headline(front) && has_place,
     };
     (closes && is_line && is_short(bracket) && !bracket.contains(')')).then_some(before.len())
 }
@@ -46,7 +52,10 @@ fn is_behind_headline(front: &str) -> bool {
 
 /// Whether a dash parts a date line of few characters from the first sentence.
 fn ends_with_dash(before: &str, after: &str) -> bool {
-    if before.chars().nth(DATE_LINE_CHARS).is_some() {
+    // `deadline 5 march - late entries` is a sentence.
+    let place = before.trim_end();
+    let is_fact = place.ends_with(is_spaced) || FACTS.iter().any(|word| place.ends_with(word));
+    if is_fact || before.chars().nth(DATE_LINE_CHARS).is_some() {
         return false;
     }
     // The agency may stand between both in brackets.

@@ -144,7 +144,9 @@ impl<'t> Group<'t> {
 
     /// Whether it is a day without its year, and the sentence goes on in `rest`: `今天是5月1日,天气晴`.
     fn is_day_of_sentence(&self, rest: &str) -> bool {
-        self.date && !times::has_year(self.group()) && rest.starts_with(',')
+        let goes_on = rest.starts_with(',')
+            || rest.starts_with(is_han) && !BEHIND_DAY.iter().any(|word| rest.starts_with(word));
+        self.date && !times::has_year(self.group()) && goes_on
     }
 
     /// Whether a date or a clock is the first or the last line of the text.
@@ -171,7 +173,10 @@ impl<'t> Group<'t> {
 }
 
 /// Words in front of a time that is a fact: opening hours, deadlines, results.
-const FACTS: [&str; 9] = ["时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于"];
+pub const FACTS: [&str; 9] = ["时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于"];
+
+/// What may follow the day of today in the head of a page.
+const BEHIND_DAY: [&str; 4] = ["星期", "周", "礼拜", "农历"];
 
 /// Whether a dash joins a date or a clock with another one: `10:00 – 17:00`.
 fn is_half_of_range(before: &str, rest: &str) -> bool {
@@ -198,9 +203,13 @@ const HOLDER_CHARS_MAX: usize = 60;
 
 /// The text behind a copyright line. `rest` begins with the holder of the copyright.
 fn after_reserved(rest: &str) -> &str {
-    let found = RESERVED.iter().filter_map(|end| rest.split_once(end));
-    let near = found.filter(|(holder, _)| holder.chars().nth(HOLDER_CHARS_MAX).is_none());
-    near.map(|(_, behind)| behind).max_by_key(|behind| behind.len()).unwrap_or(rest)
+    let chars =
+        HOLDER_CHARS_MAX + RESERVED.iter().map(|end| end.chars().count()).max().unwrap_or(0);
+    let near = rest.char_indices().nth(chars).map_or(rest, |(at, _)| &rest[..at]);
+    let found = RESERVED.iter().filter_map(|end| Some((near.split_once(end)?.0, end)));
+    let found = found.filter(|(holder, _)| holder.chars().nth(HOLDER_CHARS_MAX).is_none());
+    let behind = found.map(|(holder, end)| &rest[holder.len() + end.len()..]);
+    behind.max_by_key(|behind| behind.len()).unwrap_or(rest)
 }
 
 /// A label in front of a number.

@@ -35,10 +35,10 @@ fn lists() -> &'static Lists {
 pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     let start = tokens.places[at].start as usize;
     let (before, text) = tokens.text.split_at(start);
+    let mut rest = without_word(text, &lists().opens)?;
     if !is_free_before(before, false) {
         return None;
     }
-    let mut rest = without_word(text, &lists().opens)?;
     let mut buttons = 0;
     while buttons < BUTTONS_MAX
         && let Some(behind) = without_word(without_marks(rest), &lists().buttons)
