@@ -219,8 +219,12 @@ impl Featurizer {
             weight.clamp(1, u64::from(WEIGHT_MAX)) as u32
         };
         out.clear();
-        let counts = counts.iter().filter(|(hash, _)| !stop_words.contains(hash));
-        out.extend(counts.map(|&(hash, count)| Feature { hash, weight: weight(hash, count) }));
+        out.extend(
+            counts.iter().map(|&(hash, count)| Feature { hash, weight: weight(hash, count) }),
+        );
+        if !stop_words.is_empty() {
+            out.retain(|feature| !stop_words.contains(&feature.hash));
+        }
     }
 
     /// Whether a text has too few features for a meaningful fingerprint.

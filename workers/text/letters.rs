@@ -66,9 +66,8 @@ impl Letters {
             while at < normal.len() {
                 // Most letters are frequent Chinese characters, which need not be decoded.
                 let end = end_of_frequent_han(normal, at);
-                starts.extend(
-                    (before + at - start..before + end - start).step_by(3).map(|at| at as u32),
-                );
+                let (first, letters) = ((before + at - start) as u32, ((end - at) / 3) as u32);
+                starts.extend((0..letters).map(|letter| first + 3 * letter));
                 at = end;
                 let Some(c) = normal[at..].chars().next().filter(|c| is_letter(*c)) else { break };
                 if !stands_alone(c) {
