@@ -6,9 +6,10 @@
 //!
 //! The limits: a process that ends without a final message fails the attempt at once; silence,
 //! towards the launcher or between two processes, after the silence timeout; a process that does
-//! not open its listener, after the start timeout; a worker that finishes no portion of its work, or workers
-//! that all wait, after the progress timeout. One failure causes others, so the supervisor collects
-//! reports for a moment longer before it chooses the cause; [`Symptom`] ranks them.
+//! not open its listener, after the start timeout; a worker that finishes no portion of its work,
+//! or workers that all wait, after the progress timeout. One failure causes others, so the
+//! supervisor collects reports for a moment longer before it chooses the cause; [`Symptom`] ranks
+//! them.
 
 use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
 use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};

@@ -23,7 +23,7 @@ fn of_rejected_records() {
         "nested.jsonl",
         &nested,
         &[
-            "46 of 46 records were rejected (no_url 46; such as nested.jsonl at 0, no_url: no `url`; it has id, metadata, text)",
+            "46 of 46 records were rejected (no_url 46; such as nested.jsonl at 0, no_url: no `url`; it has text, id, metadata)",
             "[read] key = \"id\"",
         ],
     );
