@@ -21,8 +21,8 @@ fn dead_links(bench: &Bench) -> BTreeMap<String, String> {
 /// A live page: its content, its cluster, and who represents it.
 type Member = (String, String, String);
 
-/// The content in which a content lives on, itself while it is live, perhaps none, and when the last
-/// page went whose link leads to it.
+/// The content in which a content lives on, itself while it is live, perhaps none, and when the
+/// last page went whose link leads to it.
 type Successor = (String, i64);
 
 /// The successor of a content that has none.
