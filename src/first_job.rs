@@ -17,33 +17,10 @@ use workers::error::{Error, Kind, Result};
 use workers::extract::charset_name;
 use workers::figures::plain;
 use workers::plan::{examine, listing};
+use workers::read::likely::{DATES, IDS, PAGES, TEXTS, URLS};
 use workers::read::record::{Body, Item};
 use workers::read::sample::{Look, lists, look, names};
 use workers::read::{Fields, Format, Options, PageKey, documents, joined_text, shell};
-
-/// Fields that are likely to hold the URL, the text, the HTML or the date, or to identify a row, if
-/// a row has none of the default names. The last part of a path counts, too, and capital letters do
-/// not matter.
-const URLS: [&str; 7] =
-    ["url", "uri", "link", "page_url", "source_url", "warc_url", "warc_target_uri"];
-const TEXTS: [&str; 12] = [
-    "text",
-    "content",
-    "raw_content",
-    "body",
-    "markdown",
-    "document",
-    "article",
-    "text_content",
-    "plain_text",
-    "code",
-    "abstract",
-    "transcript",
-];
-const PAGES: [&str; 4] = ["html", "raw_html", "html_content", "page"];
-const DATES: [&str; 6] =
-    ["date", "crawl_date", "fetched", "fetch_time", "published", "date_published"];
-const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
 
 /// The properties of the files, by a sample.
 struct SampleProperties {
@@ -82,7 +59,8 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         "# Written by pagefold; `jobs/snapshot.toml` of its source has every key at its default.\n",
     );
     for line in found.lines() {
-        writeln!(text, "# {line}").expect("a string");
+        // Names of fields and files may have line breaks.
+        writeln!(text, "# {}", plain(&line)).expect("a string");
     }
     let mut lines: Vec<(String, String, String)> = Vec::new();
     let mut set =
@@ -128,6 +106,11 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         let wrong = format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`");
         return Err(Error::new(Kind::Usage, wrong));
     }
+    if let Some(table) = given.iter().find(|given| given.is_table()) {
+        let key = &table.key;
+        let line = format!("--set {key}=...: name single keys, --set {key}.KEY=VALUE");
+        return Err(Error::new(Kind::Usage, line));
+    }
     for given in &given {
         set(&given.key, given.written.clone(), "");
     }
@@ -153,7 +136,7 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         writeln!(text, "# clusters.letters_min = 0  # {why}").expect("a string");
     }
     for (key, value, why) in lines {
-        let why = if why.is_empty() { why } else { format!("  # {why}") };
+        let why = if why.is_empty() { why } else { format!("  # {}", plain(&why)) };
         writeln!(text, "{key} = {value}{why}").expect("a string");
     }
     Ok(text)
@@ -199,6 +182,13 @@ impl Given {
             _ => vec![value.trim().to_owned()],
         };
         Some(Given { key: key.trim().to_owned(), written, texts })
+    }
+
+    /// Whether it gives a table of keys at once, of which a job file may have single ones already.
+    fn is_table(&self) -> bool {
+        let is_of =
+            |name: &str| name.strip_prefix(&self.key).is_some_and(|rest| rest.starts_with('.'));
+        self.written.starts_with('{') && KEYS.iter().any(|key| is_of(key.name))
     }
 
     /// Its first text.

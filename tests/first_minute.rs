@@ -85,6 +85,30 @@ fn a_job_is_written_only_if_it_is_right() {
     assert!(job.contains("read.source = \"2026\""), "{job}");
 }
 
+/// Names of fields with line breaks wrote keys into the job: its run then did what the data said. A
+/// job of the user in another charset was replaced. A table of keys named a line of no file.
+#[test]
+fn data_writes_no_keys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let row = |n| json!({ "a\nclusters.radius = 5 #.id": n % 2, "text": text(n) });
+    std::fs::write(at.join("evil.jsonl"), lines((0..3).map(row))).expect("written");
+    std::fs::write(at.join("b\nclusters.radius = 5 #.csv"), "a,b\n").expect("written");
+    for job in [says(at, &["init", "."], 0), says(at, &["init", "evil.jsonl"], 0)] {
+        assert!(!job.lines().any(|line| line.starts_with("clusters.radius")), "{job}");
+    }
+    let to = ["run", "evil.jsonl", "--to", "out"];
+    let table = [&to[..], &["--set", "read={complete=true}"]].concat();
+    assert!(says(at, &table, 64).contains("--set read=...: name single keys"));
+    says(at, &to, 0);
+    let path = at.join("out/job.toml");
+    let mut own = std::fs::read(&path).expect("written");
+    own.extend(b"# r\xe9sum\xe9\nclusters.radius = 2\n");
+    std::fs::write(&path, &own).expect("written");
+    assert!(says(at, &to, 73).contains("another job is there already"));
+    assert_eq!(std::fs::read(&path).expect("there"), own);
+}
+
 /// The job that is made names fields and key by what the rows have: an id that each row has for
 /// itself, else a URL, else the row; so nothing of a corpus is lost.
 #[test]

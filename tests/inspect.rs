@@ -390,7 +390,9 @@ fn status_reports() {
     assert_eq!(bench.pagefold("status", &["--files", "nothing"]).status.code(), Some(64));
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(bench.pagefold("status", &["--max-age", "0s"]).status.code(), Some(65));
-    assert_eq!(bench.pagefold("status", &["--max-age", "soon"]).status.code(), Some(64));
+    for wrong in ["--max-age=soon", "--max-age=-5h", "--max-age=+5h"] {
+        assert_eq!(bench.pagefold("status", &[wrong]).status.code(), Some(64), "{wrong}");
+    }
 }
 
 /// After a rollback `status` gave the figures of the restored epoch as if the rollback itself had

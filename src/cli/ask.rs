@@ -107,6 +107,8 @@ fn seconds(age: &str) -> Result<i64, String> {
         "d" => 86_400,
         _ => return Err("a number with s, m, h or d, such as 26h".into()),
     };
-    let number: i64 = number.parse().map_err(|_| "a number with s, m, h or d, such as 26h")?;
+    let digits = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let number: Option<i64> = digits.and_then(|number| number.parse().ok());
+    let number = number.ok_or("a number with s, m, h or d, such as 26h")?;
     number.checked_mul(seconds).ok_or_else(|| "too long an age".into())
 }

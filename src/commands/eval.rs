@@ -27,6 +27,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let head = jobs::committed(&store, head)?;
     if let Some(path) = &arguments.plot {
         ours::check_named("--plot", path, plot::MARK, &job)?;
+        durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
     }
     let labels = labels::read(&arguments.labels, job.read.key.is_own())?;
     let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
@@ -75,6 +76,11 @@ fn as_text(report: &Report) -> String {
             grouped(labels.unknown.pairs)
         );
         labels.unknown.first.iter().for_each(|url| _ = writeln!(out, "           {}", plain(url)));
+    }
+    if labels.unknown.outdated > 0 {
+        let pairs = counted(labels.unknown.outdated, "pair");
+        let _ =
+            writeln!(out, "outdated   {pairs} whose pages had other texts when they were judged");
     }
     let (pages, texts) = (grouped(score.pages), grouped(score.texts - score.empty));
     let empty = match score.empty {

@@ -2,6 +2,7 @@
 
 use crate::terminal::print::show;
 use crate::{cli, first_job, jobs};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 use workers::job::Job;
@@ -11,7 +12,12 @@ use workers::store::durable;
 /// `pagefold init`.
 pub fn command(arguments: &cli::Init) -> Result<()> {
     let text = first_job::text(&arguments.files, &[])?;
-    let Some(path) = &arguments.to else { return show(&text) };
+    let Some(path) = &arguments.to else {
+        if let Err(error) = jobs::of_text(Path::new("job.toml"), &text, &[]) {
+            tracing::warn!("saved in this folder, the job would be refused: {error}");
+        }
+        return show(&text);
+    };
     if path.exists() && !arguments.force {
         let why = "is there already; --force replaces it";
         return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
@@ -47,15 +53,19 @@ impl MadeJob {
         // With `sets` once more, a mistake in one names the option, not a line of this text.
         jobs::of_text(&path, &text, sets)?;
         let job = jobs::of_text(&path, &text, &[])?;
-        let there = std::fs::read_to_string(&path);
-        if there.as_ref().is_ok_and(|there| *there != text) {
+        let there = match std::fs::read(&path) {
+            Ok(there) => Some(there),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(Error::io("read", &path, e).as_output()),
+        };
+        if there.as_ref().is_some_and(|there| there != text.as_bytes()) {
             let job = shell::word(&path);
             let why = format!(
                 "another job is there already: run it (pagefold run {job}), or name another folder"
             );
             return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));
         }
-        Ok(MadeJob { path, job, text, is_there: there.is_ok() })
+        Ok(MadeJob { path, job, text, is_there: there.is_some() })
     }
 
     /// Writes it if it is not there.

@@ -22,12 +22,9 @@ pub fn command(arguments: &cli::Report) -> Result<()> {
         Some(out) => ours::check_named("--out", out, MARK, &job)?,
         None => ours::check(&path, MARK, "or name another folder as [output] dir")?,
     }
+    durable::create_folder(durable::folder_of(&path)).map_err(Error::as_output)?;
     let page = report::html(&Index::open(&job, &store, &head)?, &store, &head)?;
-    let output = |e: Error| e.with_kind(workers::error::Kind::Output);
-    if arguments.out.is_none() {
-        durable::create_folder(&job.output.dir).map_err(output)?;
-    }
-    durable::write(&path, page.as_bytes()).map_err(output)?;
+    durable::write(&path, page.as_bytes()).map_err(Error::as_output)?;
     match arguments.of.json {
         true => {
             print_json(&json!({ "epoch": head.manifest.epoch, "file": path, "bytes": page.len() }))

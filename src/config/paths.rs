@@ -3,6 +3,8 @@
 //! No shell reads the file, so `~` and `$HOME` would become folders of these names, and
 //! `s3://bucket` a folder `s3:`.
 
+use std::path::Path;
+
 /// Schemes that people write without `//` as well.
 const SCHEMES: [&str; 8] = ["s3", "gs", "hf", "http", "https", "file", "ftp", "hdfs"];
 
@@ -47,6 +49,10 @@ fn unexpanded(path: &str) -> Option<String> {
         let remedy =
             home.map_or("write the folder out".into(), |home| format!("write {home}{rest}"));
         return Some(format!("~ is not expanded here; {remedy}"));
+    }
+    // It is no slip if it is there, as the paths that `init` writes.
+    if Path::new(path).is_absolute() && Path::new(path).exists() {
+        return None;
     }
     let variable = path.match_indices('$').any(|(at, _)| {
         path[at + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || "_{(".contains(c))

@@ -36,10 +36,20 @@ fn open_list(text: &str, line: usize) -> Option<(usize, bool)> {
         let name = name.trim();
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c))
     };
+    // The brackets that a line opens, less those that it closes; not in texts and comments.
     let lists = |line: &str| -> i32 {
-        let line = line.split('#').next().unwrap_or(line);
-        let count = |bracket: char| line.matches(bracket).count() as i32;
-        count('[') - count(']')
+        let (mut open, mut quote, mut chars) = (0, None, line.chars());
+        while let Some(c) = chars.next() {
+            match quote {
+                Some('"') if c == '\\' => _ = chars.next(),
+                Some(end) if c == end => quote = None,
+                Some(_) => {}
+                None if c == '#' => break,
+                None if c == '"' || c == '\'' => quote = Some(c),
+                None => open += i32::from(c == '[') - i32::from(c == ']'),
+            }
+        }
+        open
     };
     let is_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| is_name(name));
     let is_table = |line: &str| {
@@ -144,6 +154,7 @@ mod tests {
             ("a = [\n  \"x\"\n  \"y\",\n]\nb = 1\n", 3, "in a list, each text stands in quotes"),
             ("a = [\n  \"x\",\n]\nb == 1\n", 4, "is not TOML"),
             ("a = [\"x\"]\nb == 1\n", 2, "is not TOML"),
+            ("a = [\"x#1/[\"]  # [\nb = yes\n", 2, "`b = yes`: write true or false"),
             ("a = 1\n\na = 2\n", 3, "`a` is there twice"),
             (
                 "s = 1\nr.inputs = 2\n[r]\ncomplete = true\n",

@@ -6,6 +6,7 @@
 
 use crate::schedule::moments::{Moments, RunCommand, absolute};
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 use workers::job::{Job, base};
@@ -274,7 +275,11 @@ pub fn write(units: &[Unit], folder: &Path) -> Result<()> {
     let starts = |text: &str| text.lines().find(|line| line.starts_with("ExecStart=")).map(job_of);
     for unit in units {
         let path = folder.join(&unit.name);
-        let there = std::fs::read_to_string(&path).unwrap_or_default();
+        let there = match std::fs::read(&path) {
+            Ok(there) => String::from_utf8_lossy(&there).into_owned(),
+            Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
+            Err(e) => return Err(Error::io("read", &path, e).as_output()),
+        };
         if starts(&there).is_some_and(|there| starts(&unit.text).as_ref() != Some(&there)) {
             let why = "is there for another job; rename this job file, or name another folder";
             return Err(Error::new(Kind::Output, format!("{}: {why}", path.display())));

@@ -238,7 +238,13 @@ fn answers_are_about_texts() {
     });
     std::fs::write(bench.at("answers.jsonl"), of_any_texts).expect("written");
     assert_eq!(asked(&bench, "", &[]).0.len(), 0);
+    let measured = |bench: &Bench| -> Value {
+        let output = bench.pagefold("eval", &["--labels", "answers.jsonl", "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["labels"]["unknown"].clone()
+    };
+    assert_eq!(measured(&bench)["outdated"], 0);
     std::fs::write(bench.at("answers.jsonl"), kept).expect("written");
+    assert_eq!(measured(&bench)["outdated"], 1, "an answer about a text that is gone is no truth");
     let (questions, findings) = asked(&bench, "n\n", &[]);
     let pages: BTreeSet<&str> = questions.iter().flatten().map(String::as_str).collect();
     assert_eq!(pages, BTreeSet::from(["http://one.example/c1", "http://one.example/d1"]));

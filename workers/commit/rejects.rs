@@ -8,6 +8,7 @@ use crate::figures::{counted, grouped, plain};
 use crate::fold::splits::{Counts, RejectLine};
 use crate::job::Job;
 use crate::read::documents::{self, WhyRead};
+use crate::read::likely::{IDS, TEXTS, URLS};
 use crate::read::record::DETAIL_BYTES_MAX;
 use crate::read::{json, parquet, shell};
 use std::path::{Path, PathBuf};
@@ -220,12 +221,6 @@ fn among_columns(detail: &str, likely: &[&'static str]) -> Option<&'static str> 
     let columns = columns.split("; ").next().unwrap_or(columns);
     likely.iter().find(|name| columns.split(", ").any(|column| column == **name)).copied()
 }
-
-/// Fields that are likely to hold a URL, to identify a record, and to hold its text.
-const URLS: [&str; 6] = ["url", "uri", "link", "page_url", "source_url", "warc_url"];
-const IDS: [&str; 7] = ["id", "doc_id", "docid", "document_id", "uuid", "warc_record_id", "key"];
-const TEXTS: [&str; 8] =
-    ["text", "content", "raw_content", "body", "markdown", "document", "article", "text_content"];
 
 #[cfg(test)]
 mod tests {

@@ -73,7 +73,8 @@ pub struct Example {
     pub page_pairs: u64,
     /// The similarity, if the pair was decided.
     pub similarity: Option<f64>,
-    /// The rule that decided; `identical` or `not_proposed`.
+    /// The rule that decided; `identical` or `not_proposed`; `not_compared` if one of the texts says
+    /// too little, is too short, was gathered from the whole page, or was cut.
     pub reason: &'static str,
 }
 
@@ -161,11 +162,16 @@ pub fn evaluate(
 }
 
 fn example(world: &World, wrong: Wrong) -> Example {
+    let is_known = |page: u32| world.texts[world.scene.pages[page as usize].text as usize].is_known;
+    let reason = match wrong.reason {
+        "not_proposed" if !(is_known(wrong.x) && is_known(wrong.y)) => "not_compared",
+        reason => reason,
+    };
     Example {
         a: world.urls[wrong.x as usize].clone(),
         b: world.urls[wrong.y as usize].clone(),
         page_pairs: wrong.page_pairs,
         similarity: wrong.similarity.map(|similarity| f64::from(similarity) / 10_000.0),
-        reason: wrong.reason,
+        reason,
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::eval::kinds::PairOfKind;
 use crate::eval::labels::Labels;
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
+use crate::eval::tally::pairs;
 use crate::job::clusters::Options;
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -42,6 +43,9 @@ pub struct Unknown {
     pub urls: u64,
     /// The number of labelled pairs with such a URL. They are in no other count.
     pub pairs: u64,
+    /// The number of judged pairs whose pages have other texts now than those that were judged. They
+    /// are in no other count.
+    pub outdated: u64,
     /// The first of the URLs, at most ten.
     pub first: Vec<String>,
 }
@@ -139,7 +143,15 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     let docs: BTreeMap<Id, u32> = (0..).zip(&found).map(|(at, page)| (page.doc, at)).collect();
     let places: Vec<Option<u32>> =
         labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
-    let (truth, unknown) = truth(labels, &places, docs.len());
+    // An answer holds for the texts that were judged.
+    let is_of_now = |x: u32, y: u32| {
+        let judged = labels.contents.get(&(x, y));
+        let now = places[x as usize].zip(places[y as usize]);
+        judged.zip(now).is_none_or(|(judged, (x, y))| {
+            *judged == [x, y].map(|page| found[page as usize].content)
+        })
+    };
+    let (truth, unknown) = truth(labels, &places, docs.len(), is_of_now);
     let of_kind = of_kind(labels, &places);
     let urls = found.iter().map(|page| urls.remove(&page.doc).unwrap_or_default()).collect();
     Ok(World { scene: Scene { pages: placed, chars, pairs, truth }, urls, texts, unknown, of_kind })
@@ -171,8 +183,14 @@ fn of_kind(labels: &Labels, places: &[Option<u32>]) -> Vec<PairOfKind> {
     pairs
 }
 
-/// The truth about the `pages` live pages, by their numbers.
-fn truth(labels: &Labels, places: &[Option<u32>], pages: usize) -> (Truth, Unknown) {
+/// The truth about the `pages` live pages, by their numbers. `is_of_now` says of a judged pair
+/// whether its pages have the texts that were judged.
+fn truth(
+    labels: &Labels,
+    places: &[Option<u32>],
+    pages: usize,
+    is_of_now: impl Fn(u32, u32) -> bool,
+) -> (Truth, Unknown) {
     let mut unknown = Unknown::default();
     for ((url, _), _) in labels.urls.iter().zip(places).filter(|(_, place)| place.is_none()) {
         unknown.urls += 1;
@@ -180,7 +198,7 @@ fn truth(labels: &Labels, places: &[Option<u32>], pages: usize) -> (Truth, Unkno
             unknown.first.push(url.clone());
         }
     }
-    let mut pair = |x: u32, y: u32| {
+    let pair = |x: u32, y: u32, unknown: &mut Unknown| {
         let pair = places[x as usize].zip(places[y as usize]);
         unknown.pairs += u64::from(pair.is_none());
         pair.map(|(x, y)| (x.min(y), x.max(y)))
@@ -188,25 +206,36 @@ fn truth(labels: &Labels, places: &[Option<u32>], pages: usize) -> (Truth, Unkno
     let truth = match &labels.truth {
         Truth::Labels(labelled) => {
             let mut of_page = vec![0; pages];
+            // Of each label: its pages, and those that the store has.
+            let mut counts: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
             for (label, place) in labelled.iter().zip(places) {
+                let [all, live] = counts.entry(*label).or_default();
+                *all += 1;
                 if let Some(place) = place {
+                    *live += 1;
                     of_page[*place as usize] = *label;
                 }
             }
+            unknown.pairs = counts.values().map(|[all, live]| pairs(*all) - pairs(*live)).sum();
             Truth::Labels(of_page)
         }
         Truth::Judged(labelled) => {
-            let mut pairs: Vec<_> = labelled
-                .iter()
-                .filter_map(|&(x, y, same)| pair(x, y).map(|(x, y)| (x, y, same)))
-                .collect();
-            pairs.sort_unstable();
-            Truth::Judged(pairs)
+            let mut judged = Vec::new();
+            for &(x, y, same) in labelled {
+                let Some((a, b)) = pair(x, y, &mut unknown) else { continue };
+                match is_of_now(x, y) {
+                    true => judged.push((a, b, same)),
+                    false => unknown.outdated += 1,
+                }
+            }
+            judged.sort_unstable();
+            Truth::Judged(judged)
         }
         Truth::Listed(labelled) => {
-            let mut pairs: Vec<_> = labelled.iter().filter_map(|&(x, y)| pair(x, y)).collect();
-            pairs.sort_unstable();
-            Truth::Listed(pairs)
+            let listed = labelled.iter().filter_map(|&(x, y)| pair(x, y, &mut unknown));
+            let mut listed: Vec<_> = listed.collect();
+            listed.sort_unstable();
+            Truth::Listed(listed)
         }
     };
     (truth, unknown)

@@ -213,7 +213,10 @@ impl Pattern {
         if name.contains(['%', '*']) || name.starts_with('.') || name.ends_with('.') {
             return None;
         }
+        let may_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         match (url::Host::parse(name).ok()?, is_below) {
+            // The parser takes a comma, too: `a.example,b.example` is no list.
+            (url::Host::Domain(domain), _) if !domain.chars().all(may_name) => None,
             (url::Host::Domain(domain), true) => Some(Pattern::Below(domain)),
             (_, true) => None,
             (host, false) => Some(Pattern::Host(host.to_string())),
@@ -484,6 +487,7 @@ mod tests {
         for (host, remedy) in [
             ("https://d.example/", "write `d.example`"),
             ("d.example/x", "`www.example`"),
+            ("a.example,b.example", "`www.example`"),
             ("", "`www.example`"),
             ("*", "`*.example`"),
             ("*.", "`*.example`"),

@@ -36,7 +36,8 @@ pub(super) fn wrongs(job: &Job) -> Vec<Wrong> {
             wrong(
                 "store",
                 format!(
-                    "store: lies in [read] inputs {shown:?}, so its files would be read as crawl"
+                    "store: lies in [read] inputs {shown:?}, so its files would be read as crawl; name \
+                     a folder beside them"
                 ),
             );
         } else if resolved(&base(pattern).0).starts_with(&store) {
@@ -184,11 +185,10 @@ pub fn resolved(path: &Path) -> PathBuf {
         &std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path })
             .unwrap_or_else(|_| path.to_owned()),
     );
-    let mut rest = PathBuf::new();
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {
-            rest = path.strip_prefix(above).map(|below| real.join(below)).unwrap_or(rest);
-            return rest.components().collect();
+            let below = path.strip_prefix(above).unwrap_or(Path::new(""));
+            return real.join(below).components().collect();
         }
     }
     path

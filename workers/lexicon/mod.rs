@@ -260,7 +260,7 @@ pub fn count(
 }
 
 /// Counts the lines of `inputs` that hosts repeat, on `pages_min` pages or more, within `limits`,
-/// and updates `progress`. Lines that `job` already removes count, too.
+/// and updates `progress`. Lines that the job's file of furniture removes count, too.
 ///
 /// # Errors
 ///

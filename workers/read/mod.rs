@@ -26,6 +26,7 @@ mod input;
 pub mod joined_text;
 pub mod json;
 pub mod jsonl;
+pub mod likely;
 mod limits;
 mod lz4_stream;
 mod members;

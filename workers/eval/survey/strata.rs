@@ -138,12 +138,14 @@ pub fn next(strata: &[Stratum], tallies: &[Tally], shown: &[usize]) -> Option<us
     let answers = |accepted: bool| -> u64 {
         tallies.iter().filter(|of| of.accepted == accepted).map(Tally::answers).sum()
     };
-    let fewer = answers(true) <= answers(false);
+    // The side with fewer answers is next.
+    let accepted_next = answers(true) <= answers(false);
     let first = left.iter().copied().filter(|at| tallies[*at].answers() < ANSWERS_FIRST);
     if let Some(at) = first.min_by_key(|at| (tallies[*at].answers(), *at)) {
         return Some(at);
     }
-    let side = if left.iter().any(|at| strata[*at].accepted == fewer) { fewer } else { !fewer };
+    let has_next = left.iter().any(|at| strata[*at].accepted == accepted_next);
+    let side = if has_next { accepted_next } else { !accepted_next };
     let of_side = left.into_iter().filter(|at| strata[*at].accepted == side);
     // The square of Wright's priority, with the answers so far.
     let priority = |at: usize| {
