@@ -157,10 +157,17 @@ fn is_reversed(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, around: Around) -> b
         || is_bare && words && is_other_direction(one, other)
 }
 
-/// Whether a span is at neither end of the texts. In a short text a passage that replaces another
-/// one says something else, whatever its length. At the ends it may be furniture that no list has.
+/// Whether a span is not in front of the texts, and not behind their last sentence. In a short text
+/// a passage that replaces another one says something else, whatever its length. At the ends it may
+/// be furniture that no list has.
 fn is_inside(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    span.a.start.min(span.b.start) > 0 && span.a.end < a.len() && span.b.end < b.len()
+    let in_sentence = |Passage { tokens, range }: Passage<'_>| {
+        let mut gaps = (range.start..range.end.max(range.start + 1)).map(|at| tokens.gap(at));
+        gaps.all(|gap| gap.chars().all(|c| " ,\"“”".contains(c)))
+    };
+    let ends = span.a.end == a.len() || span.b.end == b.len();
+    span.a.start.min(span.b.start) > 0
+        && (!ends || in_sentence(a.within(&span.a)) && in_sentence(b.within(&span.b)))
 }
 
 /// Whether a span is so large a part of the texts that it may be a passage that is a fact.
@@ -232,7 +239,7 @@ fn is_other_direction(one: Passage<'_>, other: Passage<'_>) -> bool {
 
 /// Whether the sides have as many tokens, and each that is another is an opposite, as in lists of
 /// days.
-fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+pub fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let pairs = span.a.clone().zip(span.b.clone());
     span.a.len() == span.b.len()
         && pairs

@@ -5,7 +5,7 @@
 
 use crate::confirm::alignment::{Tokens, spans};
 use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
-use crate::confirm::differences::{Around, Counted, Difference, of_words};
+use crate::confirm::differences::{Around, Counted, Difference, are_all_opposites, of_words};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
@@ -205,7 +205,9 @@ impl<'t> Kinds<'t> {
         let reverses = |span: &&&Span| {
             let (one, other) = (a.within(&span.a), b.within(&span.b));
             let is_bare = span.a.is_empty() || span.b.is_empty();
-            are_reversed(one, other) || words && is_bare && deny(one, other)
+            are_reversed(one, other)
+                || words && is_bare && deny(one, other)
+                || words && are_all_opposites(a, b, span)
         };
         let (mut kept, mut alone) = (Vec::new(), Vec::new());
         for clause in others {

@@ -210,7 +210,7 @@ pub fn is_part(tokens: &Tokens<'_>, at: usize) -> bool {
 }
 
 /// What may follow a numeral that counts or orders something.
-const MEASURES: &str = "届次名人年月日号期章节条位个岁元米度级场分秒时点天周季回卷集轮批项部台辆架艘栋层楼路组班营团师军里公亩吨斤克升倍\
+pub const MEASURES: &str = "届次名人年月日号期章节条位个岁元米度级场分秒时点天周季回卷集轮批项部台辆架艘栋层楼路组班营团师军里公亩吨斤克升倍\
     成折等站只头匹棵朵件套双副本册页字句段幅张份篇首声阵";
 
 /// Whether the numeral at `at` counts something: behind an ordinal mark, `分之` or another numeral,

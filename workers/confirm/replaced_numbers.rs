@@ -11,6 +11,7 @@ use crate::confirm::lcs;
 use crate::confirm::models::{is_other_edition, is_other_model};
 use crate::confirm::numbers;
 use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
+use crate::confirm::value::ONE;
 use crate::confirm::words::numeral;
 use std::ops::Range;
 
@@ -58,6 +59,28 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     }
 }
 
+/// Whether the first text has an amount without a number, or a half, where the second one has another
+/// number: `若干名` and `五名`, `半决赛` and `四分之一决赛`.
+fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let is_exact = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        let is_part = |at: usize| {
+            is_digit_or_numeral(tokens.token(at)) || matches!(tokens.token(at), "分" | "之")
+        };
+        !range.is_empty() && range.clone().all(is_part) && tokens.touches(range.end)
+    };
+    let counts = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        tokens.touches(range.end) && numbers::MEASURES.contains(tokens.token(range.end))
+    };
+    if !is_exact(b, &span.b) {
+        return false;
+    }
+    match a.passage(&span.a) {
+        "若干" | "多" | "几" | "数" => counts(a, &span.a),
+        HALF => numbers::values(b, span.b.clone()) != [ONE / 2],
+        _ => false,
+    }
+}
+
 /// Whether a passage that only one text has adds a half to a number: `五点半`, `一年半`, `两个半小时`.
 fn adds_half(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     if range.is_empty() || range.len() > 2 || range.end < 3 {
@@ -100,6 +123,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
     if are_same_numerals(a, b, span) {
         return Difference::Variant;
+    }
+    if is_other_amount(a, b, span) || is_other_amount(b, a, &Span { a: y.clone(), b: x.clone() }) {
+        return Difference::Number;
     }
     let counts = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
     let only_numbers = |tokens: &Tokens<'_>, range: &Range<usize>| {

@@ -109,21 +109,49 @@ fn without_equal_number(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<S
     let behind = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().rev().take_while(|at| is_number(tokens, *at)).count()
     };
-    let has_none = |tokens: &Tokens<'_>, mut range: Range<usize>| {
-        !range.is_empty() && range.all(|at| !is_number(tokens, at))
+    // A sign before a number belongs to it.
+    let has_words = |tokens: &Tokens<'_>, range: Range<usize>| {
+        let is_word = |at: usize| tokens.token(at).chars().any(char::is_alphanumeric);
+        range.clone().any(is_word) && !range.clone().any(|at| is_number(tokens, at))
     };
     let (x, y) = (&span.a, &span.b);
-    let front = (x.start + in_front(a, x), y.start + in_front(b, y));
-    let back = (x.end - behind(a, x), y.end - behind(b, y));
+    // Equal numbers may have equal words between them: `三到四`, `3到4`.
+    let front = {
+        let (mut i, mut j, mut cut) = (x.start, y.start, (x.start, y.start));
+        loop {
+            let (n, m) = (in_front(a, &(i..x.end)), in_front(b, &(j..y.end)));
+            if n > 0 && m > 0 && values(a, i..i + n) == values(b, j..j + m) {
+                (i, j) = (i + n, j + m);
+                cut = (i, j);
+            } else if n == 0 && i < x.end && j < y.end && a.token(i) == b.token(j) {
+                (i, j) = (i + 1, j + 1);
+            } else {
+                break cut;
+            }
+        }
+    };
+    let back = {
+        let (mut i, mut j, mut cut) = (x.end, y.end, (x.end, y.end));
+        loop {
+            let (n, m) = (behind(a, &(x.start..i)), behind(b, &(y.start..j)));
+            if n > 0 && m > 0 && values(a, i - n..i) == values(b, j - m..j) {
+                (i, j) = (i - n, j - m);
+                cut = (i, j);
+            } else if n == 0 && i > x.start && j > y.start && a.token(i - 1) == b.token(j - 1) {
+                (i, j) = (i - 1, j - 1);
+            } else {
+                break cut;
+            }
+        }
+    };
     let cuts = [(front, true), (back, false)].map(|((i, j), is_front)| {
         let (number, rest) = ((x.start..i, y.start..j), (i..x.end, j..y.end));
         let (number, rest) = if is_front { (number, rest) } else { (rest, number) };
         let is_same = !number.0.is_empty()
             && !number.1.is_empty()
-            && has_none(a, rest.0)
-            && has_none(b, rest.1)
-            && a.passage(&number.0) != b.passage(&number.1)
-            && values(a, number.0) == values(b, number.1);
+            && has_words(a, rest.0)
+            && has_words(b, rest.1)
+            && a.passage(&number.0) != b.passage(&number.1);
         is_same.then_some((i, j))
     });
     match cuts.into_iter().flatten().next() {

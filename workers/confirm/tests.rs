@@ -592,3 +592,67 @@ fn facts_in_frames_of_furniture() {
         assert!(verdict(&x, &y, &Options::default()).0, "{x} | {y}");
     }
 }
+
+/// These folded: opposites in clauses of three edits, words beside a range in other digits, amounts
+/// in words, decades, and another end of the last sentence.
+#[test]
+fn facts_beside_other_edits() {
+    for [a, b] in [
+        [
+            "明天白天本市小到中雨，局部大雨，偏北风三级，最高气温十二度，请注意添衣。",
+            "明天白天本市小到中雪，局部大雪，偏南风三级，最高气温十二度，请注意添衣。",
+        ],
+        [
+            "工厂招聘男工，早班，住内宿舍，月薪五千，包吃住，有经验的优先录用。",
+            "工厂招聘女工，晚班，住外宿舍，月薪五千，包吃住，有经验的优先录用。",
+        ],
+        [
+            "预计沿海海面今天夜里到明天偏东风二到三级，能见度良好，适宜出海作业。",
+            "预计沿海海面今天夜里到明天偏西风2到3级，能见度良好，适宜出海作业。",
+        ],
+        [
+            "剧组本周在校园里招募男生三至五人，要求普通话标准，有舞台经验的优先。",
+            "剧组本周在校园里招募女生3至5人，要求普通话标准，有舞台经验的优先。",
+        ],
+        [
+            "公司现招聘仓库管理员若干名，要求会开叉车，能上夜班，待遇面议。",
+            "公司现招聘仓库管理员五名，要求会开叉车，能上夜班，待遇面议。",
+        ],
+        [
+            "中国队今晚在主场进行半决赛的比赛，球迷可以通过官方网站购买门票。",
+            "中国队今晚在主场进行四分之一决赛的比赛，球迷可以通过官方网站购买门票。",
+        ],
+        [
+            "the police are looking for a man in his thirties who was seen near the old mill on friday",
+            "the police are looking for a man in his forties who was seen near the old mill on friday",
+        ],
+        [
+            "we leave the harbour at nine and are back for supper at six. the trip is free of charge.",
+            "we leave the harbour at nine and are back for supper at six. the trip costs ten dollars.",
+        ],
+        [
+            "本店周末继续推出优惠活动，欢迎新老朋友光临。店铺照常营业。",
+            "本店周末继续推出优惠活动，欢迎新老朋友光临。店铺已经搬迁到解放路。",
+        ],
+    ] {
+        let [x, y] = [a, b].map(normal);
+        assert!(!verdict(&x, &y, &Options::default()).0, "{x} | {y}");
+    }
+    for [a, b] in [
+        [
+            "预计沿海海面今天夜里到明天偏东风二到三级，能见度良好，适宜出海作业。",
+            "预计沿海海面今天夜里到明天偏东风2到3级，能见度良好，适宜出海作业。",
+        ],
+        [
+            "出租市中心两室一厅的房子，家电齐全，拎包入住，看房请提前联系房东本人。",
+            "出租市中心2室1厅的房子，家电齐全，拎包入住，看房请提前联系房东本人。",
+        ],
+        [
+            "the museum by the old railway line is open in the evening, and the whole garden is free",
+            "the museum by the old railroad line is open in the evening, and the entire garden is free",
+        ],
+    ] {
+        let [x, y] = [a, b].map(normal);
+        assert!(verdict(&x, &y, &Options::default()).0, "{x} | {y}");
+    }
+}

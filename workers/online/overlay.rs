@@ -343,7 +343,8 @@ impl Overlay {
         }
         if let Some(page) = self.pages.get(&visit.doc) {
             basis.depends_on(page.after);
-            if page.text.visit.content != visit.content {
+            let is_live = page.text.visit.kind == PAGE;
+            if is_live && page.text.visit.content != visit.content {
                 answer.add(because::REPLACES);
             }
         }

@@ -163,11 +163,21 @@ fn first_word(text: &str) -> &str {
 }
 
 /// The label with which `text` begins, and what is behind its colon.
-fn labelled(text: &str) -> Option<(Says, &str)> {
-    let (label, says) = phrase_at(text, Says::is_label)?;
-    let value = text[label.len()..].trim_start().strip_prefix(':')?;
-    Some((says, value.trim_start()))
+fn labelled(text: &str) -> Option<(Label, &str)> {
+    let (name, says) = phrase_at(text, Says::is_label)?;
+    let value = text[name.len()..].trim_start().strip_prefix(':')?;
+    Some((Label { name, says }, value.trim_start()))
 }
+
+/// A label of the list.
+#[derive(Clone, Copy)]
+struct Label {
+    name: &'static str,
+    says: Says,
+}
+
+/// The labels of authors. Beside another label or a number they make a line of a site.
+const AUTHORS: [&str; 4] = ["作者", "出处", "author", "by"];
 
 /// What the items of a line say of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -175,20 +185,37 @@ struct Sum {
     is_sure: bool,
     has_counter: bool,
     has_number: bool,
+    has_author: bool,
+    has_aside: bool,
     points: u32,
 }
 
 impl Sum {
     fn is_furniture(self) -> bool {
-        self.is_sure || self.has_counter && self.has_number || self.points >= POINTS_MIN
+        self.is_sure
+            || self.has_counter && self.has_number
+            || self.has_author && (self.has_number || self.has_aside)
+            || self.points >= POINTS_MIN
+    }
+
+    fn add_label(&mut self, Label { name, says }: Label) {
+        self.is_sure |= says.is_enough();
+        let is_author = AUTHORS.contains(&name);
+        self.has_author |= is_author;
+        self.has_aside |= says == Says::Aside && !is_author;
     }
 
     /// Adds an item of the line, in normal form. Returns whether it may be furniture.
     fn add(&mut self, item: &str) -> bool {
         let item = item.trim_matches(|c: char| !c.is_alphanumeric());
         match labelled(item) {
-            Some((says, value)) if says.may_have(value) => {
-                self.is_sure |= says.is_enough();
+            Some((label, value)) if label.says.may_have(value) => {
+                // Behind the value may be another label.
+                let mut sum = *self;
+                match !label.says.is_enough() && sum.add_words(item) {
+                    true => *self = sum,
+                    false => self.add_label(label),
+                }
                 true
             }
             _ => self.add_words(item),
@@ -200,11 +227,11 @@ impl Sum {
         let mut sum = *self;
         let mut rest = item;
         while let Some(c) = rest.chars().next() {
-            if let Some((says, value)) = labelled(rest)
+            if let Some((label, value)) = labelled(rest)
                 && let (value, behind) = value.split_once(' ').unwrap_or((value, ""))
-                && says.may_have(value)
+                && label.says.may_have(value)
             {
-                sum.is_sure |= says.is_enough();
+                sum.add_label(label);
                 rest = behind;
             } else if let Some((word, says)) = phrase_at(rest, Says::is_word) {
                 match says {
@@ -493,6 +520,10 @@ mod tests {
             "Startseite | Impressum | Datenschutz",
             "Главная | Новости | Контакты | Войти",
             "Просмотров: 96 | Комментариев: 1",
+            "作者：健康小助手 时间：2020-03-01",
+            "作者：健康小助手 2020-03-01 18:32",
+            "加入购物车 立即购买",
+            "风险提示：股市有风险，投资需谨慎。以上内容不构成投资建议。",
         ] {
             assert!(is_furniture(line), "{line}");
         }
@@ -522,6 +553,7 @@ mod tests {
             "地点：石桥镇",
             "作者：李白",
             "日期：2024-10-05",
+            "日期：3月5日 时间：14:00",
             "来源：央视新闻今晚的消息说，台风将于明天登陆，请各地居民做好准备，不要外出，关好门窗，储备食物",
             "联系我们 0571-12345",
             "Contact us: 555-0100",
