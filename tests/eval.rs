@@ -171,7 +171,7 @@ fn counted_by_hand() {
     );
     assert_eq!(
         of["labels"]["unknown"],
-        json!({ "urls": 1, "pairs": 0, "first": ["http://one.example/gone"] })
+        json!({ "urls": 1, "pairs": 3, "outdated": 0, "first": ["http://one.example/gone"] })
     );
     let wrong = |list: &str| -> Vec<[String; 3]> {
         let list = of[list].as_array().expect("a list").iter();
@@ -376,7 +376,7 @@ fn mistakes_are_named() {
     fails(&["--labels", "good.jsonl", "--set", "simhash.k=2"], 78, "simhash.k = 3, the job says 2");
     fails(&["--labels", "good.jsonl", "--plot", "plot.svg"], 64, "--sweep");
     fails(&[], 64, "--labels");
-    fails(&["--labels", "good.jsonl", "--sweep", "--plot", "no/folder/plot.svg"], 73, "plot");
+    fails(&["--labels", "good.jsonl", "--sweep", "--plot", "good.jsonl/plot.svg"], 73, "plot");
 }
 
 /// Labels were counted by a `[clusters]` that the store was not made with, so the measures were

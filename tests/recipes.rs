@@ -138,7 +138,6 @@ fn without_a_benchmark() {
             format!("{}\n", serde_json::json!({ "id": format!("q{n}"), "text": text }))
         })
         .collect();
-    std::fs::write(bench.at("benchmark.jsonl"), asked).expect("written");
     if !has_python("duckdb") {
         return skip("python3 with duckdb");
     }
@@ -150,7 +149,7 @@ fn without_a_benchmark() {
     let none = format!("{}\n", serde_json::json!({ "id": "q", "text": text(78, 0) }));
     for (asked, found) in [(asked, &[6, 7, 10, 11][..]), (none, &[])] {
         std::fs::write(bench.at("benchmark.jsonl"), asked).expect("written");
-        let arguments = [&["benchmark.jsonl", "--json"], &sets[..]].concat();
+        let arguments = [&["benchmark.jsonl", "--json", "--all"], &sets[..]].concat();
         let answers = bench.pagefold("query", &arguments);
         assert!(answers.status.success(), "{answers:?}");
         std::fs::write(bench.at("matches.jsonl"), answers.stdout).expect("written");

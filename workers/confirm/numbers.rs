@@ -269,8 +269,8 @@ fn parts(number: &str) -> Vec<i128> {
 }
 
 /// Whether the numbers of two ranges differ only in points and signs for which the other text has
-/// another mark or a space. `3.5` may be a date, or the end of a sentence without a space. `2.5` and
-/// `2 to 5` are other numbers.
+/// another mark or a space. `3.5` may be a date, or the end of a sentence without a space. `2.5`
+/// and `2 to 5` are other numbers.
 pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
     let is_marked = |token: &str| is_digit(token) && without_marks(token).len() < token.len();

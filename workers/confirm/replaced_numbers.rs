@@ -59,8 +59,8 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     }
 }
 
-/// Whether the first text has an amount without a number, or a half, where the second one has another
-/// number: `若干名` and `五名`, `半决赛` and `四分之一决赛`.
+/// Whether the first text has an amount without a number, or a half, where the second one has
+/// another number: `若干名` and `五名`, `半决赛` and `四分之一决赛`.
 fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_exact = |tokens: &Tokens<'_>, range: &Range<usize>| {
         let is_part = |at: usize| {

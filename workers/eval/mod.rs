@@ -73,8 +73,8 @@ pub struct Example {
     pub page_pairs: u64,
     /// The similarity, if the pair was decided.
     pub similarity: Option<f64>,
-    /// The rule that decided; `identical` or `not_proposed`; `not_compared` if one of the texts says
-    /// too little, is too short, was gathered from the whole page, or was cut.
+    /// The rule that decided; `identical` or `not_proposed`; `not_compared` if one of the texts
+    /// says too little, is too short, was gathered from the whole page, or was cut.
     pub reason: &'static str,
 }
 

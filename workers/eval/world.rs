@@ -43,8 +43,8 @@ pub struct Unknown {
     pub urls: u64,
     /// The number of labelled pairs with such a URL. They are in no other count.
     pub pairs: u64,
-    /// The number of judged pairs whose pages have other texts now than those that were judged. They
-    /// are in no other count.
+    /// The number of judged pairs whose pages have other texts now than those that were judged.
+    /// They are in no other count.
     pub outdated: u64,
     /// The first of the URLs, at most ten.
     pub first: Vec<String>,

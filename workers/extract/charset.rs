@@ -396,7 +396,8 @@ mod tests {
         }
     }
 
-    /// A page in UTF-8 with a stray escape, whose label is of its former bytes, lost its characters.
+    /// A page in UTF-8 with a stray escape, whose label is of its former bytes, lost its
+    /// characters.
     #[test]
     fn iso_2022_jp_is_ascii() {
         let page = "<meta charset=iso-2022-jp><p>図書館は\u{1b}平日も開く。";

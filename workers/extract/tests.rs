@@ -205,8 +205,8 @@ fn each_flag_has_its_cause() {
     assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
 }
 
-/// A page whose text is gathered lost its only sentence if the title repeats it, and every post of a
-/// site was the sentence about its cookies.
+/// A page whose text is gathered lost its only sentence if the title repeats it, and every post of
+/// a site was the sentence about its cookies.
 #[test]
 fn the_title_of_a_short_post_is_its_text() {
     let post = |post: &str| {

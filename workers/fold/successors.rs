@@ -17,10 +17,10 @@
 //! successors of such contents. While such a content is live, its row names itself. If it died and
 //! has no successor, its row says so, because its text may come back and be edited then. So an
 //! epoch knows which of the contents that died need a successor; a page that is edited each night
-//! leaves nothing. A successor may die in a later epoch and then gets a successor itself. So a chain
-//! ends at a live content, or where all near contents went ([`crate::tables::successors`]). A row is
-//! forgotten with the last page whose link leads to it, after the job's `[pages] gone_days`. An
-//! epoch in which no such content dies reads nothing of the components.
+//! leaves nothing. A successor may die in a later epoch and then gets a successor itself. So a
+//! chain ends at a live content, or where all near contents went ([`crate::tables::successors`]). A
+//! row is forgotten with the last page whose link leads to it, after the job's `[pages] gone_days`.
+//! An epoch in which no such content dies reads nothing of the components.
 
 use crate::document::Id;
 use crate::error::Result;

@@ -408,8 +408,8 @@ fn undated_or_in_time(record: &Record) -> std::result::Result<(), Item> {
     record.date.map_or(Ok(()), in_time)
 }
 
-/// Fails if a date is more than a day in the future. A record without a date may get one: a second more than that
-/// of the record before it.
+/// Fails if a date is more than a day in the future. A record without a date may get one: a second
+/// more than that of the record before it.
 fn in_time(date: i64) -> std::result::Result<(), Item> {
     match date > now().saturating_add(FUTURE_SECONDS_MAX) {
         true => Err(Item::reject("future_date", "its date is more than a day in the future")),

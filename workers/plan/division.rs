@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// A large file that was renamed or cut after it was planned failed the whole run. It is left to
-    /// the worker that opens it, which leaves it out.
+    /// A large file that was renamed or cut after it was planned failed the whole run. It is left
+    /// to the worker that opens it, which leaves it out.
     #[test]
     fn an_input_that_changed_is_one_split() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,8 +1,8 @@
 //! How much a file may hold and decode to. These limits bound memory while reading.
 //!
 //! `frames.rs`, `members.rs`, `jsonl.rs`, `http_body.rs` and `parquet/mod.rs` enforce them;
-//! `LIMITS.md` has the limits that no job sets, and how many rows a stage holds in memory. `document.rs` says
-//! how much of a text is used, `job/contents.rs` how much of it is kept.
+//! `LIMITS.md` has the limits that no job sets, and how many rows a stage holds in memory.
+//! `document.rs` says how much of a text is used, `job/contents.rs` how much of it is kept.
 
 use serde::{Deserialize, Serialize};
 

@@ -35,8 +35,9 @@ impl Lock {
         }
     }
 
-    /// Takes the lock on the folder at `path`, in which no file must stay. `None` if another process
-    /// of this machine holds it. Some network file systems lock no folders: there everyone gets it.
+    /// Takes the lock on the folder at `path`, in which no file must stay. `None` if another
+    /// process of this machine holds it. Some network file systems lock no folders: there everyone
+    /// gets it.
     pub fn of_folder(path: &Path) -> Result<Option<Lock>> {
         let folder = File::open(path).map_err(|e| Error::io("open", path, e))?;
         match retry_on_intr(|| flock(&folder, FlockOperation::NonBlockingLockExclusive)) {

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 /// For each of `contents` the end of its chain of successors, or the content itself if it has no
 /// successor.
 ///
-/// A live content has no successor, so the end is a live content unless all near contents died. Each
-/// step leads to a content that is live or died in a later epoch, so every chain ends. In a damaged
-/// table a step to an earlier epoch ends the chain, too. All chains take a step at once, and chains
-/// that have ended are looked up no more.
+/// A live content has no successor, so the end is a live content unless all near contents died.
+/// Each step leads to a content that is live or died in a later epoch, so every chain ends. In a
+/// damaged table a step to an earlier epoch ends the chain, too. All chains take a step at once,
+/// and chains that have ended are looked up no more.
 pub fn ends(successors: &Table<SuccessorRow>, contents: &[Id]) -> BTreeMap<Id, Id> {
     ends_of(|contents| successors.matching(contents), contents)
 }
