@@ -53,7 +53,7 @@ pub struct Query {
     /// Ask for the text of a stored page instead.
     #[arg(long, value_name = "URL", conflicts_with = "file")]
     pub url: Option<String>,
-    /// List also the texts that were compared and refused; of a known text, those near it.
+    /// List also the texts that were compared and refused; of a stored text, all its pairs.
     #[arg(long)]
     pub all: bool,
     /// Print the text that a run takes of the page, and ask nothing; of JSON lines one object each.
