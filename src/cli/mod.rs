@@ -148,7 +148,9 @@ pub enum Command {
     Man(Man),
     /// One process of a job; started by a scheduler, which says its rank and its peers in the
     /// environment, on all hosts alike.
+    // The cluster is that of the environment.
     #[command(name = "worker", hide = true)]
+    #[command(mut_arg("cluster", |of| of.hide(true)), mut_arg("threads", |of| of.hide(true)))]
     Rank(Unattended),
     /// One process of a job; started by `run --cluster` as `worker` without a job, which comes over
     /// stdin.

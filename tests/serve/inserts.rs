@@ -238,7 +238,14 @@ fn the_last_record_of_a_page_holds() {
         text_of(&server.post("/check", &row("http://x.example/", &text(805, 0))).json(), "verdict"),
         "new"
     );
+    // A page that was removed has no text to replace.
+    let replaces = |url: &str| {
+        let answer = server.post("/check", &row(url, &text(808, 0))).json();
+        answer["because"].as_array().is_some_and(|why| why.contains(&json!("replaces")))
+    };
+    assert!(!replaces(url));
     assert_eq!(server.post("/insert", &row(url, &text(806, 0))).json()["inserted"], true);
+    assert!(replaces(url));
     // The only page of a stored text goes, by its URL alone, and another page gets the text.
     let stored = "http://h1.example/1";
     assert_eq!(
@@ -247,7 +254,9 @@ fn the_last_record_of_a_page_holds() {
     );
     // Some clients call a body that is not there a text.
     let gone = format!("/remove?url={stored}");
+    assert!(replaces(stored));
     assert_eq!(server.send("POST", &gone, "text/plain;charset=UTF-8", b"").json()["removed"], true);
+    assert!(!replaces(stored));
     assert_eq!(server.send("POST", &gone, "", b"").json()["removed"], false);
     let moved =
         server.post("/insert?always=true", &row("http://moved.example/", &text(0, 3))).json();

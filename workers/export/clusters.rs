@@ -2,6 +2,7 @@
 
 use crate::document::{Id, sorted};
 use crate::error::Result;
+use crate::export::exported::Exported as _;
 use crate::export::large::{LargeClusters, LargestClusters};
 use crate::export::rows::Cluster;
 use crate::export::sink::{Files, Place, Sink};
@@ -28,7 +29,7 @@ pub(super) fn write(
         order.extend(rows.iter().map(|row| (row.cluster, row.place())));
     }
     order.sort_unstable();
-    let mut sink = Sink::<Cluster>::create(place)?;
+    let mut sink = Sink::<Cluster>::create(Cluster::NAME, place)?;
     let mut largest = Largest::new();
     for portion in order.chunks(PORTION_ROWS) {
         let rows =

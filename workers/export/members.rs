@@ -4,7 +4,7 @@
 use crate::confirm::Reason;
 use crate::document::{Id, sorted};
 use crate::error::Result;
-use crate::export::exported::{Hex, Moment, SharedText};
+use crate::export::exported::{Exported as _, Hex, Moment, SharedText};
 use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
 use crate::export::rows::{Member, Redirect};
@@ -86,8 +86,8 @@ pub(super) fn write(
     place: &Place<'_>,
 ) -> Result<(Folds, LittleTexts, Files)> {
     let mut little = little::Largest::find(tables, options);
-    let mut members = Sink::<Member>::create(place)?;
-    let mut redirects = Sink::<Redirect>::create(place)?;
+    let mut members = Sink::<Member>::create(Member::NAME, place)?;
+    let mut redirects = Sink::<Redirect>::create(Redirect::NAME, place)?;
     let sources: Vec<SharedText> =
         sources.iter().map(|source| SharedText::from(source.name.clone())).collect();
     let mut folds = Folds::default();

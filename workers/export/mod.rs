@@ -38,10 +38,11 @@ use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow, PairRow};
 use changes::Span;
 pub use current::is_current;
+use exported::Exported as _;
 pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
 pub use little::{LittleText, LittleTexts};
 use rows::{Change, Cluster, Member, Pair, Redirect};
-use sink::{Place, Sink, is_aside};
+use sink::{Place, Sink};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -73,7 +74,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         let changes = scope.spawn(|| {
             let (since, before) = before(store, head)?;
             let span = Span { since, epoch: epoch_of(head) };
-            let sink = Sink::create(&place)?;
+            let sink = Sink::create(Change::NAME, &place)?;
             changes::write(store, (&before, states), span, &is_expired, sink)
                 .map(|(_, files)| (since, files))
         });
@@ -159,11 +160,11 @@ fn replace_summary(former: &Results, epoch: u64) -> Result<()> {
 
 /// Removes the tables of earlier exports in forms that are not written now.
 fn remove_others(place: &Place<'_>) -> Result<()> {
-    sink::remove_others::<Member>(place)?;
-    sink::remove_others::<Redirect>(place)?;
-    sink::remove_others::<Pair>(place)?;
-    sink::remove_others::<Cluster>(place)?;
-    sink::remove_others::<Change>(place)
+    sink::remove_others::<Member>(Member::NAME, place)?;
+    sink::remove_others::<Redirect>(Redirect::NAME, place)?;
+    sink::remove_others::<Pair>(Pair::NAME, place)?;
+    sink::remove_others::<Cluster>(Cluster::NAME, place)?;
+    sink::remove_others::<Change>(Change::NAME, place)
 }
 
 /// Fails if the export of `job` would replace a file that somebody else wrote. Call it before the
@@ -172,11 +173,11 @@ fn remove_others(place: &Place<'_>) -> Result<()> {
 pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     ours::check_beside(&job.output.dir)?;
     let place = place(job, head);
-    sink::check_place::<Member>(&place)?;
-    sink::check_place::<Redirect>(&place)?;
-    sink::check_place::<Pair>(&place)?;
-    sink::check_place::<Cluster>(&place)?;
-    sink::check_place::<Change>(&place)
+    sink::check_place::<Member>(Member::NAME, &place)?;
+    sink::check_place::<Redirect>(Redirect::NAME, &place)?;
+    sink::check_place::<Pair>(Pair::NAME, &place)?;
+    sink::check_place::<Cluster>(Cluster::NAME, &place)?;
+    sink::check_place::<Change>(Change::NAME, &place)
 }
 
 /// Fails if a run of `job` would replace a file that somebody else wrote, by its export or, without
@@ -219,13 +220,13 @@ pub fn check_writable(job: &Job) -> Result<()> {
 /// `Usage` if the store has no state of that epoch any more.
 pub fn since(job: &Job, store: &Store, head: &Head, since: u32) -> Result<u64> {
     let place = place(job, Some(head));
-    sink::check_place_as::<Change>(CHANGES_SINCE, &place)?;
+    sink::check_place::<Change>(CHANGES_SINCE, &place)?;
     let before = states_at(store, head, since)?;
     let _lock = lock(place.dir)?;
     sweep(place.dir);
-    sink::remove_others_as::<Change>(CHANGES_SINCE, &place).map_err(Error::as_output)?;
+    sink::remove_others::<Change>(CHANGES_SINCE, &place).map_err(Error::as_output)?;
     let is_expired = |page: &PageRow| has_expired(page, head.manifest.retention);
-    let sink = Sink::create_as(CHANGES_SINCE, &place).map_err(Error::as_output)?;
+    let sink = Sink::create(CHANGES_SINCE, &place).map_err(Error::as_output)?;
     let span = Span { since, epoch: epoch_of(head) };
     let (rows, _) =
         changes::write(store, (&before, &head.manifest.tables), span, &is_expired, sink)
@@ -357,17 +358,11 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
 /// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files
 /// are never read.
 pub fn sweep(dir: &Path) {
-    let rows = [
-        is_aside::<Member>,
-        is_aside::<Redirect>,
-        is_aside::<Pair>,
-        is_aside::<Cluster>,
-        is_aside::<Change>,
-    ];
+    let tables =
+        [Member::NAME, Redirect::NAME, Pair::NAME, Cluster::NAME, Change::NAME, CHANGES_SINCE];
     let is_ours = |name: &str| {
         name.ends_with(".writing")
-            && (rows.iter().any(|is_aside| is_aside(name))
-                || sink::is_aside_as(CHANGES_SINCE, name)
+            && (tables.iter().any(|table| sink::is_aside(table, name))
                 || ["rejects.", "summary.", "run."].iter().any(|stem| name.starts_with(stem)))
     };
     for path in entries(dir).into_iter().flatten() {

@@ -5,7 +5,7 @@
 use crate::confirm::Reason;
 use crate::document::{Id, sorted};
 use crate::error::{Error, Result};
-use crate::export::exported::{Hex, SharedText};
+use crate::export::exported::{Exported as _, Hex, SharedText};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find};
@@ -26,7 +26,7 @@ const KEPT_BYTES_MAX: usize = 1 << 25;
 
 /// Writes the pairs; returns their number.
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
-    let mut sink = Sink::<Pair>::create(place)?;
+    let mut sink = Sink::<Pair>::create(Pair::NAME, place)?;
     let refused_min = place.output.refused_similarity_min;
     let is_listed = |row: &PairRow| row.accepted == 1 || row.similarity >= refused_min;
     let (mut kept, mut pairs) = (Contents::default(), 0);

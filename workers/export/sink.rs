@@ -54,13 +54,8 @@ pub struct Sink<R: Exported> {
 }
 
 impl<R: Exported> Sink<R> {
-    /// Creates the temporary files of the table of `R`.
-    pub fn create(place: &Place<'_>) -> Result<Sink<R>> {
-        Sink::create_as(R::NAME, place)
-    }
-
-    /// The same for files of another name.
-    pub fn create_as(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
+    /// Creates the temporary files of the table of `R`, which is written as `name`.
+    pub fn create(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
         let mut encoder = Encoder::create::<R>(place.dir, name, &place.forms::<R>())?;
         // A batch waits for the one before it, so at most two are in memory.
         let (batches, received) = sync_channel::<Batch<R>>(0);
@@ -117,13 +112,9 @@ impl<R: Exported> Drop for Sink<R> {
     }
 }
 
-/// Fails if there is a file in the place of the table of `R` that pagefold did not write.
-pub fn check_place<R: Exported>(place: &Place<'_>) -> Result<()> {
-    check_place_as::<R>(R::NAME, place)
-}
-
-/// The same for files of another name.
-pub fn check_place_as<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
+/// Fails if there is a file in the place of the table of `R`, which is written as `name`, that
+/// pagefold did not write.
+pub fn check_place<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
     for form in place.forms::<R>() {
         let path = place.dir.join(file_name(name, form));
         if is_ours::<R>(&path, form)? == Some(false) {
@@ -147,17 +138,12 @@ fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
     }))
 }
 
-/// Removes files of the table of `R` that an earlier export wrote in a form that is not written
-/// now. They would be taken for results of this export.
-pub fn remove_others<R: Exported>(place: &Place<'_>) -> Result<()> {
-    remove_others_as::<R>(R::NAME, place)
-}
-
-/// As [`remove_others`], for the table that is written as `table`.
-pub fn remove_others_as<R: Exported>(table: &str, place: &Place<'_>) -> Result<()> {
+/// Removes files of the table of `R`, which is written as `name`, that an earlier export wrote in a
+/// form that is not written now. They would be taken for results of this export.
+pub fn remove_others<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
     let forms = place.forms::<R>();
     for form in [Form::Jsonl, Form::Parquet].into_iter().filter(|form| !forms.contains(form)) {
-        let path = place.dir.join(file_name(table, form));
+        let path = place.dir.join(file_name(name, form));
         if is_ours::<R>(&path, form)? == Some(true) {
             std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
@@ -185,13 +171,8 @@ fn has_columns(file: File, schema: &SchemaRef) -> bool {
     line.is_empty() || row.is_some_and(|row| ours(&row))
 }
 
-/// Whether `name` is that of a temporary file of the table of `R`.
-pub fn is_aside<R: Exported>(name: &str) -> bool {
-    is_aside_as(R::NAME, name)
-}
-
 /// Whether `name` is that of a temporary file of the table that is written as `table`.
-pub fn is_aside_as(table: &str, name: &str) -> bool {
+pub fn is_aside(table: &str, name: &str) -> bool {
     [Form::Jsonl, Form::Parquet]
         .iter()
         .any(|form| name.starts_with(&format!(".{}.", file_name(table, *form))))

@@ -12,7 +12,7 @@
 //! both branches of the dataflow; the branch that is not used receives no rows. A worker sees only
 //! its own part of the epoch's pairs, so each broadcasts whether it retracted one ([`Retracted`]).
 
-use crate::document::{Id, range_start};
+use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
@@ -74,8 +74,7 @@ pub struct Membership {
 /// Emits a row for every worker if this worker retracted an accepted pair.
 pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
     if epoch.accepted().retracted {
-        (0..epoch.peers)
-            .for_each(|worker| emit(Retracted { to: range_start(worker, epoch.peers) }));
+        epoch.everyone().for_each(|to| emit(Retracted { to }));
     }
     Ok(())
 }

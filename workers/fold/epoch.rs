@@ -117,6 +117,12 @@ impl Epoch {
         (range_start(self.index, self.peers), end)
     }
 
+    /// For each worker the leading bits of the first key that it owns, to send it a row.
+    pub fn everyone(&self) -> impl Iterator<Item = u64> {
+        let peers = self.peers;
+        (0..peers).map(move |worker| range_start(worker, peers))
+    }
+
     /// The ids that this worker owns, in the same form.
     pub fn id_range(&self) -> (Id, Option<Id>) {
         let (from, to) = self.range();

@@ -8,7 +8,7 @@
 //! A pair's contents may have different owners. So every worker broadcasts the segment of evidence
 //! that it wrote, and each can read the evidence of all contents.
 
-use crate::document::{Id, range_start};
+use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::job::contents::{self};
@@ -193,8 +193,8 @@ impl EvidenceSegment {
 /// Emits a reference to the segment that this worker wrote, for every worker.
 pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result<()> {
     let Some(segment) = epoch.written::<EvidenceRow>() else { return Ok(()) };
-    for worker in 0..epoch.peers {
-        emit(EvidenceSegment::new(range_start(worker, epoch.peers), &segment)?);
+    for to in epoch.everyone() {
+        emit(EvidenceSegment::new(to, &segment)?);
     }
     Ok(())
 }

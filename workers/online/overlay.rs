@@ -343,9 +343,11 @@ impl Overlay {
         }
         if let Some(page) = self.pages.get(&visit.doc) {
             basis.depends_on(page.after);
+            // What the head has at the URL is past: the page may have this text already, or none.
             let is_live = page.text.visit.kind == PAGE;
-            if is_live && page.text.visit.content != visit.content {
-                answer.add(because::REPLACES);
+            match is_live && page.text.visit.content != visit.content {
+                true => answer.add(because::REPLACES),
+                false => answer.because.retain(|why| *why != because::REPLACES),
             }
         }
     }
