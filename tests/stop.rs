@@ -139,18 +139,24 @@ fn stopped_before_any_work() {
     }
 }
 
-/// Waits until the process handles SIGTERM, and returns the mask of all signals that it handles.
+/// The bits of SIGTERM, SIGINT and SIGHUP in the masks of `/proc/PID/status`.
+const SIGNALS: u64 = 1 << 14 | 1 << 1 | 1;
+
+/// Waits until the process handles SIGTERM, SIGINT and SIGHUP, except those that it ignores, and
+/// returns the mask of all signals that it handles. A process registers them one by one.
 fn until_it_heeds(child: &Child) -> u64 {
     loop {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
-        let caught = status
-            .lines()
-            .find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
-        match caught {
-            Some(mask) if mask >> 14 & 1 == 1 => return mask,
-            _ => std::thread::sleep(Duration::from_millis(1)),
+        let mask = |name: &str| {
+            let mask = status.lines().find_map(|line| line.strip_prefix(name));
+            mask.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).expect("a mask"))
+        };
+        let (caught, ignored) = (mask("SigCgt:"), mask("SigIgn:"));
+        if caught != 0 && (caught | ignored) & SIGNALS == SIGNALS {
+            return caught;
         }
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
