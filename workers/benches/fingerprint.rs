@@ -16,6 +16,7 @@ use workers::text::normalize::{self, normalize};
 use workers::text::segment::Segmenter;
 use workers::text::shingles::Shingles;
 use workers::text::simhash::simhash;
+use workers::text::tally::Buffers;
 use workers::{document::Id, extract};
 
 /// The demo crawl's pages and texts.
@@ -190,7 +191,8 @@ fn main() {
     // 5-grams.
     let (mut plain_s, mut fast_s, mut sorted_s, mut unordered_s) =
         (f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY);
-    let (mut hashes, mut seen, mut shingles) = (Vec::new(), Vec::new(), Shingles::default());
+    let (mut hashes, mut buffers, mut shingles) =
+        (Vec::new(), Buffers::default(), Shingles::default());
     for _ in 0..rounds {
         let (mut plain, mut fast) = (0, 0);
         plain_s = plain_s.min(seconds(1, || {
@@ -206,7 +208,7 @@ fn main() {
         sorted_s =
             sorted_s.min(seconds(1, || letters.iter().for_each(|text| shingles.set(text, 5))));
         unordered_s = unordered_s.min(seconds(1, || {
-            letters.iter().for_each(|text| shingles.unordered_set(text, 5, &mut seen))
+            letters.iter().for_each(|text| shingles.unordered_set(text, 5, &mut buffers))
         }));
     }
     println!("words and simhash: {:.2} times as fast as by the definition", plain_s / fast_s);

@@ -17,7 +17,7 @@ use crate::text::letters::Letters;
 use crate::text::log2::log2;
 use crate::text::normalize;
 use crate::text::segment::{Piece, Segmenter};
-use crate::text::tally::tally;
+use crate::text::tally::{Buffers, tally};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ pub struct Featurizer {
     idf: Option<Arc<Idf>>,
     stop_words: Arc<HashSet<u64>>,
     hashes: Vec<u64>,
-    places: Vec<u32>,
+    buffers: Buffers,
     counts: Vec<(u64, u32)>,
     segmenter: Segmenter,
 }
@@ -152,7 +152,7 @@ impl Featurizer {
             idf,
             stop_words: Arc::new(stop_words),
             hashes: Vec::new(),
-            places: Vec::new(),
+            buffers: Buffers::default(),
             counts: Vec::new(),
             segmenter,
         })
@@ -204,9 +204,9 @@ impl Featurizer {
 
     /// Writes to `out` the features whose occurrences are in `self.hashes`.
     fn weigh(&mut self, out: &mut Vec<Feature>) {
-        let Featurizer { options, idf, stop_words, hashes, places, counts, .. } = self;
+        let Featurizer { options, idf, stop_words, hashes, buffers, counts, .. } = self;
         let idf = idf.as_deref();
-        tally(hashes, places, counts);
+        tally(hashes, buffers, counts);
         let weight = |hash: u64, count: u32| {
             let weight = match options.weight {
                 Weight::SqrtTf => sqrt_weight(u64::from(count)),

@@ -24,4 +24,4 @@ pub mod simhash;
 pub mod site_lines;
 pub mod sketch;
 pub mod tagged;
-mod tally;
+pub mod tally;

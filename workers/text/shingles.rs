@@ -7,6 +7,7 @@
 //! by numbers, as in section 2 of the paper, because short texts have too few distinct q-grams.
 
 use crate::text::letters::Letters;
+use crate::text::tally::{self, Buffers};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The version of these rules; part of a store's identity.
@@ -96,10 +97,10 @@ impl Shingles {
     /// Makes the set of q-grams as [`Shingles::set`] does, but in no order, for sketches and
     /// minima. Sorting would take several times as long.
     ///
-    /// `seen` is a buffer.
-    pub fn unordered_set(&mut self, letters: &Letters, q: usize, seen: &mut Vec<u64>) {
+    /// `buffers` are memory for reuse.
+    pub fn unordered_set(&mut self, letters: &Letters, q: usize, buffers: &mut Buffers) {
         self.hash(letters, q);
-        distinct_unordered(&mut self.hashes, seen);
+        tally::distinct(&mut self.hashes, buffers);
     }
 
     /// Makes the multiset of q-grams: occurrence n of a q-gram, counted from 0, is xxh3 seeded with
@@ -158,7 +159,7 @@ const SPREAD_MIN: usize = 64;
 const PLACE_BITS_MAX: u32 = 11;
 
 /// Sorts hashes and removes duplicates.
-fn distinct(hashes: &mut Vec<u64>) {
+pub(crate) fn distinct(hashes: &mut Vec<u64>) {
     sort(hashes);
     hashes.dedup();
 }
@@ -204,56 +205,6 @@ fn sort_few(hashes: &mut [u64]) {
         [] | [_] => {}
         [a, b] => (*a, *b) = (*a.min(b), *a.max(b)),
         _ => hashes.sort_unstable(),
-    }
-}
-
-/// The most hashes for which a table is used. More hashes are sorted, because their table would not
-/// fit the cache.
-const SEEN_MAX: usize = 1 << 14;
-/// The most looks into the table for each hash on average, many times what is usual. The hashes of
-/// a text that is made to need more are sorted.
-const LOOKS_MAX: usize = 8;
-
-/// Removes duplicates from hashes. The order of the result is a function of the hashes.
-///
-/// `seen` is a hash table with open addressing, at most half full; 0 is an empty place.
-fn distinct_unordered(hashes: &mut Vec<u64>, seen: &mut Vec<u64>) {
-    let n = hashes.len();
-    if n > SEEN_MAX {
-        return distinct(hashes);
-    }
-    let bits = (2 * n).next_power_of_two().ilog2().max(1);
-    seen.clear();
-    seen.resize(1 << bits, 0);
-    let last = seen.len() - 1;
-    let (mut kept, mut looks_left, mut has_zero) = (0, LOOKS_MAX * n, false);
-    for from in 0..n {
-        let hash = hashes[from];
-        has_zero |= hash == 0;
-        let mut at = (hash >> (64 - bits)) as usize;
-        // A hash of 0 is found in an empty place.
-        while seen[at] != hash {
-            if seen[at] == 0 {
-                seen[at] = hash;
-                hashes[kept] = hash;
-                kept += 1;
-                break;
-            }
-            at = (at + 1) & last;
-            looks_left = looks_left.saturating_sub(1);
-        }
-        if looks_left == 0 {
-            // Up to here the hashes are distinct; the rest is unchanged.
-            hashes.drain(kept..=from);
-            if has_zero {
-                hashes.push(0);
-            }
-            return distinct(hashes);
-        }
-    }
-    hashes.truncate(kept);
-    if has_zero {
-        hashes.push(0);
     }
 }
 
@@ -309,7 +260,8 @@ mod tests {
             plain(text, q).iter().map(|gram| xxh3_64(gram.as_bytes())).collect();
         assert_eq!(of(|shingles| shingles.set(&letters, q)), Vec::from_iter(set));
         let mut seen: BTreeMap<String, u64> = BTreeMap::new();
-        let mut unordered = of(|shingles| shingles.unordered_set(&letters, q, &mut vec![5; 9]));
+        let mut buffers = Buffers::default();
+        let mut unordered = of(|shingles| shingles.unordered_set(&letters, q, &mut buffers));
         unordered.sort_unstable();
         assert_eq!(unordered, of(|shingles| shingles.set(&letters, q)));
         let multiset: BTreeSet<u64> = (plain(text, q).into_iter())
@@ -334,21 +286,6 @@ mod tests {
         #[test]
         fn shingles_are_plain_anywhere(text in "\\PC{0,400}", q in 1usize..8) {
             check(&text, q);
-        }
-
-        /// Duplicates are removed from any hashes: with 0, with few different ones, and with many
-        /// that collide in the table.
-        #[test]
-        fn unordered_is_distinct(
-            few in prop::collection::vec(prop_oneof![Just(0u64), 0..50u64, any::<u64>()], 0..300),
-            crowded in 0..1500u64,
-        ) {
-            let mut hashes = few;
-            hashes.extend((0..crowded).map(|n| 7 << 40 | n));
-            let expected = BTreeSet::from_iter(hashes.iter().copied());
-            distinct_unordered(&mut hashes, &mut Vec::new());
-            prop_assert_eq!(hashes.len(), expected.len());
-            prop_assert_eq!(BTreeSet::from_iter(hashes), expected);
         }
 
         /// Counting by a merge equals the intersection of sets.

@@ -5,6 +5,7 @@
 
 use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};
+use crate::text::tally::Buffers;
 
 /// The most keys that one signature makes for a text. A text has at most five times as many in all.
 pub const KEYS_MAX: usize = 64;
@@ -30,7 +31,7 @@ struct Shingled {
     /// How many of `made` belong to the present text. The rest is memory for reuse.
     fresh: usize,
     /// Memory for making sets.
-    seen: Vec<u64>,
+    buffers: Buffers,
 }
 
 /// One text.
@@ -101,7 +102,7 @@ impl<'a> Text<'a> {
     }
 
     fn shingled(&mut self, recipe: Recipe) -> &[u64] {
-        let Shingled { made, fresh, seen } = &mut *self.shingled;
+        let Shingled { made, fresh, buffers } = &mut *self.shingled;
         let at = match made[..*fresh].iter().position(|(made, _)| *made == recipe) {
             Some(at) => at,
             None => {
@@ -111,7 +112,7 @@ impl<'a> Text<'a> {
                 let (made, shingles) = &mut made[*fresh];
                 *made = recipe;
                 match recipe {
-                    Recipe::Set(q) => shingles.unordered_set(self.letters, q, seen),
+                    Recipe::Set(q) => shingles.unordered_set(self.letters, q, buffers),
                     Recipe::Multiset(q) => shingles.multiset(self.letters, q),
                     Recipe::Weighed => shingles.weighed(self.letters),
                 }
