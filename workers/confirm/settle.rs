@@ -103,56 +103,47 @@ fn without_equal_number(a: &Tokens<'_>, b: &Tokens<'_>, span: Span) -> [Option<S
         let token = tokens.token(at);
         is_digit_or_numeral(token) || numeral(token).is_some() && !names_a_day(token)
     };
-    let in_front = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().take_while(|at| is_number(tokens, *at)).count()
-    };
-    let behind = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().rev().take_while(|at| is_number(tokens, *at)).count()
-    };
     // A sign before a number belongs to it.
     let has_words = |tokens: &Tokens<'_>, range: Range<usize>| {
         let is_word = |at: usize| tokens.token(at).chars().any(char::is_alphanumeric);
         range.clone().any(is_word) && !range.clone().any(|at| is_number(tokens, at))
     };
     let (x, y) = (&span.a, &span.b);
-    // Equal numbers may have equal words between them: `三到四`, `3到4`.
-    let front = {
-        let (mut i, mut j, mut cut) = (x.start, y.start, (x.start, y.start));
+    let cuts = [true, false].map(|is_front| {
+        // A part of a range, counted from the end at which the numbers stand.
+        let part = |range: &Range<usize>, from: usize, to: usize| match is_front {
+            true => range.start + from..range.start + to,
+            false => range.end - to..range.end - from,
+        };
+        let at = |range: &Range<usize>, n: usize| part(range, n, n + 1).start;
+        let numbers = |tokens: &Tokens<'_>, range: &Range<usize>, from: usize| {
+            (from..range.len()).take_while(|n| is_number(tokens, at(range, *n))).count()
+        };
+        // Equal numbers may have equal words between them: `三到四`, `3到4`.
+        let (mut i, mut j, mut cut) = (0, 0, (0, 0));
         loop {
-            let (n, m) = (in_front(a, &(i..x.end)), in_front(b, &(j..y.end)));
-            if n > 0 && m > 0 && values(a, i..i + n) == values(b, j..j + m) {
+            let (n, m) = (numbers(a, x, i), numbers(b, y, j));
+            if n > 0 && m > 0 && values(a, part(x, i, i + n)) == values(b, part(y, j, j + m)) {
                 (i, j) = (i + n, j + m);
                 cut = (i, j);
-            } else if n == 0 && i < x.end && j < y.end && a.token(i) == b.token(j) {
+            } else if n == 0 && i < x.len() && j < y.len() && a.token(at(x, i)) == b.token(at(y, j))
+            {
                 (i, j) = (i + 1, j + 1);
             } else {
-                break cut;
+                break;
             }
         }
-    };
-    let back = {
-        let (mut i, mut j, mut cut) = (x.end, y.end, (x.end, y.end));
-        loop {
-            let (n, m) = (behind(a, &(x.start..i)), behind(b, &(y.start..j)));
-            if n > 0 && m > 0 && values(a, i - n..i) == values(b, j - m..j) {
-                (i, j) = (i - n, j - m);
-                cut = (i, j);
-            } else if n == 0 && i > x.start && j > y.start && a.token(i - 1) == b.token(j - 1) {
-                (i, j) = (i - 1, j - 1);
-            } else {
-                break cut;
-            }
-        }
-    };
-    let cuts = [(front, true), (back, false)].map(|((i, j), is_front)| {
-        let (number, rest) = ((x.start..i, y.start..j), (i..x.end, j..y.end));
-        let (number, rest) = if is_front { (number, rest) } else { (rest, number) };
+        let (number, rest) = (
+            (part(x, 0, cut.0), part(y, 0, cut.1)),
+            (part(x, cut.0, x.len()), part(y, cut.1, y.len())),
+        );
         let is_same = !number.0.is_empty()
-            && !number.1.is_empty()
             && has_words(a, rest.0)
             && has_words(b, rest.1)
             && a.passage(&number.0) != b.passage(&number.1);
-        is_same.then_some((i, j))
+        let place =
+            if is_front { (number.0.end, number.1.end) } else { (number.0.start, number.1.start) };
+        is_same.then_some(place)
     });
     match cuts.into_iter().flatten().next() {
         Some((i, j)) => {

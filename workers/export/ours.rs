@@ -18,9 +18,9 @@ const BESIDE: [(&str, &str); 4] = [
 ];
 
 /// What is in the place of a file that is to be written.
-pub enum Place {
+pub enum Occupant {
     /// Nothing.
-    Free,
+    Nothing,
     /// A file.
     File(File),
     /// A folder.
@@ -29,19 +29,19 @@ pub enum Place {
     Special,
 }
 
-impl Place {
+impl Occupant {
     /// Looks at `path`. Only a file is opened: to open a named pipe would wait for its writer.
-    pub fn of(path: &Path) -> Result<Place> {
+    pub fn of(path: &Path) -> Result<Occupant> {
         match path.metadata() {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                Ok(Place::Free)
+                Ok(Occupant::Nothing)
             }
             Err(e) => Err(Error::io("find", path, e)),
-            Ok(metadata) if metadata.is_dir() => Ok(Place::Folder),
+            Ok(metadata) if metadata.is_dir() => Ok(Occupant::Folder),
             Ok(metadata) if metadata.is_file() => {
-                File::open(path).map(Place::File).map_err(|e| Error::io("read", path, e))
+                File::open(path).map(Occupant::File).map_err(|e| Error::io("read", path, e))
             }
-            Ok(_) => Ok(Place::Special),
+            Ok(_) => Ok(Occupant::Special),
         }
     }
 }
@@ -58,11 +58,11 @@ pub fn check(path: &Path, mark: &str, remedy: &str) -> Result<()> {
         let shown = path.display();
         Err(Error::new(Kind::Output, format!("{shown}: {why}; {remedy}")))
     };
-    let file = match Place::of(path)? {
+    let file = match Occupant::of(path)? {
         // The writing reports a folder.
-        Place::Free | Place::Folder => return Ok(()),
-        Place::Special => return refused("is no file that can be replaced"),
-        Place::File(file) => file,
+        Occupant::Nothing | Occupant::Folder => return Ok(()),
+        Occupant::Special => return refused("is no file that can be replaced"),
+        Occupant::File(file) => file,
     };
     let mut head = Vec::new();
     file.take(HEAD_BYTES).read_to_end(&mut head).map_err(|e| Error::io("read", path, e))?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 pub use crate::export::encoder::Files;
 use crate::export::encoder::{Batch, CREATOR, Encoder, file_name};
 use crate::export::exported::Exported;
-use crate::export::ours;
+use crate::export::ours::Occupant;
 use crate::job::{Form, Output};
 use crate::store::damage;
 use arrow_schema::SchemaRef;
@@ -129,11 +129,11 @@ pub fn check_place<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
 /// Whether pagefold wrote the file at `path`, which is the place of the table of `R`; `None` if
 /// there is no file.
 fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
-    Ok(Some(match (form, ours::Place::of(path)?) {
-        (_, ours::Place::Free) => return Ok(None),
-        (_, ours::Place::Folder | ours::Place::Special) => false,
-        (Form::Jsonl, ours::Place::File(file)) => has_columns(file, &R::schema()),
-        (Form::Parquet, ours::Place::File(file)) => SerializedFileReader::new(file)
+    Ok(Some(match (form, Occupant::of(path)?) {
+        (_, Occupant::Nothing) => return Ok(None),
+        (_, Occupant::Folder | Occupant::Special) => false,
+        (Form::Jsonl, Occupant::File(file)) => has_columns(file, &R::schema()),
+        (Form::Parquet, Occupant::File(file)) => SerializedFileReader::new(file)
             .is_ok_and(|reader| reader.metadata().file_metadata().created_by() == Some(CREATOR)),
     }))
 }
