@@ -20,8 +20,8 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Finds the different ones of `hashes`, and calls `met` with each hash and its place among them.
-    /// Returns whether it did: too many hashes, or ones that collide, are to be sorted.
+    /// Finds the different ones of `hashes`, and calls `met` with each hash and its place among
+    /// them. Returns whether it did: too many hashes, or ones that collide, are to be sorted.
     #[inline]
     fn find(&mut self, hashes: &[u64], mut met: impl FnMut(u64, usize)) -> bool {
         let Buffers { table, different } = self;
