@@ -35,14 +35,18 @@ fn of_rejected_records() {
     refused(
         "a.json",
         &format!("[{}]\n", GOOD.trim()),
-        &["a JSON array", "jq -c '.[]' < a.json > a.jsonl"],
+        &["a JSON array", "jq -c '.[]' < a.json > _a.jsonl && mv _a.jsonl a.jsonl"],
     );
     refused(
         "a.json",
         "{\n  \"url\": \"http://a.example/\",\n  \"text\": \"t\"\n}\n",
-        &["jq -c . < a.json > a.jsonl"],
+        &["jq -c . < a.json > _a.jsonl && mv _a.jsonl a.jsonl"],
     );
-    refused("a.jsonl", &[GOOD.trim(), GOOD].concat(), &["jq -c . < a.jsonl > a-2.jsonl"]);
+    refused(
+        "a.jsonl",
+        &[GOOD.trim(), GOOD].concat(),
+        &["jq -c . < a.jsonl > _a-2.jsonl && mv _a-2.jsonl a-2.jsonl"],
+    );
     refused(
         "a.jsonl",
         &GOOD.replace("\"some", "7, \"x\": \"some"),

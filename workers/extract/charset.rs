@@ -1,9 +1,10 @@
 //! Decodes the bytes of a page to UTF-8. Bytes that cannot be decoded become U+FFFD.
 //!
 //! The charset is the first that applies: a byte order mark; UTF-16 by its zero bytes; UTF-8, if
-//! the bytes are nothing else; HTTP's charset, if it decodes all bytes; the page's own `<meta>` or
-//! XML declaration in its first 4 KiB, if it decodes nearly all; UTF-8, if it decodes nearly all;
-//! detection (chardetng) on the first 1 KiB of bytes that are not ASCII.
+//! the bytes are nothing else, or if it decodes nearly all of many; HTTP's charset, if it decodes
+//! all bytes; the page's own `<meta>` or XML declaration in its first 4 KiB, if it decodes nearly
+//! all; UTF-8, if it decodes nearly all of few; detection (chardetng) on the first 1 KiB of bytes
+//! that are not ASCII.
 //!
 //! Follows WHATWG's Encoding Standard and encoding sniffing algorithm. We differ in two ways: a
 //! declaration that the bytes contradict is not trusted, and a single-byte charset in HTTP, which
@@ -23,8 +24,8 @@ const DECLARATION_BYTES_MAX: usize = 4096;
 const DETECTION_BYTES_MAX: usize = 1024;
 /// At least so many first bytes of a page are markup.
 const MARKUP_BYTES: usize = 64;
-/// A declared charset may damage one character in this many bytes that are not ASCII: a wrong
-/// charset damages most.
+/// A charset may damage one character in this many bytes that are not ASCII: most wrong charsets
+/// damage more.
 const DAMAGE_SHARE: usize = 10;
 /// So many bytes that are not ASCII may contradict a single-byte charset.
 const CONTRADICTED_BYTES_MIN: usize = 32;
@@ -60,15 +61,19 @@ pub fn decode_as<'a>(
     let meta = declared(bytes);
     let not_ascii = bytes.iter().filter(|byte| !byte.is_ascii()).count();
     let read = |encoding, damaged_max| Some((decoded(bytes, encoding, damaged_max)?, encoding));
+    // Hardly any text in another charset is mostly valid UTF-8. But UTF-8 is mostly valid GB18030,
+    // so what HTTP and the page declare says less.
+    let are_many = not_ascii >= CONTRADICTED_BYTES_MIN;
+    if are_many && let Some(found) = read(UTF_8, not_ascii / DAMAGE_SHARE) {
+        return found;
+    }
     let by_http = http.and_then(|http| match (http.is_single_byte(), meta) {
         (false, _) => read(http, 0),
         // By chance few bytes of a single-byte charset are also those of another one.
-        (true, None) if not_ascii >= CONTRADICTED_BYTES_MIN => {
-            read(UTF_8, not_ascii / DAMAGE_SHARE)
-                .or_else(|| read(detected(bytes), 0).filter(|(_, found)| !found.is_single_byte()))
-                .or_else(|| read(http, 0))
-        }
-        (true, None) => read(http, 0),
+        (true, None) => are_many
+            .then(|| read(detected(bytes), 0).filter(|(_, found)| !found.is_single_byte()))
+            .flatten()
+            .or_else(|| read(http, 0)),
         (true, Some(_)) => None,
     });
     if let Some(found) = by_http {
@@ -79,8 +84,7 @@ pub fn decode_as<'a>(
             return (text, encoding);
         }
     }
-    // Detection rules UTF-8 out at its first error. Hardly any text in another charset is mostly
-    // valid UTF-8.
+    // Detection rules UTF-8 out at its first error.
     match decoded(bytes, UTF_8, not_ascii / DAMAGE_SHARE) {
         Some(text) => (text, UTF_8),
         None => as_is(detected(bytes), bytes),
@@ -357,6 +361,14 @@ mod tests {
             let (read, charset) = decode_as(&bytes, None);
             assert!(charset == UTF_8 && read.contains(text), "{read}");
             assert_eq!(read.matches('\u{FFFD}').count(), 1);
+        }
+        // UTF-8 is mostly valid GB18030, so a wrong declaration made such a page unreadable, too.
+        for (meta, http) in [("gb2312", Some("utf-8")), ("gb2312", None), ("", Some("gbk"))] {
+            let mut bytes = page(meta, SIMPLIFIED).into_bytes();
+            let at = bytes.iter().rposition(|byte| !byte.is_ascii()).expect("not ASCII");
+            bytes.remove(at);
+            let (read, charset) = decode_as(&bytes, http);
+            assert!(charset == UTF_8 && read.contains(SIMPLIFIED), "{meta} {http:?}: {read}");
         }
         for text in ["Ein Bär.", "Später hörte man größere Bären über Äste führen."] {
             let page = page("", text);

@@ -12,17 +12,14 @@ use memchr::memmem;
 const LINE_BYTES_MAX: usize = 96;
 
 /// The beginnings of such lines, in lower case; brackets and blanks before them do not count.
-const BEGINNINGS: [&str; 54] = [
+const BEGINNINGS: [&str; 44] = [
     "责任编辑",
     "编辑:",
     "编辑：",
-    "责编",
     "审核:",
     "审核：",
     "校对:",
     "校对：",
-    "初审",
-    "终审",
     "作者:",
     "作者：",
     "记者:",
@@ -38,14 +35,7 @@ const BEGINNINGS: [&str; 54] = [
     "分享到",
     "分享至",
     "扫一扫",
-    "扫码",
-    "点赞",
-    "收藏",
-    "字号",
-    "打印本页",
     "关闭窗口",
-    "上一篇",
-    "下一篇",
     "相关阅读",
     "相关文章",
     "相关新闻",
@@ -68,6 +58,21 @@ const BEGINNINGS: [&str; 54] = [
     "all rights reserved",
     "related articles",
 ];
+/// Beginnings that are also parts of words and of sentences. No letter may follow them, unless it
+/// begins another one: `点赞收藏`.
+const WORDS: [&str; 11] = [
+    "责编",
+    "初审",
+    "终审",
+    "扫码",
+    "点赞",
+    "收藏",
+    "字号",
+    "打印本页",
+    "上一篇",
+    "下一篇",
+    "分享",
+];
 
 /// Whether `line` belongs to the site and not to the article.
 pub fn is_furniture(line: &[u8]) -> bool {
@@ -85,7 +90,18 @@ pub fn is_furniture(line: &[u8]) -> bool {
         memmem::find(rest, "。".as_bytes()).is_some() || memmem::find(rest, b". ").is_some();
     !is_prose
         && (begins_with_date(rest)
-            || BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning.as_bytes())))
+            || BEGINNINGS.iter().any(|beginning| rest.starts_with(beginning.as_bytes()))
+            || begins_with_words(rest))
+}
+
+fn begins_with_words(line: &[u8]) -> bool {
+    let Ok(line) = str::from_utf8(line) else { return false };
+    let mut rest = line;
+    while let Some(stripped) = WORDS.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = stripped;
+    }
+    let goes_on = rest.starts_with(|c: char| c.is_alphabetic());
+    rest.len() < line.len() && !goes_on
 }
 
 /// Whether a line begins with a day such as `2024-01-03`, `2024/1/3` or `2024年1月3日`.
@@ -122,12 +138,21 @@ mod tests {
             "© 2024 Example Ltd",
             "Share this article",
             "相关稿件",
+            "点赞 12",
+            "点赞收藏分享",
+            "责编：王小二",
+            "上一篇：新桥通车",
+            "字号 大 中 小",
         ] {
             assert!(is_furniture(line.as_bytes()), "{line}");
         }
         for line in [
             "收藏家说，这件瓷器出自景德镇。",
             "编辑部今天发表文章",
+            // Leads without a full stop were removed.
+            "收藏家王先生向博物馆捐赠三百件文物",
+            "点赞新时代的志愿者",
+            "分享一个办法",
             "Shares fell",
             "1949年10月1日，中华人民共和国成立。",
             "2024 was dry",

@@ -44,6 +44,8 @@ impl Hints {
     pub const DESCRIPTION: Hints = Hints(1024);
     /// A name of what a shop says about all of its products: delivery, returns.
     pub const TERMS: Hints = Hints(2048);
+    /// A word for a list, which is against main text if its entries are links.
+    pub const LINKS: Hints = Hints(8192);
 
     /// Whether any of `other` is in this set.
     pub fn any(self, other: Hints) -> bool {
@@ -137,15 +139,16 @@ fn role(value: &[u8]) -> Hints {
 
 /// Words by their hints. A `^` before a word: it must begin there; a `$` after it: it must end
 /// there.
-const WORDS: [(Hints, &str); 11] = [
+const WORDS: [(Hints, &str); 12] = [
     (
         Hints::UNLIKELY,
-        "-ad- ad-box adbox advert banner combx comment pinglun community disqus ^extra$ ^extras$ foot gdpr head \
-         legends menu related recommend tuijian xiangguan huifu remark ^reply replies ^rss shoutbox sidebar skyscraper social share sponsor \
-         supplemental agegate pagination pager popup dialog modal copyright hotnews ^hot$ toolbar navbar navi login \
-         cookie subscribe newsletter qrcode mbx side- -side crumb ^toc langs lang-",
+        "-ad- ad-box adbox advert banner combx comment$ comments pinglun community disqus ^extra$ ^extras$ ^foot$ foot$ \
+         footer gdpr ^head$ head$ header legends menu related recommend tuijian xiangguan huifu remark ^reply replies \
+         ^rss shoutbox sidebar skyscraper social share$ sharebar sharebox ^sharing sponsor supplemental agegate \
+         pagination pager popup dialog$ modal copyright hotnews ^hot$ toolbar navbar ^navi ^login login$ cookie \
+         subscribe newsletter qrcode mbx ^side- -side$ crumb ^toc langs lang-",
     ),
-    (Hints::EXCUSED, "article body column content main shadow text entry post zoom footnote"),
+    (Hints::EXCUSED, "article body column content main shadow text entry post zoom code-toolbar"),
     (
         Hints::POSITIVE,
         "article body content entry main page post text blog story zoom detail zhengwen neirong trs_editor rich_media \
@@ -153,10 +156,11 @@ const WORDS: [(Hints, &str); 11] = [
     ),
     (
         Hints::NEGATIVE,
-        "-ad- hidden banner combx comment com- contact foot gdpr masthead media_ meta outbrain promo related recommend \
-         scroll share shoutbox sidebar skyscraper sponsor shopping tags ^tool widget copyright menu nav list rank ^hot \
-         login ^qr crumb ^toc",
+        "-ad- hidden banner combx comment$ comments com- contact ^foot$ foot$ footer gdpr masthead media_ meta outbrain \
+         promo related recommend scroll share$ sharebar sharebox ^sharing shoutbox sidebar skyscraper sponsor shopping \
+         ^tool widget copyright ^hot ^login login$ ^qr crumb ^toc",
     ),
+    (Hints::LINKS, "tags menu nav list rank"),
     (
         BODY,
         "endtext artibody js_content trs_editor article-content article_content articlecontent article-body \
@@ -360,6 +364,50 @@ mod tests {
         }
         for class in ["content-sidebar-wrap", "content", "trailing", "asides-and-notes"] {
             assert!(!is_column(class), "{class}");
+        }
+    }
+
+    /// Articles were dropped because their names have a part that looks like a sidebar's.
+    #[test]
+    fn words_within_other_words() {
+        let of = |class: &str| Hints::of(Tag::Div, format!("class=\"{class}\"").as_bytes()).0;
+        let is_unlikely = |class| of(class).any(Hints::UNLIKELY) && !of(class).any(Hints::EXCUSED);
+        for class in [
+            "bloginner",
+            "headline-box",
+            "football-box",
+            "inside-wrap",
+            "shareholder",
+            "commentary",
+            "dialogue-box",
+            "mw-heading mw-heading2",
+            "markdown-heading",
+            "code-toolbar",
+        ] {
+            assert!(!is_unlikely(class), "{class}");
+        }
+        for class in [
+            "login-box",
+            "userlogin",
+            "head",
+            "head_top",
+            "pageHeader",
+            "site-header",
+            "tophead",
+            "foot",
+            "foot1",
+            "pagefooter",
+            "side-bar",
+            "left-side",
+            "bdshare",
+            "share-box",
+            "shareBox",
+            "comment",
+            "newscomments",
+            "navigation",
+            "dialog",
+        ] {
+            assert!(is_unlikely(class), "{class}");
         }
     }
 

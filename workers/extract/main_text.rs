@@ -27,6 +27,9 @@ const HIDDEN_TIMES: u64 = 10;
 /// An attempt has not found the article if it drops so many times as much running text behind the
 /// page's heading, and in front of what it found.
 const DROPPED_TIMES: u64 = 2;
+/// The same if an element with an unlikely name that holds the heading has this part of what was
+/// found. A lead beside the heading is shorter than the article.
+const HEADED_SHARE: u64 = 4;
 /// The most text in links, in hundredths, of a dropped element that may be the article.
 const LINKS_OF_ARTICLE_MAX: u64 = 25;
 /// With less running text than this, links and labels are all the text that a page has.
@@ -156,10 +159,11 @@ fn title_line(page: &Page, chosen: usize) -> Option<usize> {
 }
 
 /// Whether the article was dropped, and `chosen` is a disclaimer or a footer behind it, which all
-/// pages of a site have: between the page's heading and `chosen`, or with the heading in it, stands
-/// `DROPPED_TIMES` the `found` bytes of running text. It may be in an element with an unlikely
-/// name, in a hidden one, or in the posts of a thread whose first page is another. `all` are the
-/// sums of the whole page.
+/// pages of a site have. Either an element with an unlikely name holds the page's heading, enough
+/// running text for an article, and one part in `HEADED_SHARE` of the `found` bytes. Or between the heading
+/// and `chosen`, or with the heading, stands `DROPPED_TIMES` of `found`: in an element with an
+/// unlikely name, in a hidden one, or in the posts of a thread whose first page is another. `all`
+/// are the sums of the whole page.
 fn drops_article<'s>(
     page: &Page,
     subject: &Subject,
@@ -184,13 +188,18 @@ fn drops_article<'s>(
         let parent = node.parent as usize;
         let is_outermost = dropped[at] && !dropped[parent];
         let is_chrome = matches!(node.tag, Tag::Chrome | Tag::Control);
+        let has_heading = around.contains(&at);
         if is_outermost
-            && (at > heading || around.contains(&at))
+            && (at > heading || has_heading)
             && !is_chrome
             && !sum.is_linked_over(LINKS_OF_ARTICLE_MAX)
         {
             lost[parent] += sum.good_bytes;
-            if lost[parent] >= DROPPED_TIMES * found {
+            let is_article = has_heading
+                && score::is_unlikely(node)
+                && sum.good_bytes >= ENOUGH_BYTES
+                && HEADED_SHARE * sum.good_bytes >= found;
+            if is_article || lost[parent] >= DROPPED_TIMES * found {
                 return true;
             }
         }
@@ -280,14 +289,21 @@ fn kept(
     inside[chosen] = true;
     description.into_iter().for_each(|at| inside[at] = true);
     let siblings_of = nodes[chosen].parent as usize;
+    // By index, whether an element is in a table of data, whose cells may be links.
+    let mut of_data = vec![false; nodes.len()];
     for at in 1..nodes.len() {
         let parent = nodes[at].parent as usize;
+        of_data[at] = match nodes[at].tag {
+            Tag::Table => is_of_data(&sums[at]),
+            _ => of_data[parent],
+        };
+        let is_cell = of_data[at] && nodes[at].tag == Tag::Cell;
         if at != chosen && Some(at) != description {
             let is_sibling = parent == siblings_of && parent != 0 && !removed[at];
             inside[at] =
                 inside[parent] || is_sibling && belongs(&nodes[at], &sums[at], sums[best].score);
-            removed[at] |= removed[parent]
-                || inside[at] && is_clutter(&nodes[at], &sums[at], sums[chosen].bytes);
+            let is_clutter = || is_clutter(&nodes[at], &sums[at], sums[chosen].bytes);
+            removed[at] |= removed[parent] || inside[at] && !is_cell && is_clutter();
         }
     }
     inside.iter().zip(removed).map(|(inside, removed)| *inside && !removed).collect()
@@ -346,20 +362,27 @@ fn belongs(node: &Node, sum: &Sum, best_score: i64) -> bool {
     let reads = node.tag == Tag::Paragraph
         && (sum.bytes > 120 && !sum.is_linked_over(25)
             || sum.bytes > 30 && sum.link_bytes == 0 && sum.marks > 0);
-    reads || scores && !node.hints.any(Hints::NEGATIVE) && !sum.is_linked_over(25)
+    let is_negative = node.hints.any(Hints::NEGATIVE.with(Hints::LINKS));
+    reads || scores && !is_negative && !sum.is_linked_over(25)
 }
 
 /// With so many cells a table is one of data, which has few sentences.
 const DATA_CELLS_MIN: u32 = 6;
 
+/// Whether a table is one of data: of many cells, of which at most half are links.
+fn is_of_data(sum: &Sum) -> bool {
+    sum.cells >= DATA_CELLS_MIN && sum.linked_blocks * 2 <= sum.blocks
+}
+
 /// Whether an element inside the main text is not part of it: menus, link lists, boxes.
 fn is_clutter(node: &Node, sum: &Sum, chosen_bytes: u64) -> bool {
     let is_small = sum.bytes * 2 < chosen_bytes;
-    let is_negative =
-        node.hints.any(Hints::NEGATIVE) && !node.hints.any(Hints::POSITIVE.with(Hints::BODY));
+    let says =
+        |hint: Hints| node.hints.any(hint) && !node.hints.any(Hints::POSITIVE.with(Hints::BODY));
+    let (is_negative, may_be_links) = (says(Hints::NEGATIVE), says(Hints::LINKS));
     match node.tag {
-        Tag::List | Tag::Definitions => is_negative && sum.is_linked_over(20),
-        Tag::Table => is_small && sum.is_linked_over(40),
+        Tag::List | Tag::Definitions => (is_negative || may_be_links) && sum.is_linked_over(20),
+        Tag::Table => is_small && sum.is_linked_over(40) && !is_of_data(sum),
         Tag::Div
         | Tag::Section
         | Tag::Form
@@ -369,8 +392,8 @@ fn is_clutter(node: &Node, sum: &Sum, chosen_bytes: u64) -> bool {
         | Tag::Figure
         | Tag::Quote => {
             is_small
-                && (is_negative
-                    && (sum.is_linked_over(10) || sum.marks < 2 && sum.cells < DATA_CELLS_MIN)
+                && (is_negative && sum.marks < 2 && sum.cells < DATA_CELLS_MIN
+                    || (is_negative || may_be_links) && sum.is_linked_over(10)
                     || sum.is_linked_over(40)
                     || sum.is_linked_over(25) && sum.marks < 2 && sum.blocks > 2)
         }

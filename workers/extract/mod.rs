@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 /// The job file's `[extract]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]

@@ -77,7 +77,8 @@ impl Lines {
         if let Some(line) = line(page, block) {
             lines.time = says_time(line);
             lines.stamp = block.has_time || is_stamp(line);
-            let (button, floor) = reply_marks(line);
+            // A heading with a number is that of a part of the text.
+            let (button, floor) = if block.in_heading { (false, None) } else { reply_marks(line) };
             lines.button = button;
             lines.floor = floor.map_or(Lines::NONE.floor, |floor| (number, floor));
         }

@@ -57,15 +57,26 @@ pub fn reply_marks(line: &str) -> (bool, Option<u32>) {
             has_more = true;
             continue;
         };
+        let at = word.as_ptr() as usize - line.as_ptr() as usize;
         // `12回复` is how many replies there are, unless the number is the end of a clock.
-        let is_count = marks.begins_with_number
-            && !line[..word.as_ptr() as usize - line.as_ptr() as usize].ends_with(':');
-        button |= marks.button && !is_count;
-        replies |= marks.replies;
+        let is_count = marks.begins_with_number && !line[..at].ends_with(':');
+        if !is_count && !is_label(&line[at + word.len()..]) {
+            button |= marks.button;
+            replies |= marks.replies;
+        }
         floor = floor.or(marks.floor).filter(|_| is_short || !word.contains('#'));
     }
-    // In English such words are also words of titles, so the line must have nothing else.
+    // In English such words are also words of titles, so the line must have nothing else. Houses
+    // have floors, too: `1楼 阅览室`.
+    let floor = floor.filter(|_| !has_more || line.contains('#') || says_time(line));
     (button && !counts_views(line) || replies && !has_more, floor)
+}
+
+/// Whether the word before `behind` is a label, such as `回复：` before an answer. Behind the label of
+/// a count is a number.
+fn is_label(behind: &str) -> bool {
+    let value = behind.strip_prefix([':', '：']).map(str::trim_start);
+    value.is_some_and(|value| !value.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether a line says how often a page was read: `阅读(12)`, `浏览量：12`, `12次点击`.
@@ -177,6 +188,24 @@ mod tests {
         }
         for line in ["2024-03-05 10:20 点击回复", "回复(3) 查看", "回复 | 查看原图"] {
             assert!(reply_marks(line).0 == line.starts_with('回'), "{line}");
+        }
+    }
+
+    /// The label of an answer was a button, and the floor of a library was that of a post. Pages of
+    /// questions and lists of rooms lost all but the first.
+    #[test]
+    fn labels_and_floors_of_houses() {
+        for line in ["回复：", "回复：已处理", "1楼 阅览室", "1楼 两室一厅 80平米"]
+        {
+            assert_eq!(reply_marks(line), (false, None), "{line}");
+        }
+        for (line, button, floor) in [
+            ("回复：3", true, None),
+            ("回复(3)", true, None),
+            ("2楼 发表于 2024-03-01 10:20", false, Some(2)),
+            ("2楼 2024-03-01 10:20", false, Some(2)),
+        ] {
+            assert_eq!(reply_marks(line), (button, floor), "{line}");
         }
     }
 

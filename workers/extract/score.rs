@@ -39,6 +39,8 @@ pub struct Sum {
     pub cells: u32,
     /// Blocks.
     pub blocks: u32,
+    /// Blocks of which more than half is link text.
+    pub linked_blocks: u32,
     /// Blocks that count as paragraphs.
     pub paragraphs: u32,
     /// Bytes outside links in paragraphs that are long or have a sentence mark.
@@ -140,6 +142,7 @@ pub fn sums(page: &Page, dropped: &[bool]) -> Vec<Sum> {
         sum.link_bytes += u64::from(block.link_bytes);
         sum.marks += u64::from(block.marks);
         sum.blocks += 1;
+        sum.linked_blocks += u32::from(block.link_bytes * 2 > block.bytes);
         if !is_paragraph(block) {
             continue;
         }
@@ -168,6 +171,7 @@ pub fn sums(page: &Page, dropped: &[bool]) -> Vec<Sum> {
         parent.link_bytes += sum.link_bytes;
         parent.marks += sum.marks;
         parent.blocks += sum.blocks;
+        parent.linked_blocks += sum.linked_blocks;
         parent.paragraphs += sum.paragraphs;
         parent.good_bytes += sum.good_bytes;
     }
@@ -233,7 +237,8 @@ fn tag_points(tag: Tag) -> i64 {
 
 fn word_points(hints: Hints) -> i64 {
     let points = |hint, points| if hints.any(hint) { points } else { 0 };
-    points(Hints::POSITIVE, 25) + points(Hints::BODY, 25) - points(Hints::NEGATIVE, 25)
+    let against = Hints::NEGATIVE.with(Hints::LINKS);
+    points(Hints::POSITIVE, 25) + points(Hints::BODY, 25) - points(against, 25)
 }
 
 /// `score * part / whole`, without overflow.
@@ -335,5 +340,5 @@ fn gains(inner: Choice<'_>, outer: Choice<'_>, levels: u32, best_score: i64) -> 
     is_part && added_paragraphs > 1
         || added_paragraphs > 0
             && outer.sum.score * 4 >= best_score * 3
-            && !outer.node.hints.any(Hints::NEGATIVE)
+            && !outer.node.hints.any(Hints::NEGATIVE.with(Hints::LINKS))
 }

@@ -383,6 +383,37 @@ fn tables_in_boxes_that_scroll() {
     assert!(!found.contains("型号"), "{found}");
 }
 
+/// Lists and tables of an article were dropped for their names or their links: ingredients, steps,
+/// data of a product, a table whose names are links. So were headings in a box of their own.
+#[test]
+fn parts_of_an_article_stay() {
+    let intro = "<p>红烧肉是江南名菜，做法各家不同，下面是祖母传下来的做法，用料简单，火候要足，一个半小时可成。</p>\
+         <p>选肉要三层，皮朝下先煎，出油以后再放糖，颜色才红亮。</p>";
+    let rows: String = ["五花肉 500克", "冰糖 30克", "老抽 一勺", "黄酒 半碗"]
+        .iter()
+        .map(|row| format!("<div>{row}</div>"))
+        .collect();
+    let linked: String = (1..9)
+        .map(|n| {
+            format!("<tr><td>{n}</td><td><a href=/p{n}>第{n}位选手的名字</a></td><td>{n}分</td><td>胜</td></tr>")
+        })
+        .collect();
+    for part in [
+        format!("<div class=ingredient-list>{rows}</div>"),
+        format!("<div class=param-rank>{rows}</div>"),
+        format!("<table>{linked}</table>"),
+        "<div class=\"mw-heading mw-heading2\"><h2>历史</h2></div><p>清代已有记载，见于县志。</p>"
+            .into(),
+    ] {
+        let found =
+            text(&format!("<body><div class=text>{intro}{part}<p>趁热上桌，配白饭。</p></div>"));
+        for wanted in ["冰糖 30克", "第3位选手的名字", "历史"].iter().filter(|w| part.contains(**w))
+        {
+            assert!(found.contains(wanted), "{part}: {found}");
+        }
+    }
+}
+
 /// The first and the last entries of a chronology were removed as date lines of the site.
 #[test]
 fn entries_of_a_chronology_stay() {

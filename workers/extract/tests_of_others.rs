@@ -206,6 +206,28 @@ fn what_looks_like_others_stays() {
         (1..9).map(answer).collect::<String>()
     ));
 
+    // Each of these lost all but its first entry.
+    let answered = |n: usize| {
+        format!(
+            "<li class=item><h3>第{n}座桥什么时候通车?</h3><p>2024-03-0{n} 10:20</p><p>去年说是年底，现在是三月。</p>\
+             <h4>回复：</h4><p>第{n}座桥因水位偏高，工期顺延三个月。</p></li>"
+        )
+    };
+    whole(&format!("<ul>{}</ul>", (1..6).map(answered).collect::<String>()));
+    let floor = |n: usize| {
+        format!(
+            "<div class=room><p>{n}楼 阅览室</p><p>开放时间：8:00—22:00</p><p>藏书{n}万册，以地方志和旧报纸为主。</p></div>"
+        )
+    };
+    whole(&(1..6).map(floor).collect::<String>());
+    let episode = |n: usize| {
+        format!(
+            "<section class=episode><h2>#{n}</h2><time>2024-03-0{n}</time><p>The bridge keeper number {n} tells how \
+             the river rose, and what the council said.</p></section>"
+        )
+    };
+    whole(&(1..6).map(episode).collect::<String>());
+
     let update = |n: usize| {
         format!(
             "<div class=entry><div>10:{n}</div><p>The beam number {n} is on its way, and the crowd cheers.</p></div>"
@@ -292,6 +314,12 @@ fn articles_that_were_lost_to_a_footer() {
     };
     let third = "<p>施工期间，两岸渡口照常开放，江面分时段通航，水文站每小时发布一次水位。</p>\
          <p>合龙当天，上千名居民来到江边，许多人带着相机，老人们说等这一天等了二十年。</p>";
+    // Half as long as the disclaimer, with the heading in it.
+    let short = "<p>本报讯 昨日上午九时，随着最后一段钢箱梁就位，跨江大桥主桥合龙。</p>\
+         <p>大桥全长三千二百米，双向六车道，预计明年六月通车，届时两岸往来只需十分钟，不必再等渡船。</p>";
+    let body = format!("<div class=con_head><h1>大桥主桥合龙</h1>{short}</div>");
+    let found = text(&page(&body).replacen("<h1>大桥主桥合龙</h1>", "", 1));
+    assert!(found.contains("主桥合龙。") && found.contains("十分钟"), "{found}");
     for class in ["con_head", "sharebox", "commentary", "hot", "overhead"] {
         let found = text(&page(&format!("<div class={class}>{CHINESE}{third}</div>")));
         assert!(found.contains("跨江大桥主桥顺利合龙"), "{class}: {found}");

@@ -48,7 +48,11 @@ pub fn says_time(line: &str) -> bool {
         let behind = &line[at..];
         let two_digits =
             behind.get(1..3).is_some_and(|two| two.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_clock = digits <= 2 && behind.starts_with(':') && two_digits;
+        let is_clock = digits <= 2
+            && behind.starts_with(':')
+            && two_digits
+            && !begins_range(&behind[3..])
+            && !ends_range(&line[..start]);
         let is_day = digits <= 2 && behind.starts_with('月') && behind.contains('日');
         let is_date =
             furniture::begins_with_date(&bytes[start..]) || begins_with_day(&bytes[start..]);
@@ -72,6 +76,34 @@ pub fn says_time(line: &str) -> bool {
         }
     }
     false
+}
+
+/// What stands between two clocks that say when something is open.
+const TO: [char; 8] = ['-', '–', '—', '~', '～', '至', '到', '―'];
+
+/// Whether a clock before `behind` is the first of two: `8:00-17:30`.
+fn begins_range(behind: &str) -> bool {
+    let to = behind.trim_start().trim_start_matches(TO);
+    let next = to.trim_start_matches(|c: char| c.is_whitespace() || "次日当晚".contains(c));
+    to.len() < behind.trim_start().len() && has_clock_at(next)
+}
+
+/// Whether a clock behind `before` is the second of two.
+fn ends_range(before: &str) -> bool {
+    let before = before.trim_end_matches(|c: char| c.is_whitespace() || "次日当晚".contains(c));
+    let first = before.trim_end_matches(TO);
+    let of_clock = |c: char| c.is_ascii_digit() || c == ':';
+    let last = first.trim_end().rsplit(|c| !of_clock(c)).next();
+    first.len() < before.len() && last.is_some_and(has_clock_at)
+}
+
+/// Whether `text` begins with a clock.
+fn has_clock_at(text: &str) -> bool {
+    let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let minutes = behind.strip_prefix(':').unwrap_or_default().as_bytes();
+    (1..=2).contains(&(text.len() - behind.len()))
+        && minutes.len() >= 2
+        && minutes[..2].iter().all(u8::is_ascii_digit)
 }
 
 /// Whether a line begins with a day that ends in its year: `03/12/2026`, `3.12.2026`.
@@ -151,7 +183,19 @@ mod tests {
         ] {
             assert!(says_time(line), "{line}");
         }
-        for line in ["1.2.3", "03/12/26", "03/12-2026", "3/4/20261", "4h", "Mar 3", ""] {
+        for line in [
+            "1.2.3",
+            "03/12/26",
+            "03/12-2026",
+            "3/4/20261",
+            "4h",
+            "Mar 3",
+            "",
+            "8:00-17:30",
+            "开放时间：8:00—22:00",
+            "9:00 至 16:30",
+            "22:00 – 次日 6:00",
+        ] {
             assert!(!says_time(line), "{line}");
         }
     }

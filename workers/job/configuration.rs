@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "31193e2f8e4fee272e4d708e14b0ccf8188099c60518c1b68fbeff953ee67d23"
+            "a988f5fc499ed705c3d301ba4d6379d8970431177fa0a975f334f23b7c8e2a0a"
         );
     }
 }

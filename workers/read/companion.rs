@@ -6,7 +6,7 @@
 
 use super::Limits;
 use super::codec::{Codec, without_ending};
-use super::shell::{beside, fed, word};
+use super::shell::{beside, fed, word, written};
 use super::source::Source;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -222,7 +222,7 @@ fn rows(path: &Path, arguments: &str) -> String {
          sys.stdin.reconfigure(encoding=\"utf-8-sig\", newline=\"\"); \
          [print(json.dumps(row)) for row in csv.DictReader(sys.stdin, strict=True{arguments})]'"
     );
-    format!("{} > {}", fed(&program, path), word(&beside(path, "jsonl")))
+    written(&fed(&program, path), &beside(path, "jsonl"))
 }
 
 /// Whether a text begins as an index does: the legend of CDX, or a line of a key such as
@@ -343,6 +343,13 @@ mod tests {
             assert_eq!((rows.len(), &rows[0]["text"]), (2, &"a\nb".into()));
             std::fs::write(at("c.csv.gz"), gzip(b"url,text\nu,t\n")).expect("written");
             assert_eq!(lines(play("c.csv.gz", "c.jsonl"))[0]["text"], "t");
+            // The rows before a bad one had the name of the whole, and the next run read them.
+            let bad = [b"url,text\n".repeat(5000), b"u,\xd6\xd0\n".to_vec()].concat();
+            std::fs::write(at("f.csv"), bad).expect("written");
+            assert!(
+                !bash(&Companion::Csv.remedy(&at("f.csv")).expect("a command")).status.success()
+            );
+            assert!(!at("f.jsonl").exists());
         } else {
             lacks("python3");
         }

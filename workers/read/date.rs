@@ -108,6 +108,10 @@ fn iso(text: &str) -> Option<i64> {
     if let Ok(stamp) = PARSER.parse_timestamp(text) {
         return Some(stamp.as_second());
     }
+    // A zone's name without an offset: `2024-05-18T10:30:00[Asia/Shanghai]`.
+    if text.contains('[') {
+        return None;
+    }
     let unzoned = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     if let Ok(civil) = PARSER.parse_datetime(unzoned) {
         return utc(civil);
@@ -213,6 +217,8 @@ mod tests {
             "99999999999999999999",
             "2016-10-17T25:00:00Z",
             "2009-01-05Tnoon",
+            // The zone was left out, so the time was eight hours wrong.
+            "2024-05-18T10:30:00[Asia/Shanghai]",
             "2009-03-65Tnoon",
         ] {
             assert_eq!(parse(text), None, "{text}");

@@ -39,22 +39,18 @@ pub fn remedy(path: &Path, why: WhyRead) -> Result<Option<String>> {
         let lines = shell::beside(path, "jsonl");
         let command = shell::fed(&format!("jq -c {filter}"), path);
         let (new, old) = (lines.display(), path.display());
-        let to = shell::word(&lines);
+        let command = shell::written(&command, &lines);
         let WhyRead::Among { reads_lines } = why else {
             return format!(
-                "Make lines of it: {command} > {to}, and have [read] inputs name {new}, not {old}"
+                "Make lines of it: {command}, and have [read] inputs name {new}, not {old}"
             );
         };
-        let begun = shell::word(&shell::hidden(&lines));
         let moved = format!("mv {} {}", shell::word(path), shell::word(&shell::hidden(path)));
         let also = match reads_lines {
             true => String::new(),
             false => format!(". Have [read] inputs name {new}, too"),
         };
-        format!(
-            "Make lines of it, and give it a name that is not read: {command} > {begun} && \
-             mv {begun} {to} && {moved}{also}"
-        )
+        format!("Make lines of it, and give it a name that is not read: {command} && {moved}{also}")
     }))
 }
 
@@ -131,12 +127,15 @@ mod tests {
         };
         assert_eq!(
             said("a.json.gz", &gzip(b"[{},\n{}]\n"), WhyRead::Named),
-            "Make lines of it: gzip -dc < a.json.gz | jq -c '.[]' > a.jsonl, \
+            "Make lines of it: gzip -dc < a.json.gz | jq -c '.[]' > _a.jsonl && mv _a.jsonl a.jsonl, \
              and have [read] inputs name a.jsonl, not a.json.gz"
         );
         assert_eq!(
             said("b c.jsonl", b"{\n}\n", WhyRead::Named).split(", and").next(),
-            Some("Make lines of it: jq -c . < 'b c.jsonl' > 'b c-2.jsonl'"),
+            Some(
+                "Make lines of it: jq -c . < 'b c.jsonl' > '_b c-2.jsonl' && mv '_b c-2.jsonl' \
+                 'b c-2.jsonl'"
+            ),
         );
         // In a folder the document was read again by the next run, beside its own lines.
         assert_eq!(

@@ -73,7 +73,8 @@ pub fn length_from(bytes: &[u8], from: usize, searched_bytes: &mut u64) -> Optio
     length
 }
 
-/// A media type such as `text/html` in lower case, and its `charset` parameter without quotes.
+/// A media type such as `text/html` in lower case, and its `charset` parameter without quotes. Old
+/// servers put a blank in place of the semicolon.
 ///
 /// ```
 /// use workers::read::headers::media_type;
@@ -83,15 +84,10 @@ pub fn length_from(bytes: &[u8], from: usize, searched_bytes: &mut u64) -> Optio
 /// ```
 pub fn media_type(value: &[u8]) -> (String, Option<String>) {
     let value = String::from_utf8_lossy(value);
-    let mut parts = value.split(';');
-    let media = parts
-        .next()
-        .unwrap_or_default()
-        .split(',')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let mut parts = value.trim().split([';', ' ', '\t']);
+    let first = parts.next().unwrap_or_default();
+    let media = first.split(',').next().unwrap_or_default();
+    let media = media.trim_matches('"').to_ascii_lowercase();
     let charset = parts.find_map(|part| {
         let (name, charset) = part.split_once('=')?;
         let charset = charset.trim().trim_matches(['"', '\'']).trim();
@@ -172,6 +168,10 @@ mod tests {
             ("text/html".into(), Some("GBK".into()))
         );
         assert_eq!(media_type(b"text/html, text/html;charset="), ("text/html".into(), None));
+        for value in ["text/html charset=gb2312", "\"text/html\"\tcharset=gb2312"] {
+            let expected = ("text/html".into(), Some("gb2312".into()));
+            assert_eq!(media_type(value.as_bytes()), expected, "{value}");
+        }
         assert_eq!(media_type(b"\xff"), ("\u{fffd}".into(), None));
     }
 }

@@ -106,7 +106,7 @@ pub fn body(
         _ => return Err(Item::Status { url: None }),
     }
     let (mut kind, charset) = media_type(headers.get("Content-Type").or(media).unwrap_or_default());
-    if !kind.contains('/') && is_html(&headers, body, bytes_max) {
+    if !says_type(&kind) && is_html(&headers, body, bytes_max) {
         kind = "text/html".into();
     }
     if !is_page(&kind) {
@@ -120,6 +120,16 @@ pub fn body(
         flaws.notes.add("cut_body");
     }
     Ok(page)
+}
+
+/// Whether `media` is a media type that says something (MIME Sniffing Standard, 4.4 and 7).
+fn says_type(media: &str) -> bool {
+    let is_token = |text: &str| {
+        let is_mark = |byte: u8| b"!#$%&'*+-.^_`|~".contains(&byte);
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
+    };
+    let is_type = media.split_once('/').is_some_and(|(of, kind)| is_token(of) && is_token(kind));
+    is_type && !["*/*", "unknown/unknown", "application/unknown"].contains(&media)
 }
 
 /// Whether a body without a type looks like HTML, without its encodings.
@@ -231,6 +241,18 @@ mod tests {
         assert!(parse(&fields(HTTP_BYTES_MAX + 2)).is_none());
         let ended = [fields(1000).as_slice(), b"\n<p>text"].concat();
         assert_eq!(parse(&ended).map(|(.., body)| body), Some(&b"<p>text"[..]));
+    }
+
+    /// A page was skipped if its type lacks the semicolon before the charset, or says nothing.
+    #[test]
+    fn types_that_say_nothing() {
+        for kind in ["text/html charset=GBK", "text/html:charset=GBK", "*/*", "unknown/unknown", ""]
+        {
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n<html><p>x");
+            let Ok(Body::Html { .. }) = of(answer.as_bytes()).0 else { panic!("{kind}") };
+        }
+        let image = b"HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\n\r\n<html><p>x";
+        assert_eq!(of(image).0, Err(Item::Skip("not_text")));
     }
 
     /// A redirect of a page to itself, by which sites set a cookie, removed the page.

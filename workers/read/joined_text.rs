@@ -2,7 +2,7 @@
 //! command that makes one text of them.
 
 use super::Format;
-use super::shell::{beside, fed, word};
+use super::shell::{beside, fed, word, written};
 use std::path::Path;
 
 /// Names of lists of texts, or of messages with a text each.
@@ -69,10 +69,8 @@ pub fn remedy(path: &Path, format: Format, names: &[String], lists: &[String]) -
             path,
         ),
     };
-    Some(format!(
-        "To make one text of {what}: {command} > {}, and name that file instead",
-        word(&to)
-    ))
+    let command = written(&command, &to);
+    Some(format!("To make one text of {what}: {command}, and name {} instead", to.display()))
 }
 
 #[cfg(test)]

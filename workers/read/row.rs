@@ -85,7 +85,7 @@ impl<'a> FieldRow<'a> {
         let places = texts.map(|is_for| self.place(is_for));
         let body = match self.body(&mut note) {
             Ok(Some(body)) => body,
-            // Tables write null for an empty text.
+            // Tables write null for an empty text, or leave it empty.
             Ok(None) if has_text => Body::Text(String::new()),
             Ok(None) => {
                 let [text, html] = places.map(|at| at.map_or("", |at| &self.wanted.names[at].path));
@@ -116,12 +116,15 @@ impl<'a> FieldRow<'a> {
         }
         match self.take(Use::Text) {
             (Value::Null, _) => {}
+            // Extractors write an empty text where they found none.
+            (Value::Text(text), _) if text.trim().is_empty() => {}
             (Value::Text(text), _) => return Ok(Some(Body::Text(text.into_owned()))),
             (value, name) => return Err(unfit(&value, name)),
         }
         // A charset in the page is the charset of its former bytes, not of this text.
         match self.take(Use::Html) {
             (Value::Null, _) => Ok(None),
+            (Value::Text(html), _) if html.is_empty() => Ok(None),
             (Value::Text(html), _) => Ok(Some(Body::Html {
                 bytes: html.into_owned().into_bytes(),
                 charset: Some("utf-8".into()),
@@ -253,6 +256,27 @@ mod tests {
         assert_eq!(of(&[]), Err("no `text` and no `html`: /0".to_owned()));
         for nulls in [&[Use::Text][..], &[Use::Html], &[Use::Text, Use::Html]] {
             assert_eq!(of(nulls), Ok(Body::Text(String::new())), "{nulls:?}");
+        }
+    }
+
+    /// An empty text hid the HTML of its row.
+    #[test]
+    fn html_beside_an_empty_text() {
+        let wanted = Wanted::new(&Fields::default(), &PageKey::Row, "");
+        for (text, html, is_html) in
+            [("", "<p>x", true), (" \n", "<p>x", true), ("x", "<p>y", false)]
+        {
+            let values = wanted.names.iter().map(|name| match (name.note, name.is_for) {
+                (None, Use::Text) => Some(Value::Text(text.into())),
+                (None, Use::Html) => Some(Value::Text(html.into())),
+                _ => None,
+            });
+            match FieldRow::new(values.collect(), &wanted).item(0, |_| ()) {
+                Item::Record(record) => {
+                    assert_eq!(matches!(record.body, Body::Html { .. }), is_html, "{text:?}");
+                }
+                other => panic!("{other:?}"),
+            }
         }
     }
 

@@ -31,6 +31,13 @@ pub fn fed(program: &str, path: &Path) -> String {
     }
 }
 
+/// A command line that writes the output of `command` to a file that no run reads, and gives it the
+/// name `to` once it is complete.
+pub fn written(command: &str, to: &Path) -> String {
+    let begun = word(&hidden(to));
+    format!("{command} > {begun} && mv {begun} {}", word(to))
+}
+
 /// The program that decodes stdin.
 pub fn decoder(codec: Codec) -> Option<&'static str> {
     match codec {

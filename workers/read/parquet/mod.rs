@@ -242,10 +242,10 @@ impl Parquet {
             }
         }
         self.selection.unfit.iter().for_each(|word| self.notes.add(word));
-        let has_text = values
-            .iter()
-            .zip(&self.wanted.names)
-            .any(|(value, name)| name.is_for == Use::Text && matches!(value, Some(Value::Text(_))));
+        let has_text = values.iter().zip(&self.wanted.names).any(|(value, name)| {
+            let is_text = matches!(value, Some(Value::Text(text)) if !text.trim().is_empty());
+            name.is_for == Use::Text && is_text
+        });
         let item = FieldRow::new(values, &self.wanted).item(row, |word| self.notes.add(word));
         match (too_long, item) {
             (None, item) => item,
