@@ -2,7 +2,10 @@
 //! `两个半小时` and `2.5小时`, `民国一一二年` and `2023年`.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::value::whole_value;
+use crate::confirm::digits::{is_digit, is_digit_or_numeral};
+use crate::confirm::edits::Span;
+use crate::confirm::numbers::values;
+use crate::confirm::value::{ONE, whole_value};
 use std::ops::Range;
 
 /// A number of a text: its tokens, and how it is written in digits and numerals.
@@ -63,6 +66,44 @@ pub fn in_one_way(tokens: &Tokens<'_>, range: &Range<usize>, numbers: Vec<Writte
         }
     }
     found
+}
+
+/// Words for parts of a day that stand before an hour.
+const PARTS_OF_DAY: [&str; 16] = [
+    "上午", "早上", "早晨", "清晨", "凌晨", "中午", "下午", "午后", "傍晚", "晚上", "晚间", "夜间",
+    "夜里", "深夜", "早", "晚",
+];
+
+/// Whether a span puts an hour that both texts have into the other half of the day: `上午10点` and
+/// `晚上10点`, `8 a.m.` and `8 p.m.` Symmetric.
+pub fn is_other_half(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let halves = behind_hour(a, &span.a).zip(behind_hour(b, &span.b));
+    let hours = || hour_behind(a, &span.a).zip(hour_behind(b, &span.b));
+    halves.is_some_and(|(x, y)| x != y) || hours().is_some_and(|(x, y)| x != y)
+}
+
+/// Whether the passage is the `p` of a `p.m.` behind a number, or false for `a.m.`
+fn behind_hour(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<bool> {
+    let at = Some(range.start).filter(|at| range.len() == 1 && *at > 0)?;
+    let is_behind = is_digit(tokens.token(at - 1)) && tokens.token(at).len() == 1;
+    is_behind.then(|| day_half(tokens, at)).flatten()
+}
+
+/// The hour, from 0 to 23, behind the passage, if that is a word for a part of the day or begins
+/// one.
+fn hour_behind(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<u64> {
+    let ends = range.end..=(range.end + 1).min(tokens.len());
+    let is_part = |end: &usize| PARTS_OF_DAY.contains(&tokens.passage(&(range.start..*end)));
+    let from = ends.rev().find(is_part)?;
+    let is_number = |at: &usize| is_digit_or_numeral(tokens.token(*at));
+    let digits = (from..tokens.len()).take(2).take_while(is_number).count();
+    let place = from..from + digits;
+    if place.is_empty() || !is_hour(tokens, &place) {
+        return None;
+    }
+    let [value] = values(tokens, place.clone())[..] else { return None };
+    let value = u64::try_from(value / ONE).ok()?;
+    Some(hour(tokens, &place, value).unwrap_or(value))
 }
 
 fn token<'t>(tokens: &'t Tokens<'_>, at: usize) -> &'t str {
@@ -179,6 +220,28 @@ mod tests {
         let text = format!("民国{}年", u64::MAX);
         let tokens = Tokens::of(&*text).expect("short");
         assert_eq!(values(&tokens, 0..tokens.len()).len(), 1);
+    }
+
+    /// An hour of the other half of the day was the same in a long text. A part of the day that
+    /// changes nothing is no other half.
+    #[test]
+    fn other_halves() {
+        let is_other = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let other = |span: &Span| is_other_half(&x, &y, span);
+            crate::confirm::settle::settled(&x, &y).iter().any(other)
+        };
+        for (a, b, expected) in [
+            ("听证会上午10点举行", "听证会晚上10点举行", true),
+            ("听证会早上八点举行", "听证会晚上八点举行", true),
+            ("begins at 8:00 a.m. in the hall", "begins at 8:00 p.m. in the hall", true),
+            ("听证会下午5点举行", "听证会傍晚5点举行", false),
+            ("听证会凌晨1点举行", "听证会早上1点举行", false),
+            ("听证会下午3点举行", "听证会3点举行", false),
+            ("他上午来", "他晚上来", false),
+        ] {
+            assert_eq!((is_other(a, b), is_other(b, a)), (expected, expected), "{a} | {b}");
+        }
     }
 
     /// A time, a duration and a year have the same values however they are written.

@@ -9,7 +9,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::{Span, equal_parts};
 use crate::confirm::furniture;
-use crate::confirm::negations::{has_negation, revokes};
+use crate::confirm::negations::{deny, has_negation, revokes};
 use crate::confirm::options::Options;
 use crate::text::characters::is_han;
 use std::collections::HashSet;
@@ -68,8 +68,8 @@ impl Headlines {
 }
 
 /// Whether the first span is a headline: few tokens in front of one text alone. They are at most
-/// half as long as the rest, or at most as long as the rest if they are one sentence. What takes
-/// the text back is none.
+/// half as long as the rest, or at most as long as the rest if they are one sentence. What denies
+/// the text or takes it back is none.
 fn is_of_one(
     spans: &[Span],
     lengths: [usize; 2],
@@ -89,7 +89,8 @@ fn is_of_one(
             && rest >= FRAMED_CHARS_MIN
     };
     let revoked = (0..2).any(|side| revokes(texts[side].within(sides[side])));
-    alone && fits(0) && fits(1) && !revoked
+    let denies = deny(texts[0].within(&first.a), texts[1].within(&first.b));
+    alone && fits(0) && fits(1) && !revoked && !denies
 }
 
 /// Whether no mark inside the tokens of `range` ends a sentence.

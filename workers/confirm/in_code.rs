@@ -17,6 +17,9 @@ const TOUCHING_UNITS: [&str; 33] = [
 /// measure or a score.
 const VERSIONS: [&str; 6] = ["version", "versions", "release", "license", "licence", "v"];
 
+/// Words with a point before the number of a thing.
+const NUMBERED: [&str; 9] = ["no.", "nr.", "vol.", "art.", "sec.", "fig.", "ch.", "p.", "pp."];
+
 /// The most digits before the point of a version.
 const VERSION_DIGITS_MAX: usize = 2;
 
@@ -44,14 +47,19 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
         return false;
     }
     let joined = |c: char| c.is_ascii_digit() || "-/.+".contains(c);
-    let touches = |c: char| c.is_ascii_alphabetic() || "_=<>[]{}`\"#\\".contains(c);
-    let behind = left.trim_end_matches(joined).ends_with(touches);
+    let touches = |c: char| c.is_ascii_alphabetic() || "_=[]{}`#\\".contains(c);
+    let before = left.trim_end_matches(joined);
+    let behind = (before.ends_with(touches) || ends_with_mark(before))
+        && !NUMBERED.iter().any(|word| is_last_word(left, word));
     let measured = TOUCHING_UNITS.iter().any(|unit| {
         right.strip_prefix(unit).is_some_and(|rest| {
             !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || touches(c))
         })
     });
-    let follows = !measured && right.trim_start_matches(joined).starts_with(touches);
+    let after = right.trim_start_matches(joined);
+    let follows = !measured
+        && (after.starts_with(touches) || begins_with_mark(after))
+        && !is_compound(left, right);
     let behind_word = range.start > 0
         && tokens.gap(range.start) == " "
         && VERSIONS.contains(&tokens.token(range.start - 1));
@@ -62,6 +70,40 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
             .find(|at| tokens.token(*at).starts_with('.'))
             .is_some_and(|point| point - range.start <= VERSION_DIGITS_MAX);
     behind || follows || version
+}
+
+/// Whether a mark of code ends `before`: a quotation mark of a value, or an angle bracket that touches
+/// something.
+fn ends_with_mark(before: &str) -> bool {
+    let of_value = before.strip_suffix('"').map(str::trim_end);
+    let of_tag = before.strip_suffix(['<', '>']);
+    of_value.is_some_and(|before| before.ends_with(['=', '[', '{']))
+        || of_tag.is_some_and(|before| {
+            before.ends_with(|c: char| c.is_ascii_alphabetic() || "/\"]".contains(c))
+        })
+}
+
+/// Whether an angle bracket that touches something begins `after`.
+fn begins_with_mark(after: &str) -> bool {
+    let behind = after.strip_prefix(['<', '>']);
+    behind.is_some_and(|behind| {
+        behind.starts_with(|c: char| c.is_ascii_alphabetic() || "/\"".contains(c))
+    })
+}
+
+/// Whether the number is part of a compound or of a price: `a 20-storey tower`, `$15/month`.
+fn is_compound(left: &str, right: &str) -> bool {
+    let word = right.strip_prefix(['-', '/']).unwrap_or_default();
+    let rest = word.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
+    let begins = |c: char| c.is_whitespace() || "($€£¥".contains(c);
+    rest.len() < word.len()
+        && left.chars().next_back().is_none_or(begins)
+        && !rest.starts_with(|c: char| c.is_alphanumeric() || "_=<>[]{}`#\\/.:".contains(c))
+}
+
+/// Whether `text` ends with this word.
+fn is_last_word(text: &str, word: &str) -> bool {
+    text.strip_suffix(word).is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric()))
 }
 
 /// Whether a number between `left` and `right` stands between Chinese characters or at the end of a
@@ -95,11 +137,23 @@ mod tests {
             ("从v2升级", "2"),
             ("文件 /2024/x.html 已删", "2024"),
             ("width=30kg", "30"),
+            ("width=\"30\"", "30"),
+            ("<td>30</td>", "30"),
+            ("see node-20-alpine", "20"),
+            ("a/20/b.html", "20"),
         ] {
             assert!(is_code(text, number), "{text}");
         }
         for (text, number) in [
             ("今天气温30度", "30"),
+            // Marks and compounds of sentences were marks of code.
+            ("he said \"12 people were hurt\"", "12"),
+            ("他说\"12名工人受伤\"", "12"),
+            ("a risk of >50% was seen", "50"),
+            ("it was small (p <0.05) again", "0.05"),
+            ("a 20-storey tower", "20"),
+            ("it costs $15/month", "15"),
+            ("take bus no.5 from here", "5"),
             ("共有 12 人", "12"),
             ("型号 kx-31 的灯", "31"),
             ("sales rose in q1 as hoped", "1"),

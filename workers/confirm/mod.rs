@@ -44,6 +44,7 @@ mod in_code;
 pub mod kinds;
 pub mod lcs;
 mod likeness;
+mod longer_numbers;
 mod models;
 pub mod negations;
 pub mod numbers;

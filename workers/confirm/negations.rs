@@ -7,6 +7,7 @@ use crate::confirm::numbers::is_number_word;
 use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words};
 use crate::text::characters::is_han;
 use crate::text::lists::{lines, of_kind};
+use crate::text::tagged::TaggedWords;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -26,7 +27,9 @@ struct Lists {
     verbs: HashSet<&'static str>,
     inside: Vec<&'static str>,
     prefixes: Vec<&'static str>,
+    adverbs: HashSet<&'static str>,
     harmless: Vec<&'static str>,
+    denials: Vec<&'static str>,
     revocations: Vec<&'static str>,
     /// By word: its lines, and its side of each.
     reversals: HashMap<&'static str, Vec<ClassWord>>,
@@ -40,7 +43,9 @@ fn lists() -> &'static Lists {
         verbs: of("verb").collect(),
         inside: of("inside").collect(),
         prefixes: of("prefix").collect(),
+        adverbs: of("adverb").collect(),
         harmless: of("but").collect(),
+        denials: of("denial").collect(),
         revocations: of("revoke").collect(),
         reversals: {
             let lines = lines(NEGATIONS).filter_map(|line| line.strip_prefix("reverse "));
@@ -84,6 +89,10 @@ pub fn are_reversed(a: Passage<'_>, b: Passage<'_>) -> bool {
         return false;
     }
     if is_verb_denied(a, b) || is_verb_denied(b, a) {
+        return true;
+    }
+    let one = a.range.len() == 1 && b.range.len() == 1;
+    if one && is_prefixed(a.tokens.token(a.range.start), b.tokens.token(b.range.start)) {
         return true;
     }
     // Two words of Chinese characters may have one in common.
@@ -130,11 +139,15 @@ pub fn is_inside(letters: &str) -> bool {
     lists().inside.contains(&letters)
 }
 
-/// Whether the passage is a negation and nothing else, except an English auxiliary verb: `do not`.
+/// Whether the passage is a negation and nothing else, except an English auxiliary verb or Chinese
+/// adverbs: `do not`, `并不`.
 fn is_negation(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
-    if lists().words.contains(tokens.passage(range)) {
-        return denies(passage);
+    let is_adverb = |at: &usize| lists().adverbs.contains(tokens.token(*at));
+    let adverbs = range.clone().take_while(is_adverb).count();
+    let bare = range.start + adverbs..range.end;
+    if [range, &bare].into_iter().any(|said| lists().words.contains(tokens.passage(said))) {
+        return denies(tokens.within(&bare));
     }
     let rest = range.start + 1..range.end;
     let bears = range.len() == 2 && lists().verbs.contains(tokens.token(range.start));
@@ -144,7 +157,11 @@ fn is_negation(passage: Passage<'_>) -> bool {
 /// Whether there is a negation in the passage.
 pub fn has_negation(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
-    range.clone().any(|at| is_negation(tokens.within(&(at..at + 1))) || is_contracted(tokens, at))
+    let ends = |from: usize| from + 1..=range.end.min(from + TOKENS_MAX);
+    range.clone().any(|from| {
+        is_contracted(tokens, from)
+            || ends(from).any(|end| is_negation(tokens.within(&(from..end))))
+    })
 }
 
 /// Whether the passage, a word of the list, denies something here. Before a number `no` is short
@@ -160,10 +177,35 @@ fn denies(passage: Passage<'_>) -> bool {
 /// Whether a Chinese negation is a part of a word that denies nothing.
 fn is_harmless(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
-    let place = &tokens.places[range.start];
-    let (before, from) = (&tokens.text[..place.end as usize], &tokens.text[place.start as usize..]);
+    let place = tokens.places[range.start].start as usize;
+    let (before, from) = (&tokens.text[..place], &tokens.text[place..]);
+    let holds = |word: &&str| {
+        let mut places = word.char_indices().map(|(at, _)| word.split_at(at));
+        places.any(|(front, rest)| before.ends_with(front) && from.starts_with(rest))
+    };
     let one = range.len() == 1 && from.starts_with(is_han);
-    one && lists().harmless.iter().any(|word| before.ends_with(word) || from.starts_with(word))
+    one && lists().harmless.iter().any(|word| holds(word))
+        && !lists().denials.iter().any(|word| holds(word))
+        && lists().harmless.iter().any(|word| word_at(tokens, range.start).contains(word))
+}
+
+/// The tokens on each side of a negation among which jieba finds its word.
+const AROUND_TOKENS: usize = 4;
+
+/// The word of jieba that has the token at `at`.
+fn word_at(tokens: &Tokens<'_>, at: usize) -> String {
+    let touches = |at: &usize| tokens.touches(*at);
+    let back = (0..at).rev().take(AROUND_TOKENS).take_while(|before| touches(&(before + 1)));
+    let on = (at + 1..tokens.len()).take(AROUND_TOKENS).take_while(touches);
+    let range = at - back.count()..at + 1 + on.count();
+    let mut end = tokens.places[range.start].start;
+    let words = TaggedWords::of(tokens.passage(&range), None);
+    let place = tokens.places[at].start;
+    let is_there = |word: &&&str| {
+        end += word.len() as u32;
+        end > place
+    };
+    words.words().iter().find(is_there).map_or_else(String::new, |word| (*word).to_owned())
 }
 
 /// Whether the token at `at` is the end of a verb such as `isn't`.
@@ -182,11 +224,15 @@ fn is_contraction(Passage { tokens, range }: Passage<'_>) -> bool {
 /// Whether one passage is a verb and the other one the same verb denied: `is` and `isn't`.
 fn is_verb_denied(plain: Passage<'_>, denied: Passage<'_>) -> bool {
     let (start, end) = (denied.range.start, denied.range.end);
-    plain.range.len() == 1
-        && denied.range.len() == 2
-        && is_contracted(denied.tokens, end - 1)
-        && denied.tokens.token(start).strip_suffix('n')
-            == Some(plain.tokens.token(plain.range.start))
+    if plain.range.len() != 1 || denied.range.len() != 2 || !is_contracted(denied.tokens, end - 1) {
+        return false;
+    }
+    let verb = plain.tokens.token(plain.range.start);
+    match denied.tokens.token(start) {
+        "won" => verb == "will",
+        "shan" => verb == "shall",
+        contracted => contracted.strip_suffix('n') == Some(verb),
+    }
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.
@@ -250,6 +296,22 @@ mod tests {
             ("他任主任一职", "他任副主任一职"),
             ("mix it with 1 egg and stir", "mix it with no egg and stir"),
             ("there was one egg left", "there was no egg left"),
+            ("i like the new menu", "i dont like the new menu"),
+            // With an adverb, or in a word that only begins like a harmless one.
+            ("自己同意把老屋卖掉", "自己并不同意把老屋卖掉"),
+            ("本店周末营业", "本店周末暂不营业"),
+            ("今年会裁员", "今年绝不会裁员"),
+            ("登山者找到", "登山者还没有找到"),
+            ("指标超过标准", "指标均未超过标准"),
+            ("在加油站内吸烟", "严禁在加油站内吸烟"),
+            ("对青霉素过敏", "对青霉素不过敏"),
+            ("车库禁止电动自行车进入", "车库不禁止电动自行车进入"),
+            ("检修期间断电", "检修期间不断电"),
+            ("消防安全责任落实到位", "消防安全责任没落实到位"),
+            ("妨碍行人通行", "不妨碍行人通行"),
+            ("该机构是营利组织", "该机构是非营利组织"),
+            ("新增疑似病例", "新增无疑似病例"),
+            ("付出有回报", "付出没有回报"),
         ] {
             assert!(is_denied(a, b), "{a} | {b}");
         }
@@ -264,6 +326,11 @@ mod tests {
             ("the firm cannot pay", "the firm can not pay"),
             ("they do not pay", "they don't pay"),
             ("规模断扩大", "规模不断扩大"),
+            ("规模继续扩大", "规模不断继续扩大"),
+            ("他仅会唱歌", "他不仅会唱歌"),
+            ("严禁吸烟", "不得吸烟"),
+            ("请勿吸烟", "禁止吸烟"),
+            ("i dont like it", "i don't like it"),
             ("他说的话部对", "他说的话不对"),
         ] {
             assert!(!is_denied(a, b), "{a} | {b}");

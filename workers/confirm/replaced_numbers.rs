@@ -2,14 +2,16 @@
 //! slips of the pen.
 
 use crate::confirm::alignment::{Passage, Tokens};
+use crate::confirm::clocks;
 use crate::confirm::differences::{Difference, FACT_TOKENS_MAX};
 use crate::confirm::digits::{is_digit, is_digit_or_numeral, is_numeral};
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
 use crate::confirm::lcs;
+use crate::confirm::longer_numbers::{lacks_minutes, lengthens_number};
 use crate::confirm::models::{is_other_edition, is_other_model};
-use crate::confirm::numbers;
+use crate::confirm::numbers::{self, is_part};
 use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
 use crate::confirm::value::ONE;
 use crate::confirm::words::numeral;
@@ -20,6 +22,12 @@ const MISSPELT_LETTERS_MIN: usize = 5;
 
 /// What counts as a numeral where the other text has a numeral: 半片, 两片.
 const HALF: &str = "半";
+
+/// The days of the week, and what stands before them.
+const DAYS: &str = "一二三四五六日天";
+const WEEKS: [&str; 3] = ["周", "星期", "礼拜"];
+/// The most tokens of a day of the week.
+const WEEK_TOKENS_MAX: usize = 3;
 
 /// The numbers of a date, of which one is its month.
 const DATE_NUMBERS_MAX: usize = 3;
@@ -49,6 +57,8 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     match of_values(a, b, span, short) {
         Difference::Edit
             if is_other_unit(a, b, span)
+                || is_other_day(a, b, span)
+                || clocks::is_other_half(a, b, span)
                 || is_other_model(a, b, span)
                 || short && is_other_edition(a, b, span) =>
         {
@@ -59,8 +69,22 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     }
 }
 
-/// Whether the first text has an amount without a number, or a half, where the second one has
-/// another number: `若干名` and `五名`, `半决赛` and `四分之一决赛`.
+/// Whether a span replaces a day of the week by another: `周六` and `周日`.
+fn is_other_day(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let day = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        let at = range.end.checked_sub(1).filter(|at| *at > 0 && !range.is_empty())?;
+        let before = &tokens.text[..tokens.places[at].start as usize];
+        let is_day = tokens.touches(at) && WEEKS.iter().any(|week| before.ends_with(week));
+        let at = is_day.then(|| DAYS.find(tokens.token(at))).flatten()?;
+        // 日 and 天 are the same day.
+        Some(at.min(DAYS.len() - '天'.len_utf8() - '日'.len_utf8()))
+    };
+    let is_short = span.a.len().max(span.b.len()) <= WEEK_TOKENS_MAX;
+    is_short && day(a, &span.a).zip(day(b, &span.b)).is_some_and(|(one, other)| one != other)
+}
+
+/// Whether the first text has an amount without a number, a half or nothing, where the second one
+/// has another number: `若干名` and `五名`, `半决赛` and `四分之一决赛`, `无人` and `3人`.
 fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_exact = |tokens: &Tokens<'_>, range: &Range<usize>| {
         let is_part = |at: usize| {
@@ -71,38 +95,30 @@ fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let counts = |tokens: &Tokens<'_>, range: &Range<usize>| {
         tokens.touches(range.end) && numbers::MEASURES.contains(tokens.token(range.end))
     };
-    if !is_exact(b, &span.b) {
-        return false;
-    }
+    let values = || numbers::values(b, span.b.clone());
     match a.passage(&span.a) {
-        "若干" | "多" | "几" | "数" => counts(a, &span.a),
-        HALF => numbers::values(b, span.b.clone()) != [ONE / 2],
+        // `no people` and `12 people`, `无人` and `3人`.
+        "no" => {
+            let is_number = |at: usize| is_part(b, at);
+            !span.b.is_empty() && span.b.clone().all(is_number) && values() != [0]
+        }
+        "无" | "没有" => is_exact(b, &span.b) && counts(b, &span.b) && values() != [0],
+        "若干" | "多" | "几" | "数" => is_exact(b, &span.b) && counts(a, &span.a),
+        HALF => is_exact(b, &span.b) && values() != [ONE / 2],
         _ => false,
     }
-}
-
-/// Whether a passage that only one text has adds a half to a number: `五点半`, `一年半`, `两个半小时`.
-fn adds_half(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    if range.is_empty() || range.len() > 2 || range.end < 3 {
-        return false;
-    }
-    let half = range.end - 1;
-    tokens.token(half) == HALF
-        && tokens.touches(half)
-        && tokens.touches(half - 1)
-        && !is_digit_or_numeral(tokens.token(half - 1))
-        && is_digit_or_numeral(tokens.token(half - 2))
 }
 
 /// What the numbers of a span are by their values.
 fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (x, y) = (span.a.clone(), span.b.clone());
-    if is_cut_off(a.within(&x), b.within(&y)) || is_cut_off(b.within(&y), a.within(&x)) {
+    let (here, there) = (a.within(&span.a), b.within(&span.b));
+    if is_cut_off(here, there) || is_cut_off(there, here) {
         return Difference::Edit;
     }
     if x.is_empty() || y.is_empty() {
         let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
-        if adds_half(tokens, &range) {
+        if lengthens_number(tokens, &range) {
             return Difference::Number;
         }
         return match furniture::of(tokens, range) {
@@ -110,6 +126,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
             Some(_) => Difference::Furniture,
             None => Difference::Edit,
         };
+    }
+    if lacks_minutes(here, there) || lacks_minutes(there, here) {
+        return Difference::Number;
     }
     // A numeral in place of another is another number, whatever stands behind it.
     let is_count = |token: &str| is_numeral(token) || token == HALF;
@@ -131,9 +150,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     let only_numbers = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().all(|at| is_digit_or_numeral(tokens.token(at)))
     };
-    let found = numerals
-        || counts == [true, true]
-        || counts != [false, false] && only_numbers(a, &x) && only_numbers(b, &y);
+    let only = [only_numbers(a, &x), only_numbers(b, &y)];
+    let found =
+        numerals || counts == [true, true] || counts != [false, false] && only[0] && only[1];
     // A number is as long as a word, however many digits it has.
     let numbers_and_words = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().filter(|at| *at == range.start || !numbers::joins(tokens, *at)).count()
@@ -144,7 +163,9 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     match framed {
         (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
         // A byline in place of a paragraph has as many numbers as that: none.
-        (None, _) | (_, None) if !found || long => return Difference::Edit,
+        (None, _) | (_, None) if !found || long && !(only[0] && only[1]) => {
+            return Difference::Edit;
+        }
         _ => {}
     }
     if numerals && (a.token(x.start) == HALF) != (b.token(y.start) == HALF) {

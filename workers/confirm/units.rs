@@ -7,7 +7,8 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::{is_korean_magnitude, is_part};
+use crate::confirm::numbers::{is_korean_magnitude, is_part, joins};
+use crate::confirm::signs::signs;
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
 use std::collections::HashMap;
@@ -151,6 +152,35 @@ pub fn is_unit_of_thousand(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool 
         && agree(meanings(a.passage(&x)), meanings(b.passage(&y)))
 }
 
+/// Dollars of all countries. In Hong Kong and Taiwan `$` is also a 元.
+const DOLLARS: [&str; 7] = ["usd", "cad", "aud", "hkd", "sgd", "twd", "元"];
+
+/// The meanings of a sign of money or of a share.
+fn meanings_of_sign(sign: char) -> Vec<usize> {
+    let of = |units: &[&str]| units.iter().flat_map(|unit| meanings(unit)).copied().collect();
+    match sign {
+        '%' => of(&["percent"]),
+        '$' => of(&DOLLARS),
+        '€' => of(&["eur"]),
+        '£' => of(&["gbp"]),
+        '¥' => of(&["元", "jpy"]),
+        '₹' => of(&["inr"]),
+        '₽' => of(&["rub", "рублей"]),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the number that ends at `i` has a sign, and the same number of the other text, which
+/// ends at `j`, another unit: `5%` and `5元`.
+fn has_other_sign(a: &Tokens<'_>, i: usize, b: &Tokens<'_>, j: usize) -> bool {
+    let first = (0..=i).rev().find(|at| !joins(a, *at)).unwrap_or(0);
+    let mut signs = signs(a, &(first..i + 1)).into_iter().flatten();
+    let unit = || behind(b, j).map_or(&[][..], unit_of);
+    // Where both have a unit, that counts.
+    behind(a, i).is_none_or(|unit| unit_of(unit).is_empty())
+        && signs.any(|sign| differ(&meanings_of_sign(sign), unit()))
+}
+
 /// Whether a span gives a number of both texts another unit, or puts another currency in front of
 /// one. Symmetric.
 pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
@@ -164,6 +194,8 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let number = number.filter(|_| !is_year_sign);
     let behind = number.is_some_and(|(i, j)| {
         behind(a, i).zip(behind(b, j)).is_some_and(|(left, right)| are_other_units(left, right))
+            || has_other_sign(a, i, b, j)
+            || has_other_sign(b, j, a, i)
     });
     let before = || {
         !span.a.is_empty()
@@ -219,6 +251,10 @@ mod tests {
             ("は10ドルに", "は10円に"),
             ("は5キロに", "は5メートルに"),
             ("は5件に", "は5人に"),
+            // A sign was no unit.
+            ("下周起涨价5%,请谅解", "下周起涨价5元,请谅解"),
+            ("it charges €100 for it", "it charges 100 dollars for it"),
+            ("prices are up 5% today", "prices are up 5 euros today"),
             ("около 500 кг груза", "около 500 км груза"),
             ("за 50 рублей в", "за 50 долларов в"),
             ("in 5 wochen ist", "in 5 monaten ist"),
@@ -233,6 +269,9 @@ mod tests {
             ("점수는 5은", "점수는 5는"),
             ("は3ヶ月に", "は3か月に"),
             ("合計は5に", "合計は5で"),
+            ("售价为$100,另付", "售价为100港元,另付"),
+            ("售价为¥100,另付", "售价为100元,另付"),
+            ("prices are up 5% today", "prices are up 5 percent today"),
             ("共有5名学生", "共有5位学生"),
             ("共有5个学生", "共有5名学生"),
             ("in 2019 he came", "in 2019 she came"),

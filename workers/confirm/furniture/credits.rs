@@ -19,8 +19,10 @@ const LABEL_TOKENS_MAX: usize = 4;
 /// The most characters of a name in Latin letters.
 const NAME_CHARS_MAX: usize = 80;
 /// What a review or a court says. Behind a label such as `审核:` it is no name.
-const RESULTS: [&str; 12] = [
+const RESULTS: [&str; 29] = [
     "通过", "驳回", "合格", "有罪", "无罪", "维持", "改判", "退回", "同意", "撤销", "淘汰", "完成",
+    "胜诉", "败诉", "撤诉", "上诉", "批准", "拒绝", "否决", "支持", "待定", "有效", "无效", "死刑",
+    "缓刑", "无期", "元", "输入", "感染",
 ];
 /// The characters of a Chinese name.
 const HAN_NAME_CHARS: std::ops::RangeInclusive<usize> = 2..=4;
@@ -222,7 +224,9 @@ fn opens_a_credit(said: &str) -> bool {
             && said.strip_prefix(label).is_some_and(|rest| {
                 // A name may touch the word for a reporter. Other labels begin other words:
                 // `一审判处`, `审核结果`.
-                rest.starts_with([' ', ':', '/', '、'])
+                let name = rest.trim_start_matches([' ', ':', '/', '、']);
+                let is_name = !name.starts_with(|c: char| c.is_numeric()) && !is_result(name);
+                rest.len() > name.len() && is_name
                     || REPORTERS.iter().any(|reporter| label.ends_with(reporter))
             })
     };

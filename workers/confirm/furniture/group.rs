@@ -160,15 +160,48 @@ impl<'t> Group<'t> {
             return space(rest.chars().next()) || rest.starts_with(SEPARATORS);
         }
         let is_last = rest.chars().all(|c| !c.is_alphanumeric());
-        let parted = before.len() < self.bytes.start
-            && before.ends_with(is_han)
-            && !FACTS.iter().any(|word| before.ends_with(word));
-        is_last && (parted || before.ends_with(|c: char| !c.is_alphanumeric() && !":,".contains(c)))
+        is_last && (self.is_parted() || ends_before_time(before))
     }
 
-    /// Whether the group stands between marks that part the pieces of a line.
+    /// Whether white space parts the group from a sentence or from a name behind one. A short word
+    /// within a sentence is a label: `生产厂家:江南乳业 有效期 2025-03-01`.
+    fn is_parted(&self) -> bool {
+        let before = self.before().trim_end();
+        let is_mark = |c: char| !c.is_alphanumeric();
+        let piece = before.rsplit(is_mark).next().unwrap_or_default();
+        let front = before[..before.len() - piece.len()].trim_end();
+        before.len() < self.bytes.start
+            && before.ends_with(is_han)
+            && !FACTS.iter().any(|word| before.ends_with(word))
+            && (piece.chars().count() > LABEL_CHARS_MAX || front.ends_with(SENTENCE_ENDS))
+    }
+
+    /// Whether the group stands between marks that part the pieces of a line. In a table they part
+    /// cells.
     fn stands_between_marks(&self, rest: &str) -> bool {
-        self.before().trim_end().ends_with(SEPARATORS) && rest.trim_start().starts_with(SEPARATORS)
+        let is_table = || {
+            let text = self.text.trim_start();
+            text.starts_with('|') || text.contains("| |") || text.contains("|-")
+        };
+        self.before().trim_end().ends_with(SEPARATORS)
+            && rest.trim_start().starts_with(SEPARATORS)
+            && !is_table()
+    }
+}
+
+/// The most characters of a label in front of a date.
+const LABEL_CHARS_MAX: usize = 4;
+
+/// Marks that end a sentence.
+const SENTENCE_ENDS: [char; 6] = ['。', '.', '!', '?', '…', '”'];
+
+/// Whether a mark ends what stands before a time at the end of a text. Behind a bracket or a dash
+/// the sentence goes on, unless it ended before.
+fn ends_before_time(before: &str) -> bool {
+    let sentence = before.trim_end_matches(['(', '[', '-', '–', '—', ' ']);
+    match sentence.len() < before.len() {
+        true => sentence.is_empty() || sentence.ends_with(SENTENCE_ENDS),
+        false => before.ends_with(|c: char| !c.is_alphanumeric() && !":,".contains(c)),
     }
 }
 

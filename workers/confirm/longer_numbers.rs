@@ -1,0 +1,162 @@
+//! Finds what only one text adds to a number that both have, and what makes another number of it:
+//! minutes, months, a half, a dozen.
+
+use crate::confirm::alignment::{Passage, Tokens};
+use crate::confirm::digits::{is_digit, is_digit_or_numeral};
+use crate::confirm::numbers::{self, is_part};
+use std::ops::Range;
+
+/// A half of what stands before it.
+const HALF: &str = "半";
+
+/// Units, each with the lesser unit in which the number behind it counts. No unit: the number may
+/// end there.
+const LESSER: [(&str, &[&str]); 12] = [
+    ("点", &["分", ""]),
+    ("时", &["分", ""]),
+    ("小时", &["分"]),
+    ("分", &["秒"]),
+    ("分钟", &["秒"]),
+    ("年", &["个月"]),
+    ("岁", &["个月"]),
+    ("天", &["小时", "个小时"]),
+    ("周", &["天"]),
+    ("元", &["角"]),
+    ("块", &["毛"]),
+    ("斤", &["两"]),
+];
+
+/// Words of time and length behind which a lesser one of the next words may stand.
+const LESSER_WORDS: [(&[&str], &[&str]); 4] = [
+    (&["hour", "hours", "hr", "hrs", "h"], &["minute", "minutes", "min", "mins", "m"]),
+    (&["minute", "minutes", "min", "mins"], &["second", "seconds", "sec", "secs"]),
+    (&["year", "years"], &["month", "months"]),
+    (&["foot", "feet", "ft"], &["inch", "inches", "in"]),
+];
+
+/// Whether the passage, which only one text has, makes another number of the number before it.
+pub fn lengthens_number(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    if range.is_empty() || range.start == 0 {
+        return false;
+    }
+    adds_half(tokens, range)
+        || adds_minutes(tokens, range)
+        || adds_lesser_unit(tokens, range)
+        || adds_lesser_word(tokens, range)
+        || adds_words(tokens, range)
+}
+
+/// `五点半`, `一年半`, `两个半小时`.
+fn adds_half(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    if range.len() > 2 || range.end < 3 {
+        return false;
+    }
+    let half = range.end - 1;
+    tokens.token(half) == HALF
+        && tokens.touches(half)
+        && tokens.touches(half - 1)
+        && !is_digit_or_numeral(tokens.token(half - 1))
+        && is_digit_or_numeral(tokens.token(half - 2))
+}
+
+/// `7:30 pm`, where the other text has `7 pm`.
+fn adds_minutes(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    range.len() == 2
+        && range.clone().all(|at| tokens.is_bare_digit(at))
+        && tokens.gap(range.start) == ":"
+        && is_digit(tokens.token(range.start - 1))
+        && !is_nothing(tokens, range)
+}
+
+/// Whether the first text has a bare hour where the other one has its minutes behind a colon: `3点` and
+/// `3:30`.
+pub fn lacks_minutes(hour: Passage<'_>, minutes: Passage<'_>) -> bool {
+    let is_hour = matches!(hour.tokens.passage(hour.range), "点" | "时" | "点钟");
+    is_hour && minutes.range.start > 0 && adds_minutes(minutes.tokens, minutes.range)
+}
+
+/// `3点30分`, `三年六个月`: a unit behind a number, and then a number of a lesser unit.
+fn adds_lesser_unit(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let digits = number_end(tokens, range.start, range.end);
+    if digits == range.start || !tokens.touches(range.start) {
+        return false;
+    }
+    let before = &tokens.text[..tokens.places[range.start].start as usize];
+    let unit = tokens.passage(&(digits..range.end));
+    let is_one = |(greater, lesser): &(&str, &[&str])| {
+        let counted = before.strip_suffix(greater);
+        counted.is_some_and(ends_with_number) && lesser.contains(&unit)
+    };
+    LESSER.iter().any(is_one) && !is_nothing(tokens, &(range.start..digits))
+}
+
+/// `2 hours 45 minutes`.
+fn adds_lesser_word(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let end = number_end(tokens, range.start, range.end);
+    let (before, unit) = (tokens.token(range.start - 1), tokens.passage(&(end..range.end)));
+    end > range.start
+        && range.start > 1
+        && is_part(tokens, range.start - 2)
+        && LESSER_WORDS.iter().any(|(of, lesser)| of.contains(&before) && lesser.contains(&unit))
+        && !is_nothing(tokens, &(range.start..end))
+}
+
+/// `two and a half years`, `two dozen people`.
+fn adds_words(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    matches!(tokens.passage(range), "and a half" | "dozen") && is_part(tokens, range.start - 1)
+}
+
+/// The token behind the number that begins at `from`, at most `to`.
+fn number_end(tokens: &Tokens<'_>, from: usize, to: usize) -> usize {
+    (from..to).find(|at| !is_part(tokens, *at)).unwrap_or(to)
+}
+
+fn ends_with_number(text: &str) -> bool {
+    let last = text.char_indices().next_back().map_or("", |(at, _)| &text[at..]);
+    is_digit_or_numeral(last)
+}
+
+/// Whether the number in `range` is 0.
+fn is_nothing(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    numbers::values(tokens, range.clone()).iter().all(|value| *value == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confirm::settle::settled;
+
+    /// Half an hour, six months or a dozen more in one text alone was no other number. Minutes that
+    /// are 0, and a date that one text tells in full, change nothing.
+    #[test]
+    fn longer_numbers() {
+        let longer = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            settled(&x, &y).iter().any(|span| {
+                span.a.is_empty() && lengthens_number(&y, &span.b)
+                    || lacks_minutes(x.within(&span.a), y.within(&span.b))
+            })
+        };
+        for (a, b) in [
+            ("会议于下午3点在二楼召开", "会议于下午3点30分在二楼召开"),
+            ("会议于下午五点在二楼召开", "会议于下午五点半在二楼召开"),
+            ("会议于下午3点在二楼召开", "会议于下午3:30在二楼召开"),
+            ("判处有期徒刑三年,并处罚金", "判处有期徒刑三年六个月,并处罚金"),
+            ("doors open at 7 pm today", "doors open at 7:30 pm today"),
+            ("sentenced to two years in prison", "sentenced to two and a half years in prison"),
+            ("it takes 2 hours to the island", "it takes 2 hours 45 minutes to the island"),
+            ("about two people were hurt", "about two dozen people were hurt"),
+        ] {
+            assert!(longer(a, b), "{a} | {b}");
+        }
+        for (a, b) in [
+            ("会议于下午3点在二楼召开", "会议于下午3点00分在二楼召开"),
+            ("doors open at 7 pm today", "doors open at 7:00 pm today"),
+            ("公司于2024年成立", "公司于2024年5月成立"),
+            ("他一年来过", "他一年三次来过"),
+            ("会议上午9点开始", "会议上午9点准时开始"),
+        ] {
+            assert!(!longer(a, b), "{a} | {b}");
+        }
+    }
+}
