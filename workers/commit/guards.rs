@@ -99,6 +99,9 @@ pub struct Figures {
     pub read: u64,
     /// The rejected records.
     pub rejects: Rejects,
+    /// How many of them are of inputs that are read again and give nothing again. They were let
+    /// pass when they were first read, and must not stop the inputs that are due after them.
+    pub barren_again: u64,
     /// The rows that lost to a row of their key with another text.
     pub overwritten: Overwritten,
     /// The results that a first epoch would replace. The disk of their store may not be mounted:
@@ -189,7 +192,8 @@ impl Figures {
         let Rejects { rejected, accepted, .. } = self.rejects;
         // A JSON document is one bad record, whatever it holds.
         let accepted = if self.rejects.are_of_document() { 0 } else { accepted };
-        are_too_many(rejected, accepted, self.read, self.rejects_max)
+        let [rejected, read] = [rejected, self.read].map(|n| n.saturating_sub(self.barren_again));
+        are_too_many(rejected, accepted, read, self.rejects_max)
     }
 }
 
@@ -377,6 +381,15 @@ mod tests {
             reason: "bad_json".into(),
             detail: detail.into(),
         };
+        let again = |rejected, accepted| Figures {
+            rejects_max: 0.05,
+            read: rejected + accepted,
+            rejects: Rejects { rejected, accepted, ..Rejects::default() },
+            barren_again: 30,
+            ..Figures::default()
+        };
+        assert_eq!(refusal(&again(30, 0), &[]), None, "they passed when they were first read");
+        assert_eq!(refusal(&again(90, 50), &[]), Some("rejects"), "others did not");
         let rejects = Rejects {
             rejected: 1,
             accepted: 9,

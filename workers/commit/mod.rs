@@ -81,15 +81,22 @@ fn read(plan: &Plan, store: &Store, counters: &Counters) -> Result<Read> {
     Ok(Read { finished, counts, rejects, listed })
 }
 
+/// The rejected records of inputs that `plan` reads again and that give nothing again.
+fn barren_again(plan: &Plan, finished: &Finished) -> Result<u64> {
+    let taken = if plan.again { finished.taken(plan)? } else { Vec::new() };
+    Ok(taken.iter().filter(|taken| taken.is_barren()).map(|taken| taken.rejected).sum())
+}
+
 /// The figures that the guards check.
 fn figures(
     job: &Job,
+    plan: &Plan,
     read: &Read,
     counters: &Counters,
     head: Option<&Head>,
     after: (u64, u64),
     overwritten: Overwritten,
-) -> Figures {
+) -> Result<Figures> {
     let counts = &read.counts;
     // With `key = "row"`, all rows of a file get other keys when a row is added to the file. So
     // such a snapshot lacks as many pages as it has fewer rows.
@@ -98,12 +105,13 @@ fn figures(
         PageKey::Url | PageKey::Field(_) => 0,
     };
     let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
-    Figures {
+    Ok(Figures {
         rejects_max: job.read.rejects_max,
         replaces: job.output.results().filter(|_| head.is_none()),
         source: job.read.source.clone(),
         read: counts.read,
         rejects: Rejects::of(job, counts, read.listed.example.clone(), read.rejects.refused_file()),
+        barren_again: barren_again(plan, &read.finished)?,
         overwritten,
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing).saturating_sub(replaced),
@@ -111,7 +119,7 @@ fn figures(
         before,
         after,
         source_folded: None,
-    }
+    })
 }
 
 /// The rows that lost to a row of their key with another text. The ranges of keys of workers are in
@@ -195,7 +203,7 @@ pub fn commit(
     let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
     let after = (pages(&tables), folded);
     let overwritten = overwritten(job, &counters, &receipts);
-    let mut figures = figures(job, &read, &counters, head, after, overwritten);
+    let mut figures = figures(job, plan, &read, &counters, head, after, overwritten)?;
     if !allowed.contains(&Guard::SourceFolded) {
         let least = guards::source_pages_min(after.0);
         let (sources, before) =

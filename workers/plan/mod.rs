@@ -185,9 +185,11 @@ fn planned(
 /// The plan of an epoch that reads again what an epoch of another store took. It has the number of
 /// that epoch, because the bounds of expiry and the rows of `pages` name epochs.
 pub fn replay(job: &Job, store: &Store, head: Option<&Head>, again: Again) -> Result<Plan> {
-    let Again { epoch, logical_time, inputs, same_bytes, renamed, retention, gone_min } = again;
+    let Again { epoch, logical_time, was_barren, inputs, same_bytes, renamed, retention, gone_min } =
+        again;
     let snapshot = snapshot_of(&Reading::of(job), inputs.iter().chain(&same_bytes));
-    let found = DueInputs { inputs, same_bytes, renamed, snapshot, ..DueInputs::default() };
+    let again = was_barren && !inputs.is_empty();
+    let found = DueInputs { again, inputs, same_bytes, renamed, snapshot, ..DueInputs::default() };
     let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some((epoch, retention)))?;
     let plan = plan.ok_or_else(|| Error::internal("an epoch is not replayed"))?;
     Ok(Plan { gone_min: gone_min.unwrap_or(plan.gone_min), ..plan })

@@ -41,6 +41,8 @@ pub struct Again {
     pub epoch: u32,
     /// The time of its plan.
     pub logical_time: i64,
+    /// Whether it accepted no record of them, as an epoch of [`crate::plan::Plan::again`].
+    pub was_barren: bool,
     /// The inputs that it read.
     pub inputs: Vec<Input>,
     /// The inputs with the bytes of one that it read. They may be gone.
@@ -167,6 +169,7 @@ impl Replay {
             epoch: u32::try_from(step.epoch)
                 .map_err(|_| Error::internal("an epoch beyond 32 bits"))?,
             logical_time: step.logical_time,
+            was_barren: step.read == Some(0),
             same_bytes: same_bytes.into_iter().map(|line| line.input).collect(),
             renamed: renamed.into_iter().map(as_read).collect(),
             inputs,
