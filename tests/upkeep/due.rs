@@ -34,6 +34,23 @@ fn expiry_makes_an_epoch_due() {
     assert_eq!(bench.summary()["counters"]["pages_expired"], 5);
 }
 
+/// A page that a record removed when it would expire was reported as expired, not as removed.
+#[test]
+fn a_removal_is_no_expiry() {
+    let bench = bench("[pages]\nretain_days = 10\n");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 3)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    let removal = "{\"url\":\"http://a.example/1\",\"deleted\":true}\n";
+    std::fs::write(bench.at("in/2.jsonl"), removal).expect("written");
+    assert_eq!(run(&bench, NOW + 11 * DAY, &[]).0, Some(0));
+    let counters = &bench.summary()["counters"];
+    assert_eq!((&counters["pages_removed"], &counters["pages_expired"]), (&json!(1), &json!(2)));
+    let changes = bench.lines("changes");
+    let removed: Vec<&Value> =
+        changes.iter().filter(|row| row["change"] == "removed").map(|row| &row["url"]).collect();
+    assert_eq!(removed, [&json!("http://a.example/1")], "{changes:?}");
+}
+
 /// An epoch whose inputs were all useless counted as one that read, so that pages expired of which
 /// nothing newer was known.
 #[test]

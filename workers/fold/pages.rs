@@ -228,10 +228,10 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
         (None, Some(_), _) => Some(Counter::PagesNew),
         // The guard against a snapshot that lacks pages must see those that have expired, too.
         (Some(page), None, []) if now.lacks(page) => Some(Counter::PagesMissing),
+        (Some(_), None, _) if now.winner(visits, old).is_some() => Some(Counter::PagesRemoved),
         (Some(page), None, _) if has_expired(page, now.lapse.retention) => {
             Some(Counter::PagesExpired)
         }
-        (Some(_), None, _) if now.winner(visits, old).is_some() => Some(Counter::PagesRemoved),
         (Some(_), None, _) => Some(Counter::PagesMissing),
         (Some(page), Some(new), _) if page.content != new.content => Some(Counter::PagesChanged),
         (Some(page), Some(new), _) if page == new && Some(page.source) == now.lapse.complete => {

@@ -224,10 +224,10 @@ impl Now {
         let known = known.or(removal
             .filter(|_| as_of != NO_DATE)
             .map(|visit| (visit.doc, Id::NONE, self.epoch)));
-        let cause = match (&before.page, removal) {
-            (Some(page), _) if has_expired(page, self.lapse.retention) => pages::EXPIRED,
-            (_, Some(_)) => pages::REMOVED,
-            _ => pages::MISSING,
+        let cause = match (removal, &before.page) {
+            (Some(_), _) => pages::REMOVED,
+            (None, Some(page)) if has_expired(page, self.lapse.retention) => pages::EXPIRED,
+            (None, _) => pages::MISSING,
         };
         let gone =
             known.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
@@ -492,6 +492,12 @@ mod tests {
             Some((pages::REMOVED, 40))
         );
         let removed = after(&first, &[visit(60, REMOVED, 0)], snapshot(2));
+        assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
+        // A removal of a page that would expire was remembered as expiry.
+        let retention = Retention { epoch_min: 2, time_min: i64::MIN };
+        let expires = LapseRule { retention, ..now(2).lapse };
+        let removed = after(&first, &[visit(60, REMOVED, 0)], Now { lapse: expires, ..now(2) });
+        assert_eq!(removed.gone.as_ref().map(|gone| gone.cause), Some(pages::REMOVED));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
         let other = after(&Known::default(), &[visit(50, PAGE, 1)], Now { source: 7, ..now(1) });
         assert_eq!(text(&after(&other, &[visit(40, PAGE, 2)], snapshot(2))), Some(1));
