@@ -11,9 +11,10 @@ use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Repeated, Verdict, decide};
 use crate::document::Id;
 use crate::error::Result;
+use crate::fold::wrong_clock::sound;
 use crate::graph::keep_rule::KeepRule;
 use crate::job::{Job, clusters};
-use crate::plan::time::now;
+use crate::plan::time::{AHEAD_SECONDS_MAX, now};
 use crate::read::record::{Body, Record};
 use crate::store::Store;
 use crate::store::manifest::Head;
@@ -150,7 +151,10 @@ impl Index {
         }
         let page = page.map(|page| page.as_of);
         let gone = || self.tables.gone(doc).filter(|gone| gone.last_time >= self.gone_min);
-        page.or_else(|| gone().map(|gone| gone.as_of))
+        let as_of = page.or_else(|| gone().map(|gone| gone.as_of))?;
+        // The next epoch has the time of this one, unless the clock was wrong.
+        let time = self.logical_time.clamp(now(), now().saturating_add(AHEAD_SECONDS_MAX));
+        Some(sound(as_of, time))
     }
 
     /// The text of the live page of `doc`, normalised, as the store keeps it for comparisons;

@@ -41,7 +41,7 @@ pub(crate) mod touched;
 pub mod visit_maker;
 mod winner;
 mod wire;
-mod wrong_clock;
+pub(crate) mod wrong_clock;
 
 use crate::candidates::bands::Bands;
 use crate::document::Id;

@@ -14,7 +14,7 @@
 //! snapshot of that source had, even if its date is earlier: a run from scratch knows no other.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
-use crate::fold::wrong_clock::corrected;
+use crate::fold::wrong_clock::{corrected, sound};
 use crate::tables::pages::{self, LapseRule, has_expired};
 use crate::tables::visits::{GATHERED, PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
@@ -77,7 +77,7 @@ impl Now {
     fn known_date(self, before: &Known) -> i64 {
         let page = before.page.as_ref().map(|page| page.as_of);
         let gone = before.gone.as_ref().filter(|gone| gone.last_time >= self.gone_min);
-        page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE)
+        sound(page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE), self.time)
     }
 
     /// The date by which a record competes with the record that holds. A date that is too far ahead
@@ -528,6 +528,22 @@ mod tests {
         let back = Now { lapse, ..now(2) };
         assert_eq!(after(&known, &[], back).page.expect("still a page").last_time, TIME + 2);
         assert_eq!(after(&gone, &[], back).gone.expect("remembered").last_time, TIME + 2);
+    }
+
+    /// A page, or what is gone, with a date of the time when the clock was far ahead held over all
+    /// dated records until that time came.
+    #[test]
+    fn a_date_of_a_wrong_clock_does_not_hold() {
+        let wrong = Now { time: TIME * 2, ..now(1) };
+        let page = after(&Known::default(), &[visit(TIME * 2, PAGE, 1)], wrong);
+        let gone = after(&page, &[visit(TIME * 2, REMOVED, 0)], wrong);
+        for known in [page, gone] {
+            let back = after(&known, &[visit(TIME, PAGE, 2)], now(2));
+            let row = back.page.as_ref().expect("a page");
+            assert_eq!((row.content.high, row.as_of), (2, TIME));
+            assert_eq!(after(&known, &[visit(TIME, REMOVED, 0)], now(2)).page, None);
+            assert!(now(3).is_outdated(&visit(TIME - 1, PAGE, 3), &back), "the date is sound now");
+        }
     }
 
     /// Each change of a file of a corpus remembered all its former rows for a year, though no other

@@ -1,5 +1,6 @@
-//! Corrects the times of rows that were written while the clock was wrong.
+//! Corrects the times and dates of rows that were written while the clock was wrong.
 
+use crate::document::{FUTURE_SECONDS_MAX, NO_DATE};
 use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
 
@@ -11,4 +12,10 @@ pub fn seen_max(plan: &Plan) -> i64 {
 /// The `last_time` of a row, or `now` if it is after `seen_max`.
 pub fn corrected(last_time: i64, seen_max: i64, now: i64) -> i64 {
     if last_time > seen_max { now } else { last_time }
+}
+
+/// The `as_of` of a row for an epoch at `time`; none if it is too far ahead. When the row was
+/// written it was not, and time goes back only after a wrong clock.
+pub fn sound(as_of: i64, time: i64) -> i64 {
+    if as_of > time.saturating_add(FUTURE_SECONDS_MAX) { NO_DATE } else { as_of }
 }
