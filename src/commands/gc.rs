@@ -24,9 +24,8 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
             (store, head, lock)
         }
     };
-    let since = now() - 86_400 * i64::from(arguments.keep_days);
-    let keep = gc::Keep { epochs: arguments.keep_epochs.into(), since };
-    let found = gc::find(&store, head.as_ref(), keep, arguments.unfinished)?;
+    let keep = gc::Keep::last(arguments.keep_epochs.into(), arguments.keep_days, now());
+    let found = gc::find(&store, head.as_ref(), &keep, arguments.unfinished)?;
     if arguments.delete {
         gc::delete(&store, &found)?;
     }

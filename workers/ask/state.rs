@@ -121,7 +121,7 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
         attempts.unfinished += u64::from(!matches!(resumed, Ok(None)));
         attempts.refused += u64::from(attempts::is_refused(&attempt));
     }
-    let keep = gc::Keep { epochs: gc::KEEP_EPOCHS, since: now - 86_400 * i64::from(gc::KEEP_DAYS) };
+    let keep = gc::Keep::last(gc::KEEP_EPOCHS, gc::KEEP_DAYS, now);
     Ok(State {
         pages: rows(PageRow::NAME),
         contents: rows(ContentRow::NAME),
@@ -134,7 +134,7 @@ pub fn state(job: &Job, store: &Store, head: &Head, now: i64) -> Result<State> {
         disk_bytes: bytes_below(store.root()),
         expiry: expiry(job, store, head)?,
         unexamined: manifest.unexamined.clone(),
-        gc_bytes: gc::find(store, Some(head), keep, false).ok().map(|garbage| garbage.bytes),
+        gc_bytes: gc::find(store, Some(head), &keep, false).ok().map(|garbage| garbage.bytes),
     })
 }
 

@@ -5,10 +5,12 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::plan::attempts;
+use crate::plan::time::AHEAD_SECONDS_MAX;
 use crate::store::folded::Unfolder;
 use crate::store::manifest::{self, Head, Manifest, Op};
 use crate::store::{Store, bytes_of, digest, durable, entries};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// The last epochs whose commits are kept by default.
@@ -17,12 +19,21 @@ pub const KEEP_EPOCHS: u64 = 8;
 pub const KEEP_DAYS: u32 = 7;
 
 /// The commits that are kept besides the head: those that satisfy one of the fields.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Keep {
     /// Commits of this number of last epochs, the head's included.
     pub epochs: u64,
-    /// Commits of epochs that were planned at or after this time, seconds since 1970.
-    pub since: i64,
+    /// Commits of epochs that were planned at these times, seconds since 1970. Later times are
+    /// those of a wrong clock.
+    pub times: RangeInclusive<i64>,
+}
+
+impl Keep {
+    /// The commits of this number of last epochs, and of so many days before `now`.
+    pub fn last(epochs: u64, days: u32, now: i64) -> Keep {
+        let since = now.saturating_sub(86_400 * i64::from(days));
+        Keep { epochs, times: since..=now.saturating_add(AHEAD_SECONDS_MAX) }
+    }
 }
 
 /// The files that can be deleted.
@@ -40,7 +51,12 @@ pub struct Garbage {
 
 /// Finds the files that no commit of `keep` needs; `all_attempts`: with what a run could resume.
 /// Files with names that pagefold does not make are ignored.
-pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) -> Result<Garbage> {
+pub fn find(
+    store: &Store,
+    head: Option<&Head>,
+    keep: &Keep,
+    all_attempts: bool,
+) -> Result<Garbage> {
     let mut garbage = Garbage::default();
     let (mut needed, mut unfolder, mut last) = (BTreeSet::new(), Unfolder::default(), None);
     for version in manifest::versions(store.root())? {
@@ -59,7 +75,7 @@ pub fn find(store: &Store, head: Option<&Head>, keep: Keep, all_attempts: bool) 
         // changes that a rollback made are those since the manifest before it.
         let is_kept_for = |head: &Manifest| {
             manifest.epoch + keep.epochs > head.epoch
-                || manifest.logical_time >= keep.since
+                || keep.times.contains(&manifest.logical_time)
                 || (head.op == Op::Rollback && version + 1 == head.version)
                 || is_head
         };
@@ -207,6 +223,24 @@ mod tests {
         (store, last)
     }
 
+    /// After one epoch of a clock that was far ahead no commit was deleted until that time came.
+    #[test]
+    fn a_wrong_clock_keeps_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
+        let mut last = Head::before_the_first(store.uuid());
+        for (version, logical_time) in (1..).zip([5_000_000, 9_000_000_000, 6_000_000, 9_000_000]) {
+            let (previous, manifest) = (last.digest, last.manifest);
+            let next = Manifest { version, epoch: version, previous, logical_time, ..manifest };
+            last = manifest::commit(store.root(), &next).expect("committed");
+        }
+        let found = |days| {
+            let keep = Keep::last(1, days, 9_000_000);
+            find(&store, Some(&last), &keep, false).expect("found").manifests.len()
+        };
+        assert_eq!([0, 30, 40, 99].map(found), [3, 3, 2, 0]);
+    }
+
     /// A file of entries that could not be read for a moment made every manifest a damaged one, the
     /// head's too, and all were deleted with all that they name. Only bytes of a manifest that are
     /// no manifest are damage.
@@ -214,8 +248,8 @@ mod tests {
     fn an_unreadable_list_is_no_damage() {
         let folder = tempfile::tempdir().expect("a folder");
         let (store, head) = store_with_folded_entries(folder.path());
-        let keep = Keep { epochs: 1, since: i64::MAX };
-        let find = || find(&store, Some(&head), keep, false);
+        let keep = Keep::last(1, 0, i64::MAX);
+        let find = || find(&store, Some(&head), &keep, false);
         let files = |version| {
             let manifest = manifest::read(store.root(), version).expect("readable").manifest;
             manifest.consumed_before.into_iter().map(|folded| folded.file)
