@@ -1,6 +1,7 @@
 //! What makes an epoch due: pages that expire, and a plan that was not finished.
 
 use super::{DAY, NOW, bench, pages, run};
+use crate::workbench::Bench;
 use serde_json::{Value, json};
 use workers::job::Job;
 use workers::plan::plan;
@@ -32,6 +33,77 @@ fn expiry_makes_an_epoch_due() {
         );
     }
     assert_eq!(bench.summary()["counters"]["pages_expired"], 5);
+}
+
+/// The number of live pages with these numbers.
+fn live(bench: &Bench, numbers: std::ops::Range<u64>) -> usize {
+    let urls: Vec<String> = numbers.map(|number| format!("http://a.example/{number}")).collect();
+    bench
+        .lines("members")
+        .iter()
+        .filter(|row| urls.iter().any(|url| row["url"] == url.as_str()))
+        .count()
+}
+
+/// A snapshot that was delivered unchanged each night lost all its pages when they expired. It is a
+/// sight of its pages, and is read again before they expire, not each night.
+#[test]
+fn an_unchanged_snapshot_keeps_its_pages() {
+    let complete = ["--set", "read.complete=true"];
+    let crawl = ["--set", "read.source=\"web\"", "--set", "read.inputs=[\"crawl\"]"];
+    for (retain, unread) in [("retain_days = 10", 10), ("retain_epochs = 3", 1)] {
+        let bench = bench(&format!("[pages]\n{retain}\n"));
+        std::fs::create_dir(bench.at("crawl")).expect("made");
+        std::fs::write(bench.at("in/all.jsonl"), pages(0, 5)).expect("written");
+        for night in 0..14 {
+            let now = NOW + night * DAY;
+            let (code, out, err) = run(&bench, now, &complete);
+            assert_eq!((code, live(&bench, 0..5)), (Some(0), 5), "night {night}, {retain}: {err}");
+            assert!(!(1..=unread).contains(&night) || out.contains("nothing due"), "{out}");
+            let lines = pages(100 + night as u64, 1);
+            std::fs::write(bench.at(&format!("crawl/{night}.jsonl")), lines).expect("written");
+            assert_eq!(run(&bench, now, &crawl).0, Some(0));
+            assert_eq!(live(&bench, 0..5), 5, "night {night}, {retain}");
+        }
+    }
+}
+
+/// The pages of an unchanged snapshot did not come back if another job let them expire, nor did one
+/// that another snapshot had, too, and lacked later. A rollback makes nothing due that it undid.
+#[test]
+fn an_unchanged_snapshot_brings_back_what_others_lost() {
+    let bench = bench("");
+    std::fs::create_dir(bench.at("b")).expect("made");
+    let a = ["--set", "read.complete=true"];
+    let b = [&a[..], &["--set", "read.source=\"b\"", "--set", "read.inputs=[\"b\"]"]].concat();
+    std::fs::write(bench.at("in/all.jsonl"), pages(0, 2)).expect("written");
+    std::fs::write(bench.at("b/all.jsonl"), pages(1, 2)).expect("written");
+    let run = |more: &[&str], pages: usize, is_due: bool| {
+        let (code, out, err) = run(&bench, NOW, more);
+        assert_eq!((code, live(&bench, 0..3)), (Some(0), pages), "{err}");
+        assert_eq!(!out.contains("nothing due"), is_due, "{out}");
+    };
+    run(&a, 2, true);
+    run(&b, 3, true);
+    std::fs::write(bench.at("b/all.jsonl"), pages(2, 1)).expect("written");
+    run(&b, 2, true);
+    assert!(bench.pagefold("rollback", &["2"]).status.success());
+    run(&a, 3, false);
+    run(&b, 3, false);
+    assert!(bench.pagefold("rollback", &["3"]).status.success());
+    run(&a, 3, true);
+    run(&a, 3, false);
+    run(&b, 3, false);
+
+    let late = NOW + 11 * DAY;
+    let crawl = ["--set", "read.source=\"web\"", "--set", "read.inputs=[\"crawl\"]"];
+    let expires = [&crawl[..], &["--set", "pages.retain_days=10"]].concat();
+    std::fs::create_dir(bench.at("crawl")).expect("made");
+    std::fs::write(bench.at("crawl/1.jsonl"), pages(9, 1)).expect("written");
+    assert_eq!(super::run(&bench, late, &expires).0, Some(0));
+    assert_eq!(live(&bench, 0..3), 0);
+    assert_eq!(super::run(&bench, late, &a).0, Some(0));
+    assert_eq!(live(&bench, 0..3), 2);
 }
 
 /// A page that a record removed when it would expire was reported as expired, not as removed.

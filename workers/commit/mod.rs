@@ -240,7 +240,7 @@ pub fn commit(
         folded,
         unexamined,
         retention,
-        sources: sources(job, head, plan),
+        sources: sources_after(sources(job, head, plan), plan, &counters),
         consumed,
         consumed_before: head.map_or_else(Vec::new, |head| head.manifest.consumed_before.clone()),
         rejects,
@@ -301,9 +301,20 @@ fn sources(job: &Job, head: Option<&Head>, plan: &Plan) -> Vec<Source> {
         return sources;
     }
     if usize::from(plan.source) == sources.len() {
-        sources.push(Source { name: job.read.source.clone(), snapshot: String::new() });
+        sources.push(Source::new(job.read.source.clone()));
     }
     sources[usize::from(plan.source)].snapshot.clone_from(&plan.snapshot);
+    sources
+}
+
+/// `sources`, with a note for those whose last snapshot may have pages that went with this epoch,
+/// though nobody said that they were removed. Nothing says which sources have a page.
+fn sources_after(mut sources: Vec<Source>, plan: &Plan, counters: &Counters) -> Vec<Source> {
+    let went = counters.get(Counter::PagesMissing) + counters.get(Counter::PagesExpired) > 0;
+    for (number, source) in sources.iter_mut().enumerate() {
+        let is_read = number == usize::from(plan.source) && !plan.inputs.is_empty();
+        source.lost = !is_read && !source.snapshot.is_empty() && (source.lost || went);
+    }
     sources
 }
 

@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 pub(super) struct DueInputs {
     pub(super) again: bool,
     pub(super) inputs: Vec<Input>,
+    /// The inputs of a complete snapshot that is unchanged. They are not due by themselves.
+    pub(super) unchanged: Vec<Input>,
     pub(super) same_bytes: Vec<Input>,
     pub(super) renamed: Vec<ConsumedInput>,
     pub(super) snapshot: String,
@@ -30,6 +32,11 @@ impl DueInputs {
     fn push(&mut self, input: Input) {
         let new = self.digests.insert(input.digest.clone());
         if new { &mut self.inputs } else { &mut self.same_bytes }.push(input);
+    }
+
+    /// Makes the inputs of an unchanged snapshot due.
+    pub(super) fn read_unchanged(&mut self) {
+        std::mem::take(&mut self.unchanged).into_iter().for_each(|input| self.push(input));
     }
 }
 
@@ -102,7 +109,8 @@ pub(super) fn found(
     Ok(found)
 }
 
-/// The inputs of a complete snapshot: all, or none if it equals the last snapshot of its source.
+/// The inputs of a complete snapshot: all, or none if it equals the last snapshot of its source and
+/// no page went since that it may have.
 fn snapshot(
     job: &Job,
     head: Option<&Head>,
@@ -130,11 +138,11 @@ fn snapshot(
         DueInputs { snapshot: snapshot_of(&Reading::of(job), &all), ..DueInputs::default() };
     let sources = head.map_or(&[][..], |head| &head.manifest.sources);
     (found.passed, found.kept) = examiner.close();
-    if !sources
-        .iter()
-        .any(|source| source.name == job.read.source && source.snapshot == found.snapshot)
-    {
-        all.into_iter().for_each(|input| found.push(input));
+    let last = sources.iter().find(|source| source.name == job.read.source);
+    let is_unchanged = last.is_some_and(|last| last.snapshot == found.snapshot && !last.lost);
+    found.unchanged = all;
+    if !is_unchanged {
+        found.read_unchanged();
     }
     Ok(found)
 }

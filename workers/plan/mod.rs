@@ -201,7 +201,7 @@ fn plan_of(
     job: &Job,
     store: &Store,
     head: Option<&Head>,
-    found: DueInputs,
+    mut found: DueInputs,
     clock: Clock,
     replayed: Option<(u32, Option<Retention>)>,
 ) -> Result<Option<Plan>> {
@@ -210,13 +210,19 @@ fn plan_of(
     let (replayed, replayed_retention) = replayed.unzip();
     let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
     let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
-    let mut reading = read_before.clone();
-    reading.extend((!found.inputs.is_empty()).then_some(u64::from(epoch)));
+    let reading = [&read_before[..], &[u64::from(epoch)]].concat();
     let (logical_time, comes_back) = manifest.map_or((clock.now, false), |manifest| {
         clock.next(manifest.logical_time, written(store, manifest))
     });
+    let (source, sources) = sources(job, manifest)?;
+    let if_read = job.pages.retention(&reading, logical_time);
+    // The pages of a snapshot that is there are seen before they expire.
+    if !found.unchanged.is_empty() && expires(store, head, if_read, Some(source))? {
+        found.read_unchanged();
+    }
+    let reading = if found.inputs.is_empty() { &read_before } else { &reading };
     let retention =
-        replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(&reading, logical_time));
+        replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(reading, logical_time));
     // For an epoch that is replayed it is known whether it read something.
     let epoch_min_useless = match replayed_retention.flatten() {
         Some(known) => known.epoch_min,
@@ -226,11 +232,11 @@ fn plan_of(
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
     let changed = decision_changed || view_changed || comes_back;
-    let due = replays || !found.inputs.is_empty() || changed || expires(store, head, retention)?;
+    let due =
+        replays || !found.inputs.is_empty() || changed || expires(store, head, retention, None)?;
     if !due {
         return Ok(None);
     }
-    let (source, sources) = sources(job, manifest)?;
     let complete = job.read.complete && !found.inputs.is_empty();
     let mut plan = Plan {
         digest: String::new(),
@@ -296,10 +302,16 @@ fn sources(job: &Job, manifest: Option<&Manifest>) -> Result<(u16, Vec<String>)>
     Ok((source, names))
 }
 
-fn expires(store: &Store, head: Option<&Head>, retention: Retention) -> Result<bool> {
+/// Whether a page expires, of `source` or, if that is `None`, of any source.
+fn expires(
+    store: &Store,
+    head: Option<&Head>,
+    retention: Retention,
+    source: Option<u16>,
+) -> Result<bool> {
     match head {
         Some(head) if retention != Retention::default() => {
-            Ok(pages::any_expired(&Snapshot::of(store, head).table()?, retention))
+            Ok(pages::any_expired(&Snapshot::of(store, head).table()?, retention, source))
         }
         _ => Ok(false),
     }

@@ -83,6 +83,17 @@ pub struct Source {
     pub name: String,
     /// The digest of the inputs of its last complete snapshot, empty if there was none.
     pub snapshot: String,
+    /// Whether pages went since then that this snapshot may have: they expired, or the snapshot of
+    /// another source lacked them. It is read again though it is unchanged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+}
+
+impl Source {
+    /// A source of which no complete snapshot was read.
+    pub fn new(name: String) -> Source {
+        Source { name, snapshot: String::new(), lost: false }
+    }
 }
 
 /// The contents of a store after one commit.

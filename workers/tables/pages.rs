@@ -151,15 +151,17 @@ pub fn of_inputs(pages: &Table<PageRow>, is_counted: impl Fn(u64) -> bool) -> u6
     sum.max(0) as u64
 }
 
-/// Whether some page of the table has expired. The diffs of all matching rows sum to the number of
-/// live rows.
-pub fn any_expired(pages: &Table<PageRow>, retention: Retention) -> bool {
+/// Whether some page of the table has expired, of `source` or, if that is `None`, of any source.
+/// The diffs of all matching rows sum to the number of live rows.
+pub fn any_expired(pages: &Table<PageRow>, retention: Retention, source: Option<u16>) -> bool {
     let rule = LapseRule { retention, complete: None, seen_max: i64::MAX };
     if rule.is_never() {
         return false;
     }
     let live = |segment: &Arc<Segment<PageRow>>| {
-        rule.rows(segment, 0, None).map(|row| i64::from(row.diff)).sum::<i64>()
+        let rows = rule.rows(segment, 0, None);
+        let rows = rows.filter(|row| source.is_none_or(|source| row.source == source));
+        rows.map(|row| i64::from(row.diff)).sum::<i64>()
     };
     pages.segments().iter().map(live).sum::<i64>() > 0
 }

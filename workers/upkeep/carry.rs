@@ -27,7 +27,7 @@ pub fn carry(
         }
         let name = step.source.clone().unwrap_or_default();
         let source = sources.iter().position(|source| source.name == name).unwrap_or_else(|| {
-            sources.push(Source { name, snapshot: String::new() });
+            sources.push(Source::new(name));
             sources.len() - 1
         });
         // An undone complete snapshot stays consumed, too.
@@ -36,6 +36,7 @@ pub fn carry(
             let inputs = lines.iter().map(|line| &line.input);
             sources[source].snapshot =
                 if step.complete { snapshot_of(&first.reading, inputs) } else { String::new() };
+            sources[source].lost = false;
         }
         let mut text = String::new();
         for line in &lines {

@@ -117,7 +117,9 @@ fn undoing(target: &Manifest, head: &Manifest) -> (Vec<Source>, Vec<Consumed>) {
     let number_of = |source: &Source| {
         if let Some(at) = sources.iter().position(|known| known.name == source.name) {
             // An undone complete snapshot stays consumed, too.
-            sources[at].snapshot.clone_from(&source.snapshot);
+            if sources[at].snapshot != source.snapshot {
+                sources[at] = Source { lost: false, ..source.clone() };
+            }
             return at as u16;
         }
         sources.push(source.clone());
@@ -179,7 +181,7 @@ mod tests {
     use serde_json::json;
 
     fn source(name: &str, snapshot: &str) -> Source {
-        Source { name: name.into(), snapshot: snapshot.into() }
+        Source { snapshot: snapshot.into(), ..Source::new(name.into()) }
     }
 
     fn consumed(epoch: u64, source: u16, undone: bool) -> Consumed {
