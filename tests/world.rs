@@ -6,7 +6,7 @@
 use crate::random::Random;
 use crate::texts::text;
 use crate::workbench::Bench;
-use crate::world::live::{Delivered, Live, Page, Placed, Record, Says, page_line};
+use crate::world::live::{COMPLETE, Delivered, Live, Page, Placed, Record, Says, page_line};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -241,7 +241,7 @@ impl World {
     fn snapshot(&mut self) -> &'static str {
         let (mut records, mut lines) = (Vec::new(), String::new());
         for _ in 0..25 {
-            let late = DAY * (self.random.below(4) / 3) as i64;
+            let late = DAY * self.random.below(4) as i64;
             let (record, line) = match self.random.below(8) {
                 0 => {
                     let url = self.url();
@@ -263,7 +263,7 @@ impl World {
             if self.keeps_files { format!("site/{:03}", self.files) } else { "site".into() };
         std::fs::create_dir_all(self.bench.at(&folder)).expect("made");
         std::fs::write(self.bench.at(&folder).join("all.jsonl"), lines).expect("written");
-        self.live.read(&records, "site", self.now, (!unreadable).then_some("site"));
+        self.live.read(&records, COMPLETE, self.now, (!unreadable).then_some(COMPLETE));
         let inputs = format!("read.inputs=[\"{folder}\"]");
         self.run(
             &["read.source=\"site\"", "read.complete=true", &inputs, "read.rejects_max=1.0"],
@@ -520,7 +520,7 @@ impl World {
             (reads("first_seen"), reads("sources"), reads("incumbent"));
         assert!(!by_incumbent || !by_first && !by_source, "one order of epochs gives both");
         let mut epochs: BTreeMap<(usize, &str), String> = BTreeMap::new();
-        for (url, Page { date, text, score, first, seen }) in self.live.pages() {
+        for (url, Page { date, text, score, first, seen, .. }) in self.live.pages() {
             let line = page_line(url, *date, text, *score);
             let is_new = usize::from(by_incumbent && !self.live.represented.contains_key(url));
             *epochs.entry((if by_first { *first } else { is_new }, "crawl")).or_default() += &line;

@@ -3,6 +3,9 @@
 use super::{DAY, GONE_DAYS, RETAIN};
 use std::collections::BTreeMap;
 
+/// The source of which each delivery is a complete snapshot.
+pub const COMPLETE: &str = "site";
+
 /// A live page.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -11,6 +14,8 @@ pub struct Page {
     pub score: Option<i64>,
     /// The reading epoch that saw it first since it was last gone.
     pub first: usize,
+    /// The source of its record.
+    pub source: &'static str,
     /// The reading epoch that saw it last, its time, and its source.
     pub seen: (usize, i64, &'static str),
 }
@@ -33,6 +38,8 @@ pub struct Known {
     pub newest: Option<i64>,
     /// When it was last said that the page is gone.
     pub gone: i64,
+    /// Whether a record said so.
+    pub removed: bool,
 }
 
 /// The line of a page.
@@ -108,23 +115,30 @@ impl Live {
             if known.page.is_none() && known.gone < now - GONE_DAYS * DAY {
                 known.newest = None;
             }
-            let holds = |(_, date, says): &&&Record| {
-                says.is_some() && (date.is_none() || *date >= known.newest)
+            // A snapshot holds over an earlier one of its source, and over what nobody removed.
+            let is_anew = match &known.page {
+                Some(page) => page.source == source,
+                None => !known.removed,
             };
+            let newest = known.newest.filter(|_| source != COMPLETE || !is_anew);
+            let holds =
+                |(_, date, says): &&&Record| says.is_some() && (date.is_none() || *date >= newest);
             // The latest date wins, then a removal, then the greater digest; the order of records
             // does not matter.
             let winner =
                 records.iter().filter(holds).max_by_key(|(_, date, says)| (*date, says.clone()));
             match winner {
                 Some((_, date, Some(says))) => {
-                    known.newest = known.newest.max(*date);
+                    known.newest = newest.max(*date);
                     match says {
                         Says::Page(_, text, score) => {
                             let first = known.page.as_ref().map_or(self.read, |page| page.first);
                             let (date, text, score) = (*date, text.clone(), *score);
-                            known.page = Some(Page { date, text, score, first, seen });
+                            known.page = Some(Page { date, text, score, first, source, seen });
                         }
-                        Says::Removed => (known.page, known.gone) = (None, now),
+                        Says::Removed => {
+                            (known.page, known.gone, known.removed) = (None, now, true);
+                        }
                     }
                 }
                 _ => {
@@ -146,7 +160,7 @@ impl Live {
     pub fn end(&mut self, now: i64, ends: impl Fn(&Page) -> bool) {
         for known in self.known.values_mut() {
             if known.page.as_ref().is_some_and(&ends) {
-                (known.page, known.gone) = (None, now);
+                (known.page, known.gone, known.removed) = (None, now, false);
             }
         }
     }

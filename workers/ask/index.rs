@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::fold::wrong_clock::sound;
 use crate::graph::keep_rule::KeepRule;
 use crate::job::{Job, clusters};
+use crate::plan::consumed::inputs_of;
 use crate::plan::time::{AHEAD_SECONDS_MAX, now};
 use crate::read::record::{Body, Record};
 use crate::store::Store;
@@ -51,6 +52,8 @@ pub struct Index {
     pub(super) reading: Vec<u64>,
     /// The time of the head's plan, seconds since 1970.
     pub(super) logical_time: i64,
+    /// The inputs whose records the next epoch replaces, see [`crate::plan::Plan::replaced`].
+    replaced: Option<Vec<u64>>,
     /// The next epoch forgets pages that are gone since before this time, seconds since 1970.
     gone_min: i64,
     /// Seconds until a run can read what is inserted now.
@@ -85,6 +88,12 @@ impl Index {
         if head.manifest.version > 0 {
             job.check_decided(store.root(), &head.manifest, true)?;
         }
+        let source = sources.iter().position(|name| *name == job.read.source).unwrap_or_default();
+        let replaced = if job.read.complete {
+            inputs_of(store, Some(head), source)?
+        } else {
+            Some(Vec::new())
+        };
         Ok(Index {
             epoch: head.manifest.epoch,
             tables: Tables::open(store, head, job, open)?,
@@ -95,6 +104,7 @@ impl Index {
             texts,
             reading: head.manifest.reading().chain([head.manifest.epoch + 1]).collect(),
             logical_time: head.manifest.logical_time,
+            replaced,
             // No epoch has an earlier time than the clock has now.
             gone_min: job.pages.gone_min(now()),
             lead_seconds: 0,
@@ -138,15 +148,15 @@ impl Index {
     }
 
     /// The date that a record of `doc` must reach to hold: of its live page, or of its removal. A
-    /// removal that the next epoch forgets does not count, nor does a page of an earlier snapshot
+    /// removal that the next epoch forgets does not count, nor does a record of an earlier snapshot
     /// of the job's source if the job reads complete ones.
     pub fn as_of(&self, doc: Id) -> Option<i64> {
-        let read = &self.job.read;
-        let is_replaced = |source: u16| {
-            read.complete && self.sources.get(usize::from(source)) == Some(&read.source)
+        let replaced = self.replaced.as_deref();
+        let is_replaced = |page: &PageRow| {
+            replaced.is_none_or(|inputs| inputs.binary_search(&page.input).is_ok())
         };
         let page = self.tables.page(doc);
-        if page.as_ref().is_some_and(|page| is_replaced(page.source)) {
+        if page.as_ref().is_some_and(is_replaced) {
             return None;
         }
         let page = page.map(|page| page.as_of);

@@ -59,7 +59,9 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
     let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
     let row_keys = epoch.shared.job.read.key == PageKey::Row;
-    let now = Now { epoch: plan.epoch, time, source, lapse, keeps_missing, gone_min, row_keys };
+    let replaced = plan.replaced.as_deref();
+    let now =
+        Now { epoch: plan.epoch, time, source, lapse, replaced, keeps_missing, gone_min, row_keys };
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;
@@ -131,7 +133,7 @@ impl Before {
         &self,
         epoch: &Epoch,
         visited: Vec<Id>,
-        now: Now,
+        now: Now<'_>,
         from: u64,
         to: Option<u64>,
     ) -> Vec<TouchedUrl> {
@@ -220,7 +222,7 @@ fn emit_changes(
 }
 
 /// Counts what became of a page.
-fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now) {
+fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now<'_>) {
     let counter = match (&old.page, &new.page, visits) {
         // The row of a gone page is forgotten.
         (None, None, []) => None,

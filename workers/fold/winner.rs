@@ -10,8 +10,8 @@
 //! treated in the same way: as if it had the date of the newest other record. Within the epoch its
 //! own date counts, because a server dates the records of one URL so that the last one wins.
 //!
-//! A complete snapshot is all there is of its source. So a record of it holds over what an earlier
-//! snapshot of that source had, even if its date is earlier: a run from scratch knows no other.
+//! A complete snapshot is all there is of its source. So a record of it holds over a record of an
+//! earlier snapshot of that source, even if its date is earlier: a run from scratch knows no other.
 
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::fold::wrong_clock::{corrected, sound};
@@ -30,7 +30,7 @@ pub struct Known {
 
 /// The epoch that applies visits.
 #[derive(Clone, Copy, Debug)]
-pub struct Now {
+pub struct Now<'a> {
     /// Its number.
     pub epoch: u32,
     /// Its logical time in seconds since 1970.
@@ -39,6 +39,8 @@ pub struct Now {
     pub source: u16,
     /// Which pages it removes unless it sees them.
     pub lapse: LapseRule,
+    /// See [`crate::plan::Plan::replaced`].
+    pub replaced: Option<&'a [u64]>,
     /// Whether pages that the complete snapshot lacks stay, because it has records that do not say
     /// which page they are about.
     pub keeps_missing: bool,
@@ -59,18 +61,26 @@ pub struct Lost {
     pub replaced_elsewhere: usize,
 }
 
-impl Now {
+impl Now<'_> {
     /// The least date with which a dated record can hold. A complete snapshot is all there is of
-    /// its source, so its records do not compete with pages of earlier snapshots, or with pages
+    /// its source, so its records do not compete with records of earlier snapshots, or with pages
     /// that were not seen for long.
     fn least(self, before: &Known) -> i64 {
-        let is_anew =
-            self.lapse.complete.is_some_and(|source| match (&before.page, &before.gone) {
-                (Some(page), _) => page.source == source,
-                (None, Some(gone)) => gone.cause != pages::REMOVED,
-                (None, None) => true,
-            });
-        if is_anew { NO_DATE } else { self.known_date(before) }
+        let is_anew = match (&before.page, &before.gone) {
+            (Some(page), _) => self.is_replaced(page),
+            (None, Some(gone)) => gone.cause != pages::REMOVED,
+            (None, None) => true,
+        };
+        if is_anew && self.lapse.complete.is_some() { NO_DATE } else { self.known_date(before) }
+    }
+
+    /// Whether the source of the epoch has had the record of `page`. That it saw the page last says
+    /// nothing: an older record sees a page, too.
+    fn is_replaced(self, page: &PageRow) -> bool {
+        match self.replaced {
+            Some(inputs) => inputs.binary_search(&page.input).is_ok(),
+            None => page.source == self.source,
+        }
     }
 
     /// The date that what is known has reached.
@@ -277,15 +287,16 @@ mod tests {
         }
     }
 
-    fn now(epoch: u32) -> Now {
+    fn now(epoch: u32) -> Now<'static> {
         let lapse =
             LapseRule { retention: Retention::default(), complete: None, seen_max: i64::MAX };
         let (time, source) = (TIME + i64::from(epoch), epoch as u16);
         let (keeps_missing, gone_min, row_keys) = (false, i64::MIN, false);
-        Now { epoch, time, source, lapse, keeps_missing, gone_min, row_keys }
+        let replaced = None;
+        Now { epoch, time, source, lapse, replaced, keeps_missing, gone_min, row_keys }
     }
 
-    fn after(before: &Known, visits: &[Visit], now: Now) -> Known {
+    fn after(before: &Known, visits: &[Visit], now: Now<'_>) -> Known {
         now.after(before.clone(), visits, b"http://a.example/")
     }
 
@@ -475,7 +486,10 @@ mod tests {
     #[test]
     fn a_complete_snapshot_holds_whatever_its_dates() {
         let lapse = LapseRule { complete: Some(1), ..now(2).lapse };
-        let snapshot = |epoch| Now { lapse, source: 1, ..now(epoch) };
+        let snapshot =
+            |epoch| Now { lapse, source: 1, replaced: Some(&[11, 12, 13]), ..now(epoch) };
+        let visit =
+            |date, kind, content| Visit { input: 10 + content, ..visit(date, kind, content) };
         let text = |known: &Known| known.page.as_ref().map(|page| page.content.high);
         let first = after(&Known::default(), &[visit(50, PAGE, 1)], snapshot(1));
         let second = after(&first, &[visit(40, PAGE, 2)], snapshot(2));
@@ -499,8 +513,14 @@ mod tests {
         let removed = after(&first, &[visit(60, REMOVED, 0)], Now { lapse: expires, ..now(2) });
         assert_eq!(removed.gone.as_ref().map(|gone| gone.cause), Some(pages::REMOVED));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
-        let other = after(&Known::default(), &[visit(50, PAGE, 1)], Now { source: 7, ..now(1) });
-        assert_eq!(text(&after(&other, &[visit(40, PAGE, 2)], snapshot(2))), Some(1));
+        let other = after(&Known::default(), &[visit(50, PAGE, 9)], Now { source: 7, ..now(1) });
+        let seen = after(&other, &[visit(40, PAGE, 2)], snapshot(2));
+        assert_eq!(text(&seen), Some(9));
+        // The second delivery took it for a page of its own.
+        assert_eq!(text(&after(&seen, &[visit(40, PAGE, 3)], snapshot(3))), Some(9));
+        let crawled = after(&first, &[visit(40, PAGE, 9)], Now { source: 7, ..now(2) });
+        assert_eq!(text(&crawled), Some(1));
+        assert_eq!(text(&after(&crawled, &[visit(45, PAGE, 2)], snapshot(3))), Some(2));
     }
 
     /// A complete snapshot with a record that cannot be read removes no page that it lacks, because

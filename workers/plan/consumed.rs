@@ -92,6 +92,22 @@ fn list(store: &Store, lists: &mut Lists<'_>, consumed: &Consumed) -> Result<Vec
     lines.lines().map(input).collect()
 }
 
+/// The keys of the inputs that the source with this number has had, ascending, without those that a
+/// rollback undid; `None` if the store has no other source. Pages of the source name one of them.
+pub fn inputs_of(store: &Store, head: Option<&Head>, source: usize) -> Result<Option<Vec<u64>>> {
+    let Some(manifest) = head.map(|head| &head.manifest) else { return Ok(None) };
+    if (0..manifest.sources.len()).all(|other| other == source) {
+        return Ok(None);
+    }
+    let (mut keys, mut lists) = (BTreeSet::new(), store.lists("consumed"));
+    let is_its = |of: &&Consumed| usize::from(of.source) == source && !of.undone;
+    for epoch in manifest.consumed.iter().filter(is_its) {
+        let read = list(store, &mut lists, epoch)?.into_iter().take(epoch.read as usize);
+        keys.extend(read.map(|line| line.input.key()));
+    }
+    Ok(Some(keys.into_iter().collect()))
+}
+
 /// Whether an input is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {

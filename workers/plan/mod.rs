@@ -17,7 +17,7 @@ pub mod time;
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
-use crate::plan::consumed::{ConsumedInput, Reading, snapshot_of};
+use crate::plan::consumed::{ConsumedInput, Reading, inputs_of, snapshot_of};
 pub use crate::plan::division::{Part, PlannedSplit};
 use crate::plan::due_inputs::{DueInputs, found};
 use crate::plan::examine::{Digests, Passed};
@@ -71,6 +71,10 @@ pub struct Plan {
     pub replays: bool,
     /// The digest of a complete snapshot's inputs; empty for other inputs.
     pub snapshot: String,
+    /// The inputs, by their keys, whose records a complete snapshot replaces whatever their dates:
+    /// all that its source has had. `None` if there is no other source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<Vec<u64>>,
     /// The inputs that are read, sorted by path.
     pub inputs: Vec<Input>,
     /// The parts into which the inputs are divided, when the plan is frozen. They are not part of
@@ -238,6 +242,7 @@ fn plan_of(
         return Ok(None);
     }
     let complete = job.read.complete && !found.inputs.is_empty();
+    let replaced = if complete { inputs_of(store, head, source.into())? } else { None };
     let mut plan = Plan {
         digest: String::new(),
         store: store.uuid().to_owned(),
@@ -253,6 +258,7 @@ fn plan_of(
         complete,
         replays,
         snapshot: if complete { found.snapshot } else { String::new() },
+        replaced,
         splits: Vec::new(),
         inputs: found.inputs,
         same_bytes: found.same_bytes,

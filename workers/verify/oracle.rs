@@ -135,6 +135,7 @@ fn watched_epoch(
         complete: false,
         replays: false,
         snapshot: String::new(),
+        replaced: None,
         inputs: Vec::new(),
         splits: vec![PlannedSplit { parts: Vec::new() }],
         same_bytes: Vec::new(),
