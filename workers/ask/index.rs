@@ -266,7 +266,7 @@ impl Index {
         let is_main = self
             .tables
             .page(visit.doc)
-            .is_some_and(|page| page.content == visit.content && page.gathered == 0);
+            .is_some_and(|page| page.content == visit.content && !page.is_gathered());
         is_main && u64::from(row.gathered_pages) + 1 >= self.tables.pages_of(visit.content)
     }
 

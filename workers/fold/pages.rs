@@ -200,13 +200,13 @@ fn emit_changes(
     emit: &mut dyn FnMut(PageContent),
 ) {
     let of = |page: Option<&PageRow>| {
-        page.filter(|page| !page.content.is_none()).map(|page| (page.content, page.gathered))
+        page.filter(|page| !page.content.is_none()).map(|page| (page.content, page.is_gathered()))
     };
     let (before, after) = (of(old), of(new));
     if before == after {
         return;
     }
-    let gathered = |gathered: u8| if gathered == 1 { u32::from(GATHERED) } else { 0 };
+    let gathered = |gathered: bool| if gathered { u32::from(GATHERED) } else { 0 };
     if let Some((content, how)) = before {
         let flags = gathered(how);
         emit(PageContent { content, doc, fingerprint: 0, chars: 0, letters: 0, flags, diff: -1 });

@@ -16,7 +16,7 @@
 use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
 use crate::fold::wrong_clock::{corrected, sound};
 use crate::tables::pages::{self, LapseRule, has_expired};
-use crate::tables::visits::{GATHERED, PAGE, REMOVED, SEEN};
+use crate::tables::visits::{PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
 
 /// What the store knows of a URL: a live page, or that it is gone; never both.
@@ -98,10 +98,13 @@ impl Now<'_> {
 
     /// Whether `visit` is older than the record that holds already.
     ///
-    /// A conversion is, too, if it has the date of the record that holds: it was made of that.
+    /// A conversion is, too, if it has the date of the record that holds: it was made of that. If a
+    /// conversion holds, it was made again.
     pub fn is_outdated(self, visit: &Visit, before: &Known) -> bool {
         let (date, least) = (self.date(visit), self.least(before));
-        let is_made_of_it = visit.is_conversion() && before.page.is_some() && date == least;
+        let is_record = |page: &PageRow| !page.is_conversion();
+        let is_made_of_it =
+            visit.is_conversion() && before.page.as_ref().is_some_and(is_record) && date == least;
         visit.kind != SEEN && visit.date != NO_DATE && (date < least || is_made_of_it)
     }
 
@@ -213,7 +216,7 @@ impl Now<'_> {
             host: visit.host,
             https: visit.https,
             url_bytes: visit.url.len() as u32,
-            gathered: u8::from(visit.flags & GATHERED != 0),
+            gathered: PageRow::gathered_of(visit),
             score: visit.score,
             first_epoch: before.page.as_ref().map_or(self.epoch, |page| page.first_epoch),
             last_epoch: self.epoch,
@@ -315,6 +318,12 @@ mod tests {
             assert_eq!(holds(&after(&two_epochs, &[converted(6, 3)], now(3))), Some(3));
             assert_eq!(holds(&after(&two_epochs, &[converted(4, 3)], now(3))), Some(1));
         }
+        // A WET file that was made again changed no page, because its dates are the same.
+        let first = after(&Known::default(), &[converted(5, 1)], now(1));
+        let again = after(&first, &[converted(5, 2)], now(2));
+        let record = after(&again, &[visit(5, PAGE, 3)], now(3));
+        assert_eq!([&first, &again, &record].map(holds), [Some(1), Some(2), Some(3)]);
+        assert_eq!(holds(&after(&record, &[converted(5, 1)], now(4))), Some(3));
     }
 
     /// The latest date wins, then a removal over a page, then the digest. The order of visits does

@@ -73,7 +73,7 @@ table! {
             https: u8,
             /// The length of its canonical URL in bytes.
             url_bytes: u32,
-            /// 1 if its text was gathered from the whole page, see [`visits::GATHERED`], else 0.
+            /// What is said of its text: the sum of [`pages::GATHERED`] and [`pages::CONVERSION`].
             gathered: u8,
             /// The score of the record that decided it, in 1/1,000,000, or
             /// [`crate::document::NO_SCORE`].

@@ -10,7 +10,9 @@ use crate::store::entry::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;
-use crate::tables::{GoneColumns, GoneRow, PageColumns, PageRow, SuccessorColumns, SuccessorRow};
+use crate::tables::{
+    GoneColumns, GoneRow, PageColumns, PageRow, SuccessorColumns, SuccessorRow, Visit, visits,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,7 +23,29 @@ pub const MISSING: u8 = 2;
 /// `cause` of a gone page: it was last seen too long ago.
 pub const EXPIRED: u8 = 3;
 
+/// A bit of `gathered` of a page: its text was gathered from the whole page, see
+/// [`visits::GATHERED`].
+pub const GATHERED: u8 = 1;
+/// A bit of `gathered` of a page: its text is a conversion, see [`visits::CONVERSION`].
+pub const CONVERSION: u8 = 2;
+
 impl PageRow {
+    /// `gathered` of the page that `visit` decides.
+    pub fn gathered_of(visit: &Visit) -> u8 {
+        let bit = |flag: u8, bit: u8| if visit.flags & flag != 0 { bit } else { 0 };
+        bit(visits::GATHERED, GATHERED) | bit(visits::CONVERSION, CONVERSION)
+    }
+
+    /// Whether its text was gathered from the whole page.
+    pub fn is_gathered(&self) -> bool {
+        self.gathered & GATHERED != 0
+    }
+
+    /// Whether its text is a conversion of the crawl's record.
+    pub fn is_conversion(&self) -> bool {
+        self.gathered & CONVERSION != 0
+    }
+
     /// The facts for the keep rule. The page's text has `chars` characters; its `url` may be empty
     /// if the rule does not read it.
     pub fn facts<'a>(&self, chars: u32, url: &'a str) -> Facts<'a> {

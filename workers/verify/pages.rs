@@ -158,7 +158,7 @@ pub fn contents(tables: &Mapped) -> Check {
 /// with the flag are gathered.
 fn gathered(tables: &Mapped, check: &mut Check) {
     let pages =
-        || Live::of(&tables.pages).filter(|page| page.gathered == 1 && !page.content.is_none());
+        || Live::of(&tables.pages).filter(|page| page.is_gathered() && !page.content.is_none());
     let mut counted = 0u64;
     for portion in portions(pages().map(|page| (page.content, page.doc))) {
         let mut contents = Live::of(&tables.contents);
