@@ -12,7 +12,7 @@ use crate::terminal::trace;
 use serde_json::json;
 use std::time::Instant;
 use workers::commit::guards::{self, Guard};
-use workers::error::{Error, Result};
+use workers::error::{Error, Kind, Result};
 use workers::export;
 use workers::job::{Job, When};
 use workers::plan;
@@ -80,6 +80,21 @@ fn check_space(folders: &Folders, allowed: &[Guard]) -> Result<()> {
     guards::check_space(beside, "the new store", old.saturating_sub(new), allowed)
 }
 
+/// Refuses to read rows of another source with fields that they may not have.
+fn check_fields(replay: &Replay, old: &Store, job: &Job, allowed: &[Guard]) -> Result<()> {
+    if allowed.contains(&Guard::Rejects) {
+        return Ok(());
+    }
+    let Some((epoch, source)) = replay.of_other_fields(old, job)? else { return Ok(()) };
+    let guard = Guard::Rejects.name();
+    let line = format!(
+        "epoch {epoch} read rows of the source `{source}` with other [read.fields] than this job has, and a \
+         rebuild reads all sources with the fields of one job: rows that lack them would be rejected, and \
+         their pages lost; nothing was read. If all sources have the fields of this job: --allow {guard}"
+    );
+    Err(Error::new(Kind::Config, line).with_guard(guard))
+}
+
 /// Builds the new store beside the old one. Returns its lock and the number of epochs replayed.
 fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, usize)> {
     let old = Store::open_any(&job.store)?;
@@ -87,6 +102,7 @@ fn build(arguments: &cli::Run, job: &Job, folders: &Folders) -> Result<(Lock, us
     let replay = Replay::new(past, &old, job)?;
     // This fails before hours of work, not after them.
     replay.check_inputs(&old)?;
+    check_fields(&replay, &old, job, &arguments.allow)?;
     let lock = Store::lock(&folders.new)?;
     let identity = job.identity()?;
     if let RebuildState::Unfinished(noted) = folders.find()? {

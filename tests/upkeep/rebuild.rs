@@ -104,6 +104,35 @@ fn rebuild_takes_again_what_was_taken() {
     assert_eq!(bench.lines("members").len(), 3);
 }
 
+/// A rebuild with the fields of one job rejected all rows of a source that has others, after it had
+/// read what came before, and advised fields that the first source lacks. It refuses before it
+/// reads, unless the job has the fields of both.
+#[test]
+fn a_rebuild_refuses_the_fields_of_another_source() {
+    let bench = bench("");
+    std::fs::create_dir(bench.at("b")).expect("made");
+    let both = pages(0, 3).replace('{', "{\"body\":\"words that each of its pages has\",");
+    std::fs::write(bench.at("in/1.jsonl"), both).expect("written");
+    std::fs::write(bench.at("b/1.jsonl"), pages(5, 4).replace("\"text\"", "\"body\""))
+        .expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    let body = ["--set", "read.fields.text=\"body\""];
+    let b = [&body[..], &["--set", "read.source=\"b\"", "--set", "read.inputs=[\"b\"]"]].concat();
+    let (code, _, err) = run(&bench, NOW, &b);
+    assert_eq!(code, Some(0), "{err}");
+    for (job, other) in [(&[][..], "epoch 2 read rows of the source `b`"), (&b[..], "epoch 1 read")]
+    {
+        let (code, err) = rebuild(&bench, job);
+        assert!(
+            code == Some(78) && err.contains(other) && err.contains("--allow rejects"),
+            "{err}"
+        );
+        assert!(!bench.at("store.rebuild").exists());
+    }
+    let (code, err) = rebuild(&bench, &[&body[..], &["--allow", "rejects"]].concat());
+    assert_eq!((code, contents(&bench).len()), (Some(0), 7), "{err}");
+}
+
 /// An interrupted rebuild continued after a number of epochs without comparing them: after a
 /// rollback of the store it brought pages back. Now it continues if the replayed epochs must still
 /// be replayed, and begins again if not. Epochs keep their number even if the last ones were

@@ -9,6 +9,7 @@ use crate::figures::{counted, grouped};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
+use crate::read;
 use crate::store::entry::Retention;
 use crate::store::past::{Past, Step};
 use crate::store::{Store, digest_of, durable};
@@ -204,6 +205,30 @@ impl Replay {
             counted(read, "input")
         );
         Err(Error::new(kind, line).caused_by(first))
+    }
+
+    /// The first epoch, with its source, that read rows of another source than that of `job` with
+    /// other fields. With those of `job` they may all be rejected, and their pages go.
+    ///
+    /// # Errors
+    ///
+    /// `NoInput` if an input is gone or has other bytes.
+    pub fn of_other_fields(&self, old: &Store, job: &Job) -> Result<Option<(u64, String)>> {
+        for step in self.steps.iter().filter(|step| !step.undone) {
+            let Some(source) = step.source.as_ref().filter(|name| **name != job.read.source) else {
+                continue;
+            };
+            let is_other = |line: &ConsumedInput| {
+                line.taken.accepted > 0 && line.reading.fields != self.reading.fields
+            };
+            let lines = self.read_again(lines_of(old, step, &self.reading)?, step).0;
+            for line in lines.iter().filter(|line| is_other(line)) {
+                if read::has_rows(&self.found(step, &line.input)?.file())? {
+                    return Ok(Some((step.epoch, source.clone())));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// The lines of a step that are read again, and the others.
