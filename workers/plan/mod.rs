@@ -215,9 +215,10 @@ fn plan_of(
     let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
     let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
     let reading = [&read_before[..], &[u64::from(epoch)]].concat();
-    let (logical_time, comes_back) = manifest.map_or((clock.now, false), |manifest| {
-        clock.next(manifest.logical_time, written(store, manifest))
-    });
+    let (logical_time, comes_back) = match manifest {
+        Some(manifest) => clock.next(manifest.logical_time, written(store, manifest)),
+        None => (clock.first()?, false),
+    };
     let (source, sources) = sources(job, manifest)?;
     let if_read = job.pages.retention(&reading, logical_time);
     // The pages of a snapshot that is there are seen before they expire.

@@ -5,13 +5,18 @@
 //! far ahead must not stop it for years, because no page would expire, and no command would mend
 //! this. So if the time of a store is far ahead of the clock, it is set back to the clock if the
 //! clock can be trusted: if the command line gives the time, or the store's last file is not from
-//! the future, too.
+//! the future, too. A clock that starts in 1970 is wrong. Over a store time stands still then; the
+//! first epoch would be so old that the next one lets all its pages expire, so it waits.
 
+use crate::error::{Error, Kind, Result};
 use std::time::UNIX_EPOCH;
 
 /// A time that is further ahead of the clock than this, in seconds, is not a difference of two
 /// clocks: one of them is wrong.
 pub const AHEAD_SECONDS_MAX: i64 = 172_800;
+
+/// The start of 2025, before this program. No right clock shows an earlier time.
+const LEAST: i64 = 1_735_689_600;
 
 /// The clock of the system, in seconds since 1970. Few places read it: a plan freezes a time, and
 /// the rest of the run uses that time.
@@ -39,6 +44,22 @@ impl Clock {
     /// The greatest time that is not too far ahead.
     pub fn latest(self) -> i64 {
         self.system.saturating_add(AHEAD_SECONDS_MAX)
+    }
+
+    /// The time of the first epoch of a store.
+    ///
+    /// # Errors
+    ///
+    /// `TryAgain` if the clock cannot be right. A clock may be set soon after its machine starts.
+    pub fn first(self) -> Result<i64> {
+        if self.is_given || self.now >= LEAST {
+            return Ok(self.now);
+        }
+        let line = format!(
+            "the clock of this machine is wrong: it shows {} seconds since 1970; set it, or give --now",
+            self.now
+        );
+        Err(Error::new(Kind::TryAgain, line))
     }
 
     /// The time of the next epoch, and whether it comes back from a time that was too far ahead.
@@ -80,6 +101,9 @@ mod tests {
         let reset = Clock { now: 5, is_given: false, system: 5 };
         assert_eq!(reset.next(NOW, NOW), (NOW, false), "a clock that lost its time");
         assert_eq!(Clock { is_given: true, ..reset }.next(NOW, NOW), (5, true));
+        assert!(reset.first().is_err(), "the next epoch would let all pages expire");
+        let set = Clock { is_given: true, ..reset };
+        assert_eq!((clock.first().ok(), set.first().ok()), (Some(NOW), Some(5)));
         let given = Clock { now: NOW - 99 * DAY, is_given: true, system: NOW };
         assert_eq!(
             given.next(NOW - DAY, NOW),
