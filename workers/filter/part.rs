@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::locks::lock;
 use crate::store::write_back::WriteBack;
 use crate::store::{durable, entries};
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -19,6 +20,7 @@ pub struct Part {
     file: Option<BufWriter<WriteBack>>,
     aside: PathBuf,
     path: PathBuf,
+    is_placed: bool,
     bytes: u64,
     hasher: Option<blake3::Hasher>,
     failure: Failure,
@@ -50,13 +52,20 @@ impl Part {
     pub fn create(path: &Path) -> Result<Part> {
         let folder = path.parent().unwrap_or(Path::new("."));
         durable::create_folder(folder).map_err(Error::as_output)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // A name with a dot in front is no input for a job that reads this folder.
-        let stem = folder.join(format!(".{name}.{}", durable::tag()));
-        let (file, aside) = durable::create_aside(&stem).map_err(Error::as_output)?;
+        let mut stem = stem(path);
+        stem.push(durable::tag());
+        let aside = durable::create_aside(&folder.join(stem)).map_err(Error::as_output)?;
+        let (file, aside) = aside;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, WriteBack::new(file)));
-        let path = path.to_owned();
-        Ok(Part { file, aside, path, bytes: 0, hasher: None, failure: Failure::default() })
+        Ok(Part {
+            file,
+            aside,
+            path: path.to_owned(),
+            is_placed: false,
+            bytes: 0,
+            hasher: None,
+            failure: Failure::default(),
+        })
     }
 
     /// The same file, hashed while it is written. Nothing is written to it yet.
@@ -104,6 +113,7 @@ impl Part {
             .and_then(|file| file.into_file().map_err(|e| Error::io("fsync", &self.path, e)))
             .and_then(|file| durable::place(&file, &self.aside, &self.path));
         placed.map_err(Error::as_output)?;
+        self.is_placed = true;
         Ok(self.bytes)
     }
 
@@ -117,16 +127,26 @@ fn unwritten(path: &Path, error: io::Error) -> Error {
     Error::io("write", path, error).as_output()
 }
 
+/// How the names of the parts of `path` begin: with all bytes of its name, so that no other file has
+/// such parts. A name with a dot in front is no input for a job that reads this folder.
+fn stem(path: &Path) -> OsString {
+    let mut stem = OsString::from(".");
+    stem.push(path.file_name().unwrap_or_default());
+    stem.push(".");
+    stem
+}
+
 /// Removes the parts of `path` that killed processes left. The caller has locked `path`, so no
 /// other process is writing one.
 pub fn sweep(path: &Path) -> Result<()> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
-    let stem = format!(".{}.", name.to_string_lossy());
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let stem = stem(path);
     for aside in entries(folder).map_err(Error::as_output)? {
-        let name = aside.file_name().unwrap_or_default().to_string_lossy();
-        let tag = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".writing"));
+        let name = aside.file_name().unwrap_or_default().as_encoded_bytes();
+        let rest = name.strip_prefix(stem.as_encoded_bytes());
+        let tag = rest.and_then(|rest| rest.strip_suffix(b".writing"));
         // A tag has no dot. With a dot it is a part of a file with a longer name.
-        if tag.is_some_and(|tag| !tag.contains('.')) {
+        if tag.is_some_and(|tag| !tag.contains(&b'.')) {
             remove(&aside)?;
         }
     }
@@ -163,7 +183,8 @@ impl Write for Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        if self.file.take().is_some() || self.aside.exists() {
+        // Once it is placed, the name is free for another file.
+        if !self.is_placed {
             // A part that cannot be removed takes space; the next run writes another one.
             let _ = std::fs::remove_file(&self.aside);
         }
@@ -173,6 +194,8 @@ impl Drop for Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     /// The parts of a file that killed processes left are removed, and nothing else. Ten killed
     /// runs left ten copies.
@@ -196,5 +219,26 @@ mod tests {
         let left = entries(folder.path()).expect("listed");
         let left: Vec<_> = left.iter().filter_map(|path| path.file_name()?.to_str()).collect();
         assert_eq!(left, [".a.b.17.writing", ".a.writing", "a", "a.17.writing", "b"]);
+    }
+
+    /// Files whose names differ in bytes that are not UTF-8 had parts of one name, so that one file
+    /// got the rows of another, or had its part removed. Such names also grew until they were too
+    /// long for the file system.
+    #[test]
+    fn parts_of_names_that_are_not_utf8() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |byte: u8| folder.path().join(OsStr::from_bytes(&[byte; 201]));
+        let mut parts = [0xb0, 0xb1].map(|byte| Part::create(&at(byte)).expect("made"));
+        assert!(parts[0].aside != parts[1].aside);
+        for (part, text) in parts.iter_mut().zip(["one", "two"]) {
+            part.write_all(text.as_bytes()).expect("written");
+        }
+        sweep(&at(0xb2)).expect("swept");
+        let [one, other] = parts;
+        one.place().expect("placed");
+        sweep(&at(0xb0)).expect("swept");
+        other.place().expect("placed");
+        let read = |byte| std::fs::read_to_string(at(byte)).expect("there");
+        assert_eq!((read(0xb0), read(0xb1)), ("one".into(), "two".into()));
     }
 }
