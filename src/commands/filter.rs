@@ -14,6 +14,7 @@ use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
 use workers::plan::examine;
+use workers::plan::inputs::spelled;
 use workers::progress::Progress;
 use workers::store::threads::processors;
 
@@ -112,9 +113,7 @@ fn check_whole(outcome: &Outcome, annotates: bool) -> Result<()> {
 
 fn as_json(outcome: &Outcome) -> serde_json::Value {
     let totals = &outcome.totals;
-    let names = |all: &[PathBuf]| -> Vec<String> {
-        all.iter().map(|name| name.to_string_lossy().into_owned()).collect()
-    };
+    let names = |all: &[PathBuf]| -> Vec<String> { all.iter().map(|name| spelled(name)).collect() };
     json!({
         "epoch": outcome.epoch,
         "files": outcome.files,

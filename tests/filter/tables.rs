@@ -1,6 +1,6 @@
 //! Rows with their cluster, tables of records, and tables that are refused.
 
-use super::scene::{crawl, gzip, lines, plain_table, records};
+use super::scene::{crawl, gzip, line, lines, plain_table, records};
 use super::{content, decoded, files, filter, rows, word};
 use crate::texts::text;
 use crate::workbench::{Bench, failure, pagefold};
@@ -11,6 +11,8 @@ use parquet::basic::Encoding;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -304,4 +306,37 @@ fn unfinished_files_are_ours_in_their_folders() {
     filter(&bench, &["--to", "kept"]);
     filter(&bench, &["--to", "kept", "--records", "one"]);
     assert!(std::fs::read(bench.at("one/a.jsonl.parquet")).expect("there") == table);
+}
+
+/// Two inputs whose names differ in bytes that are not UTF-8 had one name in the tables of records,
+/// so that a row was of no known file.
+#[test]
+fn names_that_are_not_utf8() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let names = [&b"in/\xd0\xc2.jsonl"[..], b"in/\xcc\xe5.jsonl", b"in/z.jsonl"];
+    let names = names.map(OsStr::from_bytes);
+    for (name, n) in names.iter().zip(0..) {
+        let page = (format!("http://a.example/{n}"), "2024-01-01", Some(text(n, 0)));
+        std::fs::write(bench.at("").join(name), line(&page)).expect("written");
+    }
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept", "--records", "records"]);
+    let rows = rows(&bench.at("records"));
+    let found: Vec<_> =
+        rows.iter().map(|row| (word(row, "warc_filename"), word(row, "url"))).collect();
+    assert_eq!(
+        found,
+        [
+            ("file://%CC%E5.jsonl", "http://a.example/1"),
+            ("file://%D0%C2.jsonl", "http://a.example/0"),
+            ("z.jsonl", "http://a.example/2"),
+        ]
+    );
+    assert_eq!(files(&bench.at("kept")), files(&bench.at("in")));
+    for name in &names[..2] {
+        std::fs::remove_file(bench.at("").join(name)).expect("there");
+    }
+    let report = filter(&bench, &["--to", "kept", "--records", "records", "--prune"]);
+    assert_eq!(report["files_pruned"], json!(["file://%CC%E5.jsonl", "file://%D0%C2.jsonl"]));
 }

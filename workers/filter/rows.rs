@@ -8,6 +8,7 @@ use crate::export::encoder;
 use crate::export::exported::{Exported, exported};
 use crate::filter::part::Part;
 use crate::filter::verdict::Record;
+use crate::plan::inputs::spelled;
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use std::path::Path;
@@ -57,7 +58,7 @@ impl Rows {
         let writer =
             ArrowWriter::try_new(part, RecordRow::schema(), Some(encoder::properties().build()))
                 .map_err(failed)?;
-        let name = name.to_string_lossy().into_owned();
+        let name = spelled(name);
         Ok(Rows { name, written: 0, rows: Vec::new(), bytes: 0, group_bytes: 0, writer })
     }
 

@@ -34,7 +34,8 @@ pub struct Input {
 const URL: &str = "file://";
 
 /// `path` in UTF-8. A path that is not UTF-8 becomes a `file` URL (RFC 8089), which keeps all of
-/// its bytes. No other path has this form, because paths of inputs are absolute.
+/// its bytes. No other path has this form: paths of inputs are absolute, and names below a folder
+/// have no empty part.
 pub fn spelled(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return text.to_owned();
