@@ -6,6 +6,7 @@ use crate::texts::text;
 use crate::workbench::{Bench, failure};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,6 +55,34 @@ fn bytes_that_are_left_out() {
         .iter()
         .sum();
     assert_eq!(report["sources"]["crawl"]["bytes"], of_hosts);
+}
+
+/// A row group that is lost counted as one row, so that the few rows that fold in another group got
+/// most of the bytes of the file: of 1,010 rows 5 fold, and have 5 of 1,010 parts of it.
+#[test]
+fn bytes_beside_a_row_group_that_is_lost() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let columns = vec![
+        ("url", texts((0..1010).map(|n| format!("http://a.example/{n}")))),
+        ("text", texts((0..1010).map(|n| text(if n < 1000 { n } else { n / 2 }, 0)))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_max_row_group_row_count(Some(1000))
+        .build();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("a writer");
+    writer.write(&batch).expect("in memory");
+    let mut bytes = writer.into_inner().expect("in memory");
+    // The first page stands behind the mark of the format.
+    bytes[4..16].fill(0xff);
+    std::fs::write(bench.at("in/a.parquet"), &bytes).expect("written");
+    bench.run_well(&["--allow", "rejects"]);
+    let report = filter(&bench, &["--to", "kept"]);
+    assert_eq!(report["records"], json!({ "folded": 5, "kept": 5, "rejected": 1000 }));
+    assert_eq!(report["sources"]["crawl"]["bytes"], bytes.len() as u64 * 5 / 1010);
 }
 
 /// A table without the column of the key is one reject for all its rows. A run counted two of them,

@@ -16,8 +16,8 @@ const PORTION_BYTES: usize = 1 << 24;
 pub struct Range {
     /// Its bytes in the file, if these belong to it alone.
     pub alone: Option<(u64, u64)>,
-    /// The number of its bytes, in the file or else decoded; 0 if it is not known. A row of Parquet
-    /// has no bytes of its own, and counts as 1.
+    /// The number of its bytes, in the file or else decoded; 0 if it is not known. Rows of Parquet
+    /// have no bytes of their own, so here it is the number of rows.
     pub bytes: u64,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Portions<'a> {
     fn range(&self, record: &Record, next: Option<&Record>) -> Range {
         let to = |end: u64, start: u64| end.saturating_sub(start);
         let alone = match self.shape {
-            Some((Format::Parquet, _)) => return Range { alone: None, bytes: 1 },
+            Some((Format::Parquet, _)) => return Range { alone: None, bytes: record.records },
             None => return Range { alone: None, bytes: 0 },
             Some((format, Codec::Plain)) if format != Format::Wacz => {
                 Some((record.position, next.map_or(self.size, |next| next.position)))
