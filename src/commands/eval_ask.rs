@@ -175,23 +175,18 @@ fn as_text(findings: &Findings) -> String {
         grouped(*refused)
     );
     let _ = writeln!(out, "answers    {}, {} skipped", grouped(*answers), grouped(*skipped));
-    match estimate {
-        None => {
-            let missing = strata.iter().filter(|of| of.answers == 0).count() as u64;
-            let _ = writeln!(
-                out,
-                "too few    {} of this table without an answer yet",
-                counted(missing, "row")
-            );
-        }
-        Some(of) => {
-            let _ = writeln!(out, "precision  {}", share(of.precision));
-            let _ = writeln!(out, "recall     {}", share(of.recall));
-            let _ = writeln!(
-                out,
-                "           of the pairs that were compared; what no signature proposes is not asked"
-            );
-        }
+    if let Some(of) = estimate {
+        let _ = writeln!(out, "precision  {}", share(of.precision));
+        let _ = writeln!(out, "recall     {}", share(of.recall));
+        let _ = writeln!(
+            out,
+            "           of the pairs that were compared; what no signature proposes is not asked"
+        );
+    }
+    let missing = strata.iter().filter(|of| of.answers == 0).count() as u64;
+    if missing > 0 && estimate.is_none_or(|of| of.recall.is_none()) {
+        let rows = counted(missing, "row");
+        let _ = writeln!(out, "too few    {rows} of this table without an answer");
     }
     let _ = writeln!(out, "\nverdict   similarity           pairs    answers       same");
     for of in strata {

@@ -50,14 +50,15 @@ pub struct Estimate {
     /// The share of accepted pairs that are the same. `None` if no pair is accepted.
     pub precision: Option<Interval>,
     /// Of the decided pairs that are the same, the share that is accepted. `None` if the answers
-    /// have no pair that is the same.
+    /// have no pair that is the same, or before each stratum of refused pairs has an answer.
     pub recall: Option<Interval>,
 }
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_985;
 
-/// Estimates precision and recall. `None` before each stratum has an answer.
+/// Estimates precision and recall. `None` before each stratum of accepted pairs has an answer, and,
+/// if no pair is accepted, each of refused ones.
 pub fn estimate(tallies: &[Tally]) -> Option<Estimate> {
     let side = |accepted: bool| tallies.iter().filter(move |of| of.accepted == accepted).copied();
     let (accepted, refused): (Vec<Tally>, Vec<Tally>) =
@@ -66,13 +67,13 @@ pub fn estimate(tallies: &[Tally]) -> Option<Estimate> {
     let none = Interval { value: 0.0, low: 0.0, high: 0.0 };
     let [a, m] =
         [&accepted, &refused].map(|side| if side.is_empty() { Some(none) } else { share(side) });
-    let (a, m) = (a?, m?);
+    let a = a?;
     let scaled =
         |of: Interval, n: f64| Interval { value: of.value * n, low: of.low * n, high: of.high * n };
-    Some(Estimate {
-        precision: (!accepted.is_empty()).then_some(a),
-        recall: recall(scaled(a, pairs(&accepted)), scaled(m, pairs(&refused))),
-    })
+    let precision = (!accepted.is_empty()).then_some(a);
+    let of_refused = |m| recall(scaled(a, pairs(&accepted)), scaled(m, pairs(&refused)));
+    (precision.is_some() || m.is_some())
+        .then(|| Estimate { precision, recall: m.and_then(of_refused) })
 }
 
 /// The share of the pairs of `strata` that are the same.
@@ -173,6 +174,17 @@ mod tests {
         exact(of.recall, 13.0 / 15.0);
         assert_eq!(estimate(&[tally(true, 10, 0, 0)]), None);
         assert_eq!(estimate(&[tally(false, 10, 0, 3)]).expect("answers").precision, None);
+    }
+
+    /// The precision was not said if all refused pairs were skipped, though it needs none of them.
+    #[test]
+    fn precision_without_answers_about_refused_pairs() {
+        let accepted = [tally(true, 10, 8, 2), tally(true, 5, 5, 0)];
+        let of = estimate(&[accepted[0], accepted[1], tally(false, 1, 0, 0)]).expect("answers");
+        let census = estimate(&accepted).expect("answers");
+        assert_eq!((of.precision, of.recall), (census.precision, None));
+        assert_eq!(estimate(&[accepted[0], tally(true, 5, 0, 0), tally(false, 1, 0, 1)]), None);
+        assert_eq!(estimate(&[tally(false, 1, 0, 0)]), None);
     }
 
     /// If all answers agree, only one end of the interval differs from the value.

@@ -94,7 +94,7 @@ pub struct Findings {
     pub answers: u64,
     /// Pairs that were skipped.
     pub skipped: u64,
-    /// The estimates. `None` before each stratum has an answer.
+    /// The estimates, if there are answers enough.
     #[serde(flatten)]
     pub estimate: Option<Estimate>,
     /// The strata.
