@@ -274,23 +274,38 @@ fn draw(
     Ok(cells)
 }
 
+fn ascending([a, b]: [Id; 2]) -> [Id; 2] {
+    [a.min(b), a.max(b)]
+}
+
 /// The answers in a file of labels.
 pub struct Known {
     places: BTreeMap<Id, u32>,
     truth: Truth,
     contents: BTreeMap<(u32, u32), [Id; 2]>,
+    /// The answers about two texts, the lesser first: other pages may have them by now.
+    of_texts: BTreeMap<[Id; 2], bool>,
 }
 
 impl Known {
     /// The answers that `labels` have.
     pub fn new(labels: Labels) -> Known {
         let places = (0..).zip(&labels.urls).map(|(at, (_, doc))| (*doc, at)).collect();
-        Known { places, truth: labels.truth, contents: labels.contents }
+        let Labels { truth, contents, .. } = labels;
+        let judged: &[_] = if let Truth::Judged(judged) = &truth { judged } else { &[] };
+        let of_texts = judged
+            .iter()
+            .filter_map(|(a, b, same)| Some((ascending(*contents.get(&(*a, *b))?), *same)))
+            .collect();
+        Known { places, truth, contents, of_texts }
     }
 
     /// Whether the pages of `question` are the same; `None` if the labels do not say it, or say it
     /// of texts that the pages had before.
     pub fn answer(&self, question: &Question) -> Option<bool> {
+        if let Some(same) = self.of_texts.get(&ascending(question.contents)) {
+            return Some(*same);
+        }
         let places = [question.a.1, question.b.1].map(|doc| self.places.get(&doc).copied());
         match (&self.truth, places) {
             (Truth::Labels(labels), [Some(a), Some(b)]) => {
@@ -316,5 +331,32 @@ impl Known {
     /// Whether answers can be added to the file: it has judged pairs.
     pub fn is_judged(&self) -> bool {
         matches!(self.truth, Truth::Judged(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An answer was asked for again as soon as another page with one of the two texts came first.
+    /// An answer about other texts of the same pages is none.
+    #[test]
+    fn answers_are_about_texts() {
+        let id = |n: u64| Id { high: n, low: n };
+        let known = Known::new(Labels {
+            urls: vec![("p".into(), id(10)), ("q".into(), id(20))],
+            truth: Truth::Judged(vec![(0, 1, true)]),
+            rows: 1,
+            kinds: vec![],
+            of_kind: vec![],
+            contents: BTreeMap::from([((0, 1), [id(2), id(1)])]),
+        });
+        let answer = |docs: [u64; 2], contents: [u64; 2]| {
+            let [a, b] = docs.map(|doc| (String::new(), id(doc)));
+            known.answer(&Question { a, b, contents: contents.map(id), stratum: 0 })
+        };
+        assert_eq!(answer([20, 10], [1, 2]), Some(true));
+        assert_eq!(answer([20, 5], [1, 2]), Some(true));
+        assert_eq!(answer([20, 10], [1, 3]), None);
     }
 }
