@@ -222,6 +222,26 @@ fn counted_by_hand() {
     );
 }
 
+/// Pages of one text that says too little counted as pages of different texts: ten of them had ten
+/// distinct texts, and 45 misses among pairs of texts that are not identical.
+#[test]
+fn pages_of_one_little_text() {
+    let bench = Bench::new(Path::new("in.jsonl"), "");
+    let urls: Vec<String> = (0..10).map(|n| format!("http://a.example/{n}")).collect();
+    let pages = urls.iter().map(|url| format!("{}\n", json!({ "url": url, "text": "page lost" })));
+    std::fs::write(bench.at("in.jsonl"), pages.collect::<String>()).expect("written");
+    bench.run_well(&[]);
+    let labels: Vec<Value> = urls.iter().map(|url| json!({ "url": url, "label": "x" })).collect();
+    let pairs: Vec<Value> =
+        urls[1..].iter().map(|url| json!({ "a": urls[0], "b": url, "same": true })).collect();
+    for (labels, same) in [(labels, 45), (pairs, 9)] {
+        let of = report(&bench, &labels, &[]);
+        assert_eq!((of["texts"].as_u64(), of["true_text_pairs"].as_u64()), (Some(1), Some(0)));
+        let pair = |row: &str| counts(&of[row]["pair"]);
+        assert_eq!([pair("all"), pair("distinct")], [[same, 0, 0], [0, 0, 0]]);
+    }
+}
+
 /// Over the demo, the numbers at both levels are those of its exported tables, pair by pair.
 #[test]
 fn equals_the_exports() {

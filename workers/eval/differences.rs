@@ -155,7 +155,7 @@ mod tests {
     /// Pages 0 to 3 have a text each and page 4 that of page 3; 0 and 1, and 2, 3 and 4, are the
     /// same.
     fn scene() -> Scene {
-        let page = |text: u32| Page { host: 0, text, cluster: text };
+        let page = |text: u32| Page { host: 0, text, content: text, cluster: text };
         let pair = |a: u32, b: u32, reason: Reason, accepted: bool| TextPair {
             a,
             b,

@@ -15,6 +15,9 @@ pub struct Page {
     pub host: u64,
     /// Its text.
     pub text: u32,
+    /// The number of its content. Pages whose text says too little may have one content, and each a
+    /// text of its own, because they do not fold.
+    pub content: u32,
     /// The number of its cluster; only equality matters.
     pub cluster: u32,
 }

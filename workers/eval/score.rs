@@ -15,7 +15,7 @@ use crate::eval::tally::{CLASS_ENDS, CLASSES, Cells, OTHER_HOST, SAME_HOST, pair
 use crate::tables::pairs::proposed_by;
 use crate::text::signatures::SignatureKind;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Precision and recall, and the page pairs that they are computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -111,7 +111,7 @@ pub struct OfReason {
 pub struct Score {
     /// The number of pages.
     pub pages: u64,
-    /// The number of distinct texts. Each empty text counts.
+    /// The number of distinct contents. Each empty page counts.
     pub texts: u64,
     /// The number of empty texts.
     pub empty: u64,
@@ -147,13 +147,10 @@ pub fn score(scale: &Scale<'_>, kinds: &[SignatureKind]) -> Score {
             |joined: &Joined| Measure::new(of(&truth), of(&joined.found), of(&joined.right));
         Levels { pair: measure(&pair), cluster: measure(&cluster) }
     };
+    let differing = truth.minus(&same_content(scale)).total();
     let distinct = |joined: Joined| {
         let joined = joined.minus(identical);
-        Measure::new(
-            truth.minus(&identical.right).total(),
-            joined.found.total(),
-            joined.right.total(),
-        )
+        Measure::new(differing, joined.found.total(), joined.right.total())
     };
     let by_length = (0..CLASSES).map(|class| OfLength {
         chars_min: class.checked_sub(1).map_or(0, |before| CLASS_ENDS[before]),
@@ -163,7 +160,7 @@ pub fn score(scale: &Scale<'_>, kinds: &[SignatureKind]) -> Score {
     let true_text_pairs = true_text_pairs(scale);
     Score {
         pages: scene.pages.len() as u64,
-        texts: scene.chars.len() as u64,
+        texts: scene.pages.iter().map(|page| page.content).collect::<BTreeSet<_>>().len() as u64,
         empty: scene.chars.iter().filter(|chars| **chars == 0).count() as u64,
         true_text_pairs,
         all: levels(&Cells::total),
@@ -199,6 +196,17 @@ pub fn same(scale: &Scale<'_>) -> Cells {
     }
 }
 
+/// The page pairs that are the same and have one content, whether it folds or says too little.
+fn same_content(scale: &Scale<'_>) -> Cells {
+    let content = |page: usize| scale.scene.pages[page].content;
+    match &scale.scene.truth {
+        Truth::Labels(labels) => keyed(scale.scene, |page| (content(page), labels[page])),
+        Truth::Judged(_) | Truth::Listed(_) => {
+            named(scale, |x, y, same| same && content(x as usize) == content(y as usize))
+        }
+    }
+}
+
 /// The page pairs that clusters join.
 fn clustered(scale: &Scale<'_>) -> Joined {
     let scene = scale.scene;
@@ -219,21 +227,23 @@ fn clustered(scale: &Scale<'_>) -> Joined {
     }
 }
 
-/// The number of pairs of distinct texts that have a pair of pages which is the same.
+/// The number of pairs of distinct contents that have a pair of pages which is the same.
 pub fn true_text_pairs(scale: &Scale<'_>) -> u64 {
+    let pages = &scale.scene.pages;
     match &scale.scene.truth {
-        Truth::Labels(_) => {
-            let mut texts: BTreeMap<u32, u64> = BTreeMap::new();
-            for text in 0..scale.scene.chars.len() as u32 {
-                scale.labels_of(text).for_each(|label| *texts.entry(label).or_default() += 1);
-            }
-            texts.values().map(|n| pairs(*n)).sum()
+        Truth::Labels(labels) => {
+            let contents = pages.iter().map(|page| page.content);
+            let of_labels: BTreeSet<(u32, u32)> = labels.iter().copied().zip(contents).collect();
+            let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+            of_labels.iter().for_each(|(label, _)| *counts.entry(*label).or_default() += 1);
+            counts.values().map(|n| pairs(*n)).sum()
         }
         Truth::Judged(_) | Truth::Listed(_) => {
-            let of_texts = scale.labelled_pairs().chunk_by(|x, y| (x.a, x.b) == (y.a, y.b));
-            of_texts
-                .filter(|pairs| pairs[0].a < pairs[0].b && pairs.iter().any(|pair| pair.same))
-                .count() as u64
+            let same = scale.labelled_pairs().iter().filter(|pair| pair.same);
+            let contents =
+                same.map(|pair| [pair.x, pair.y].map(|page| pages[page as usize].content));
+            let differing = contents.filter(|[a, b]| a != b).map(|[a, b]| (a.min(b), a.max(b)));
+            differing.collect::<BTreeSet<_>>().len() as u64
         }
     }
 }
@@ -329,6 +339,7 @@ mod tests {
                 scene.pairs.iter().find(|pair| (pair.a, pair.b) == (a, b))
             };
             let identical = |x: usize, y: usize| page(x).text == page(y).text;
+            let differ = |x: usize, y: usize| page(x).content != page(y).content;
             let joins = |x: usize, y: usize| identical(x, y) || pair(x, y).is_some_and(|pair| pair.accepted);
             let together = |x: usize, y: usize| page(x).cluster == page(y).cluster;
             let levels = |counts: &dyn Fn(usize, usize) -> bool| {
@@ -337,7 +348,19 @@ mod tests {
             prop_assert_eq!(score.all, levels(&|_, _| true));
             prop_assert_eq!(score.same_host, levels(&|x, y| page(x).host == page(y).host));
             prop_assert_eq!(score.other_host, levels(&|x, y| page(x).host != page(y).host));
-            prop_assert_eq!(score.distinct, levels(&|x, y| !identical(x, y)));
+            prop_assert_eq!(score.distinct, levels(&differ));
+            let (mut contents, mut same) = (BTreeSet::new(), BTreeSet::new());
+            for x in 0..scene.pages.len() {
+                contents.insert(page(x).content);
+                for y in (0..x).filter(|y| differ(x, *y)) {
+                    let of = (page(x).content.min(page(y).content), page(x).content.max(page(y).content));
+                    let label = if let Truth::Labels(labels) = &scene.truth { labels[x] } else { 0 };
+                    if judge(&scene.truth, x as u32, y as u32) == Some(true) {
+                        same.insert((label, of));
+                    }
+                }
+            }
+            prop_assert_eq!((score.texts, score.true_text_pairs), (contents.len() as u64, same.len() as u64));
             for class in &score.by_length {
                 let range = class.chars_min..class.chars_below.unwrap_or(u32::MAX);
                 prop_assert_eq!(class.levels, levels(&|x, y| range.contains(&chars(x).min(chars(y)))));

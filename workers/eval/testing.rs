@@ -14,7 +14,15 @@ pub fn judge(truth: &Truth, x: u32, y: u32) -> Option<bool> {
     }
 }
 
-/// Scenes of up to 14 pages, with every form of labels.
+/// The content of all texts from this number on.
+const LITTLE: u32 = 4;
+
+fn content(text: u32) -> u32 {
+    text.min(LITTLE)
+}
+
+/// Scenes of up to 14 pages, with every form of labels. Two texts have one content, which says too
+/// little.
 pub fn scenes() -> impl Strategy<Value = Scene> {
     let lengths = prop_oneof![0u32..300, 400u32..4000];
     let pages = prop::collection::vec((0u64..3, 0u32..6, 0u32..4), 0..14);
@@ -40,7 +48,9 @@ pub fn scenes() -> impl Strategy<Value = Scene> {
                 }
             };
             let used: BTreeSet<u32> = pages.iter().map(|page| page.1).collect();
-            let known = |a: u32, b: u32| a < b && used.contains(&a) && used.contains(&b);
+            let known = |a: u32, b: u32| {
+                a < b && used.contains(&a) && used.contains(&b) && content(a) != content(b)
+            };
             let pairs = pairs.into_iter().filter(|((a, b), _)| known(*a, *b)).map(
                 |((a, b), (accepted, reason, by))| {
                     let proposals = [1, 0x0200, 0x0101, 0x01_0000_0000][by as usize];
@@ -54,11 +64,12 @@ pub fn scenes() -> impl Strategy<Value = Scene> {
                     }
                 },
             );
-            // Pages of one text are in one cluster.
+            // Pages of one text are in one cluster. Texts of one content do not fold.
             let page = |&(host, text, _): &(u64, u32, u32)| Page {
                 host,
                 text,
-                cluster: clusters[text as usize],
+                content: content(text),
+                cluster: if content(text) == LITTLE { text } else { clusters[text as usize] },
             };
             Scene { pages: pages.iter().map(page).collect(), chars, pairs: pairs.collect(), truth }
         },

@@ -100,6 +100,7 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
         rows(&snapshot.table::<ContentRow>()?, &contents).map(|row| (row.content, row)).collect();
     let (mut texts, mut chars) = (Vec::new(), Vec::new());
     let (mut numbers, mut cluster_numbers) = (BTreeMap::new(), BTreeMap::new());
+    let mut content_numbers = BTreeMap::new();
     let mut placed = Vec::with_capacity(found.len());
     for page in &found {
         let facts = facts.get(&page.content);
@@ -116,10 +117,14 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
         }
         // A page that is apart is a cluster of its own, because its DocId is unique.
         let cluster = clusters.get(&page.content).copied().filter(|_| !apart).unwrap_or(page.doc);
+        // An empty page is like no other.
+        let content = if page.content.is_none() { page.doc } else { page.content };
+        let next_content = content_numbers.len() as u32;
         let next = cluster_numbers.len() as u32;
         placed.push(Page {
             host: page.host,
             text,
+            content: *content_numbers.entry(content).or_insert(next_content),
             cluster: *cluster_numbers.entry(cluster).or_insert(next),
         });
     }
