@@ -161,3 +161,23 @@ fn other_versions_of_a_page() {
     assert_eq!(verdicts, [superseded, promoted, superseded, promoted]);
     assert!(found[1]["cluster"].is_null() && found[3]["representative"] == "http://b.example/");
 }
+
+/// A record that took the place of another was kept beside a page with its text, so that the text
+/// was there twice. It folds into that page.
+#[test]
+fn other_versions_that_another_page_has() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    let of = |url: &str, date, n| line(&(format!("http://{url}.example/"), date, Some(text(n, 0))));
+    let first = ["a", "b"].map(|url| of(url, "2023-01-01", 1)).concat();
+    put(&bench, "1.jsonl", first + &of("c", "2023-01-01", 2));
+    put(&bench, "2.jsonl", of("a", "2024-01-01", 3));
+    bench.run_well(&[]);
+    std::fs::remove_file(bench.at("in/2.jsonl")).expect("there");
+    let report = filter(&bench, &["--to", "kept", "--records", "records"]);
+    assert_each_once(&bench, 2);
+    assert_eq!(report["records"], json!({ "folded": 1, "kept": 2 }));
+    let found = rows(&bench.at("records"));
+    let b = "http://b.example/";
+    assert_eq!((word(&found[0], "relation"), word(&found[0], "representative")), ("identical", b));
+}

@@ -7,8 +7,8 @@
 //!
 //! - If the record that holds a URL is in no input, another record of the URL **stands in**: a
 //!   record with the page's text if there is one, then the one with the latest date, then the first
-//!   by path and position. If it has another text than the page, it is in no cluster, because the
-//!   store knows nothing of that text, and it is kept.
+//!   by path and position. If it has another text than the page, it folds into a page with that text
+//!   that has a record here. If there is none, the store knows nothing of its text, and it is kept.
 //! - If the page that represents a cluster has no record here, another page of the cluster that has
 //!   one is **promoted**: a page with the text of the leader or of the representative if there is
 //!   one, because every text of the cluster has an accepted pair with these, then the page that the
@@ -17,8 +17,9 @@
 //! The choice depends on the store and on which inputs are there, not on threads or on the order in
 //! which files are read. If all records of the store's pages are there, which the column of their
 //! inputs shows, nothing is read twice. Otherwise all inputs are read once more for the first step,
-//! and only the touched clusters for the second step, in portions. Memory holds 56 bytes for each
-//! record that stands in, and 32 for each cluster whose representative has no record here.
+//! and only the touched clusters for the second step, in portions. Memory holds 72 bytes for each
+//! record that stands in, 32 more if it folds, and 32 for each cluster whose representative has no
+//! record here.
 
 use crate::document::{Id, NO_DATE, PageUrl, page_url, sorted};
 use crate::error::{Kind, Result};
@@ -50,15 +51,20 @@ struct StandIn {
     position: u64,
     /// See [`crate::plan::inputs::Input::key`].
     input: u64,
+    /// Its text.
+    content: Id,
 }
 
-const _: () = assert!(size_of::<StandIn>() == 56, "the page on memory says so");
+const _: () = assert!(size_of::<StandIn>() == 72, "the page on memory says so");
 
 /// The records that are kept in place of those that no input has.
 #[derive(Debug, Default)]
 pub struct Promotions {
     /// The best record of each URL, by DocId.
     stand_ins: Vec<StandIn>,
+    /// The DocIds of those that have the text of another page, ascending, each with such a page that
+    /// has a record here.
+    twins: Vec<(Id, Id)>,
     /// Pages that represent clusters and have no record here, ascending, each with the page that is
     /// kept in its place.
     promoted: Vec<(Id, Id)>,
@@ -86,7 +92,8 @@ impl Promotions {
         })?;
         let mut stand_ins: Vec<StandIn> = found.into_iter().flatten().collect();
         best_of_each(&mut stand_ins);
-        let mut promotions = Promotions { stand_ins, promoted: Vec::new(), pages_elsewhere };
+        let mut promotions = Promotions { stand_ins, pages_elsewhere, ..Promotions::default() };
+        promotions.twins = promotions.twins(job, tables, &here);
         promotions.promoted = promotions.promote(job, head, tables, &here);
         Ok(promotions)
     }
@@ -104,6 +111,13 @@ impl Promotions {
         ((of.input, of.position) == (input, position)).then_some(!of.differs)
     }
 
+    /// The page here that has the text of the record which stands in for `doc`, if that record has
+    /// another text than its page.
+    pub fn twin(&self, doc: Id) -> Option<Id> {
+        let at = self.twins.binary_search_by_key(&doc, |(of, _)| *of).ok()?;
+        Some(self.twins[at].1)
+    }
+
     /// A digest of all choices; `None` if there are none.
     pub fn digest(&self) -> Option<String> {
         if self.stand_ins.is_empty() && self.promoted.is_empty() {
@@ -117,8 +131,8 @@ impl Promotions {
             hasher.update(&[u8::from(of.differs)]);
         }
         hasher.update(&(self.stand_ins.len() as u64).to_le_bytes());
-        for (representative, page) in &self.promoted {
-            hasher.update(&representative.to_bytes());
+        for (of, page) in self.promoted.iter().chain(&self.twins) {
+            hasher.update(&of.to_bytes());
             hasher.update(&page.to_bytes());
         }
         Some(hasher.finalize().to_hex().to_string())
@@ -132,6 +146,22 @@ impl Promotions {
     /// Whether a record that is here has the text of `page`.
     fn is_here(&self, here: &BTreeSet<u64>, page: &PageRow) -> bool {
         here.contains(&page.input) || self.of_doc(page.doc).is_some_and(|of| !of.differs)
+    }
+
+    /// For each record that stands in and has the text of a page here that may fold: its DocId and
+    /// that page.
+    fn twins(&self, job: &Job, tables: &Tables, here: &BTreeSet<u64>) -> Vec<(Id, Id)> {
+        let others = || self.stand_ins.iter().filter(|of| of.differs);
+        let facts = tables.contents.matching(&sorted(others().map(|of| of.content)));
+        let folding = facts.iter().filter(|row| !row.says_little(&job.clusters));
+        let contents: Vec<Id> = folding.map(|row| row.content).collect();
+        let mut first: BTreeMap<Id, Id> = BTreeMap::new();
+        tables.each_pages(&contents, |pages| {
+            for page in pages.iter().filter(|page| self.is_here(here, page)) {
+                first.entry(page.content).or_insert(page.doc);
+            }
+        });
+        others().filter_map(|of| Some((of.doc, *first.get(&of.content)?))).collect()
     }
 
     /// For each cluster with pages here whose representative has no record here: that
@@ -240,13 +270,15 @@ fn stand_ins_of(
         let PageUrl { doc, host, .. } = page_url(&record.url, is_key);
         let page = tables.pages.matching(&[doc]).pop();
         let Some(page) = page.filter(|page| !here.contains(&page.input)) else { continue };
+        let content = texts.content(record.body, host);
         found.push(StandIn {
             doc,
             date: Reverse(record.date.unwrap_or(NO_DATE)),
-            differs: texts.content(record.body, host) != page.content,
+            differs: content != page.content,
             file,
             position: entry.position,
             input: input.key(),
+            content,
         });
     }
     best_of_each(&mut found);

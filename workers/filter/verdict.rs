@@ -223,7 +223,7 @@ impl Judge {
     pub fn judge(&self, original: &Original, records: &mut [Record]) {
         let docs = sorted(records.iter().flat_map(|record| {
             match record.says {
-                Says::Page => [record.doc, None],
+                Says::Page => [record.doc, record.doc.and_then(|doc| self.promotions.twin(doc))],
                 Says::Mirrors { of, .. } => [record.doc, Some(of)],
                 _ => [None, None],
             }
@@ -275,9 +275,16 @@ impl Known<'_> {
         self.promotions.stand_in(doc, self.original.input.key(), record.position)
     }
 
-    /// The page that `record` holds or mirrors.
+    /// The page that `record` holds or mirrors, or whose text it has.
     fn page_of(&self, record: &Record) -> Option<&PageRow> {
-        self.held(record).or_else(|| self.mirrored(record))
+        let other = || self.mirrored(record).or_else(|| self.twin(record));
+        self.held(record).or_else(other)
+    }
+
+    /// The page here whose text `record` has, if it stands in with another text than its page.
+    fn twin(&self, record: &Record) -> Option<&PageRow> {
+        let doc = record.doc.filter(|_| self.stand_in(record) == Some(false))?;
+        find(&self.pages, self.promotions.twin(doc)?)
     }
 
     fn held(&self, record: &Record) -> Option<&PageRow> {
@@ -296,7 +303,7 @@ impl Known<'_> {
         find(&self.pages, record.doc?).is_none().then_some(page)
     }
 
-    /// The verdict of `record`, why, and the cluster of the `page` that it holds or mirrors.
+    /// The verdict of `record`, why, and the cluster of its `page`: see [`Known::page_of`].
     fn verdict(
         &self,
         record: &Record,
@@ -323,7 +330,7 @@ impl Known<'_> {
                 };
                 (verdict, reason, Some(membership))
             }
-            // Its text is not the page's, so that no cluster of the store has it.
+            // Its text is that of no page here.
             (Says::Page, None) if self.stand_in(record).is_some() => {
                 (Verdict::Kept, Some(PROMOTED), None)
             }
