@@ -130,6 +130,13 @@ fn originals_are_right_or_not_there() {
     std::fs::remove_file(bench.at("again/a.jsonl")).expect("there");
     assert_eq!(filter(&bench, &undo)["equal"], 1);
     assert_eq!(std::fs::read(bench.at("again/a.jsonl")).expect("made"), lines(0).into_bytes());
+    std::fs::write(bench.at("again/a.jsonl"), lines(0).replace("2024", "2025")).expect("written");
+    let refused = bench.pagefold("filter", &undo);
+    let stderr = failure(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(73) && stderr.contains("is there already"),
+        "an original of the right size and with wrong bytes: {stderr}"
+    );
 }
 
 /// A filter of an earlier epoch replaced files of a filter of a later epoch, which had begun after
@@ -211,5 +218,14 @@ fn parts_are_as_they_were_written() {
             std::fs::write(&path, sound).expect("written");
         }
     }
-    assert_eq!(filter(&bench, &undo("again"))["alike"], 2);
+    for _ in 0..2 {
+        assert_eq!(filter(&bench, &undo("again"))["alike"], 2);
+    }
+    // What was made counted as right by its size alone.
+    let path = bench.at("again/b.parquet");
+    let mut wrong = std::fs::read(&path).expect("made");
+    wrong[100] ^= 1;
+    std::fs::write(&path, wrong).expect("written");
+    let refused = bench.pagefold("filter", &undo("again"));
+    assert_eq!(refused.status.code(), Some(73), "{}", failure(&refused.stderr));
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Stream, decode, limits};
-use crate::filter::note::{self, Note, PartsUnit, has_size};
+use crate::filter::note::{self, Note, PartsUnit};
 use crate::filter::options::NOTES_FOLDER;
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
@@ -66,39 +66,34 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         let lock = own.with_extension("lock");
         let is_first = !lock.exists();
         let _claim = Lock::take(&lock, true).map_err(Error::as_output)?;
-        let done = |bytes| Note { kept: Some(bytes), ..note.clone() }.write(&own);
-        let bytes = match Note::read(&own)?
-            .filter(|done| done.digest == note.digest)
-            .and_then(|done| done.kept)
-        {
-            Some(bytes) if has_size(&target, bytes) => bytes,
-            _ if target.is_file() && digest::of_file(&target)? == note.digest => {
-                let bytes = target.metadata().map_err(|e| Error::io("read", &target, e))?.len();
-                done(bytes)?;
-                bytes
-            }
-            _ if target.exists() => {
-                let why = "is there already; move it away, or name another folder";
+        let bytes = if target.exists() {
+            // The digest of what an earlier undo made, which may be compressed anew.
+            let made = Note::read(&own)?.filter(|made| made.digest == note.digest);
+            let [made, _] = made.map_or([None, None], |made| made.digests);
+            let found = if target.is_file() { digest::of_file(&target)? } else { String::new() };
+            if found != note.digest && made != Some(found) {
+                let why = "is there already, with other bytes than an undo makes; move it away, or name \
+                           another folder";
                 return Err(Error::new(Kind::Output, format!("{} {why}", target.display())));
             }
-            _ => {
-                if !is_first {
-                    sweep(&target)?;
-                }
-                let (kept, removed) = (kept.join(&name), note.removed.map(|_| removed.join(&name)));
-                let part = original(&note, &kept, removed.as_deref(), &path, &target)?;
-                let is_right = match is_alike {
-                    true => is_as_written(&note, &kept, removed.as_deref())?,
-                    false => part.digest().as_ref() == Some(&note.digest),
-                };
-                if !is_right {
-                    let why = "cannot be made: what was kept or removed of it was changed since it was filtered";
-                    return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
-                }
-                // The note comes first, because a file counts as ours by the size in its note.
-                done(part.bytes())?;
-                part.place()?
+            target.metadata().map_err(|e| Error::io("read", &target, e))?.len()
+        } else {
+            if !is_first {
+                sweep(&target)?;
             }
+            let (kept, removed) = (kept.join(&name), note.removed.map(|_| removed.join(&name)));
+            let part = original(&note, &kept, removed.as_deref(), &path, &target)?;
+            let is_right = match is_alike {
+                true => is_as_written(&note, &kept, removed.as_deref())?,
+                false => part.digest().as_ref() == Some(&note.digest),
+            };
+            if !is_right {
+                let why = "cannot be made: what was kept or removed of it was changed since it was filtered";
+                return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
+            }
+            // The note comes first, because a file counts as ours by the digest in its note.
+            Note { digests: [part.digest(), None], ..note.clone() }.write(&own)?;
+            part.place()?
         };
         *(if is_alike { &mut undone.alike } else { &mut undone.equal }) += 1;
         undone.bytes += bytes;
