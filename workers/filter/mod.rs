@@ -180,6 +180,7 @@ pub fn filter<T>(
         }
         outcome.totals.add(&note.totals);
     }
+    outcome.totals.cut();
     outcome.whole.sort();
     outcome.unread.sort();
     outcome.left_over = left_over::find(options, &originals)?;

@@ -5,8 +5,11 @@ use crate::filter::verdict::{PROMOTED, REVISIT, Record, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The most hosts that are named for a file, and in all. Other hosts are counted together.
+/// The most hosts that are named. Other hosts are counted together.
 pub const TOP_HOSTS: usize = 1000;
+/// The most hosts that are counted one by one. If there are more, some of them are counted with the
+/// others before all their records are known.
+const COUNTED_HOSTS: usize = 16_000;
 
 /// Records that are left out, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,9 +99,7 @@ impl Totals {
             Some(saved) => saved.add(more),
             None => {
                 self.hosts.insert(host, more);
-                if self.hosts.len() > 16 * TOP_HOSTS {
-                    self.cut();
-                }
+                self.cut_if_long();
             }
         }
     }
@@ -138,7 +139,13 @@ impl Totals {
             .iter()
             .for_each(|(name, saved)| self.hosts.entry(name.clone()).or_default().add(*saved));
         self.other_hosts.add(other.other_hosts);
-        self.cut();
+        self.cut_if_long();
+    }
+
+    fn cut_if_long(&mut self) {
+        if self.hosts.len() > COUNTED_HOSTS {
+            self.cut();
+        }
     }
 
     /// The records of `verdict`.
@@ -173,6 +180,27 @@ impl Saved {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A host that is not among the first of any file was not named, though it is the first of all
+    /// files together.
+    #[test]
+    fn hosts_of_several_files() {
+        let of_file = |file: u64| {
+            let mut totals = Totals::default();
+            for n in 0..TOP_HOSTS as u64 {
+                let saved = Saved { records: 1, bytes: 376 };
+                totals.hosts.insert(format!("h{n}.of{file}.example"), saved);
+            }
+            totals.hosts.insert("big.example".into(), Saved { records: 1, bytes: 351 });
+            totals
+        };
+        let mut totals = Totals::default();
+        (0..2).for_each(|file| totals.add(&of_file(file)));
+        totals.cut();
+        assert_eq!(totals.hosts.get("big.example"), Some(&Saved { records: 2, bytes: 702 }));
+        (0..20).for_each(|file| totals.add(&of_file(file)));
+        assert!(totals.hosts.len() <= COUNTED_HOSTS);
+    }
 
     /// However many hosts there are, only those with most bytes are named. The others are still
     /// counted.
