@@ -120,6 +120,28 @@ fn a_long_name_is_refused_at_first() {
     filter(&bench, &["--to", "kept"]);
 }
 
+/// An input stopped each filter in the middle if its note, or its table of records, had the name of
+/// a folder of other inputs. Spark gives folders such names.
+#[test]
+fn a_folder_with_the_name_of_a_note() {
+    let bench = crawl(0..8);
+    for (n, folder) in (1..).zip(["a.jsonl.json", "a.jsonl.parquet"]) {
+        std::fs::create_dir(bench.at("in").join(folder)).expect("made");
+        std::fs::write(bench.at("in").join(folder).join("part-0"), lines(10 * n..10 * n + 8))
+            .expect("written");
+    }
+    bench.run_well(&[]);
+    let refused = bench.pagefold("filter", &["--to", "kept"]);
+    let said = failure(&refused.stderr);
+    assert!(refused.status.code() == Some(73) && said.contains("the name a.jsonl.json"), "{said}");
+    assert!(!bench.at("kept").exists());
+    std::fs::rename(bench.at("in/a.jsonl.json"), bench.at("in/json")).expect("renamed");
+    filter(&bench, &["--to", "kept"]);
+    let refused = bench.pagefold("filter", &["--to", "kept", "--records", "records"]);
+    let said = failure(&refused.stderr);
+    assert!(refused.status.code() == Some(73) && said.contains("a.jsonl.parquet"), "{said}");
+}
+
 /// A page of an error and a pointer of Git LFS, saved as Parquet, were copied, and the exit code
 /// was 0, although nobody knows what such files should have had. An empty file has nothing.
 #[test]

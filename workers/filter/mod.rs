@@ -96,6 +96,30 @@ fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<
 /// files beside its note have up to 54 more.
 const NAME_BYTES_MAX: usize = 201;
 
+/// Fails if a file beside that of an input would have the name of a folder of inputs, before any
+/// file is written.
+fn check_folders(options: &Options, originals: &[Original]) -> Result<()> {
+    let folders: BTreeSet<&Path> =
+        originals.iter().flat_map(|original| original.name.ancestors().skip(1)).collect();
+    let endings = note::ENDINGS.iter().chain(options.records.is_some().then_some(&"parquet"));
+    for (original, ending) in
+        originals.iter().flat_map(|of| endings.clone().map(move |to| (of, to)))
+    {
+        let mut beside = original.name.clone().into_os_string();
+        beside.push(format!(".{ending}"));
+        if folders.contains(Path::new(&beside)) {
+            let line = format!(
+                "{}: a filter needs the name {} for a file, and that is a folder of inputs: rename one, \
+                 which does not make it new to the store",
+                original.input.shown(),
+                Path::new(&beside).display()
+            );
+            return Err(Error::new(Kind::Output, line));
+        }
+    }
+    Ok(())
+}
+
 /// Fails if the note of a file could not be written, before any file is.
 fn check_names(originals: &[Original]) -> Result<()> {
     let bytes = |original: &Original| original.name.file_name().map_or(0, |name| name.len());
@@ -140,6 +164,7 @@ pub fn filter<T>(
     let Originals { files: mut originals, passed } = originals(job, store, head)?;
     check_places(job, options, &originals)?;
     check_names(&originals)?;
+    check_folders(options, &originals)?;
     if options.to.is_some() {
         originals.iter().try_for_each(can_be_written)?;
     }

@@ -124,6 +124,10 @@ pub struct Note {
     pub totals: Totals,
 }
 
+/// The endings of the files in the folder of notes: after the name of an input, its note, the order
+/// of its parts and its lock.
+pub const ENDINGS: [&str; 3] = ["json", "order", "lock"];
+
 /// The note of the input `name` in the folder of notes.
 pub fn path(notes: &Path, name: &Path) -> PathBuf {
     let mut file = notes.join(name).into_os_string();
@@ -139,7 +143,7 @@ pub fn names(notes: &Path) -> Result<BTreeSet<PathBuf>> {
 /// The inputs that a filter began, also if it was stopped before it wrote a note, or if the note
 /// was lost.
 pub fn begun(notes: &Path) -> Result<BTreeSet<PathBuf>> {
-    names_with(notes, &["json", "order", "lock"])
+    names_with(notes, &ENDINGS)
 }
 
 fn names_with(notes: &Path, endings: &[&str]) -> Result<BTreeSet<PathBuf>> {
