@@ -75,3 +75,29 @@ fn a_folder_without_a_file_prunes_nothing() {
     assert!(refused.status.code() == Some(66) && said.contains("in/two"), "{said}");
     assert!(bench.at("kept/two/a.jsonl").exists());
 }
+
+/// What was filtered of an inbox was deleted when its disk was not mounted. An inbox of which
+/// nothing was filtered may be empty.
+#[test]
+fn an_inbox_that_is_empty_now_prunes_nothing() {
+    let bench = Bench::new(Path::new("in"), "[serve]\ninbox = \"inbox\"\n");
+    for folder in ["in", "inbox"] {
+        std::fs::create_dir(bench.at(folder)).expect("made");
+    }
+    std::fs::write(bench.at("in/a.jsonl"), page(0)).expect("written");
+    std::fs::write(bench.at("in/b.jsonl"), page(2)).expect("written");
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept"]);
+    std::fs::remove_file(bench.at("in/b.jsonl")).expect("there");
+    let report = filter(&bench, &["--to", "kept", "--prune"]);
+    assert_eq!(report["files_pruned"], json!(["in/b.jsonl"]));
+    std::fs::write(bench.at("inbox/00000001.jsonl"), page(4)).expect("written");
+    bench.run_well(&[]);
+    filter(&bench, &["--to", "kept"]);
+    std::fs::rename(bench.at("inbox"), bench.at("elsewhere")).expect("renamed");
+    std::fs::create_dir(bench.at("inbox")).expect("made");
+    let refused = bench.pagefold("filter", &["--to", "kept", "--prune"]);
+    let said = failure(&refused.stderr);
+    assert!(refused.status.code() == Some(66) && said.contains("inbox/*.jsonl"), "{said}");
+    assert!(bench.at("kept/inbox/00000001.jsonl").exists());
+}

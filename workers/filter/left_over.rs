@@ -8,7 +8,8 @@ use crate::filter::inputs::Original;
 use crate::filter::note::{self, Manner, Note};
 use crate::filter::options::Options;
 use crate::filter::part;
-use crate::job::Job;
+use crate::job::pattern::shown;
+use crate::job::{Job, base};
 use crate::plan::inputs;
 use crate::store::Lock;
 use std::path::PathBuf;
@@ -31,9 +32,17 @@ pub fn find(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
 }
 
 /// Fails if a part of the inputs of `job` has no file: the disk that it lies on may not be mounted.
-pub fn check_inputs(job: &Job) -> Result<()> {
+/// An inbox of which nothing was filtered has had no file yet.
+pub fn check_inputs(job: &Job, options: &Options) -> Result<()> {
     let listing = inputs::list(&job.read.inputs)?;
-    match inputs::absent(job, &listing).first() {
+    let (root, names) = (job.inputs_root(), note::names(&options.notes())?);
+    let was_filtered = |pattern: &&PathBuf| {
+        let (folder, _) = base(pattern);
+        names.iter().any(|name| root.join(name).starts_with(&folder))
+    };
+    let emptied = listing.without_file.iter().find(was_filtered);
+    let emptied = emptied.map(|pattern| format!("{}: no file matches", shown(pattern)));
+    match inputs::absent(job, &listing).into_iter().next().or(emptied) {
         Some(line) => {
             let line = format!(
                 "--prune: {line}, so what was filtered of its files would be deleted; mount it, or take \

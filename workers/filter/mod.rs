@@ -159,7 +159,7 @@ pub fn filter<T>(
         return Err(Error::new(Kind::Usage, why));
     }
     if options.prune {
-        left_over::check_inputs(job)?;
+        left_over::check_inputs(job, options)?;
     }
     let Originals { files: mut originals, passed } = originals(job, store, head)?;
     check_places(job, options, &originals)?;
