@@ -466,7 +466,9 @@ fn places_that_would_do_harm() {
         (&["--to", "real", "--removed", "link"], 64, "is named twice"),
         (&["--to", "x", "--records", "link/../x"], 64, "is named twice"),
         (&["--to", "link", "--removed", "real/removed"], 64, "is inside another named folder"),
-        (&["--to", "x", "--removed", "link", "--undo", "real"], 64, "name another folder"),
+        (&["--to", "x", "--removed", "link", "--undo", "real"], 64, "is named twice"),
+        (&["--to", "x", "--removed", "y", "--undo", "x/z"], 64, "is inside another named folder"),
+        (&["--to", "x", "--removed", "y", "--undo", "store/data"], 64, "is in the store"),
         (&[], 64, "--to DIR"),
         (&["--to", "x", "--removed", "y", "--undo", "z"], 66, "nothing to undo"),
     ] {

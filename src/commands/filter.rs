@@ -2,7 +2,7 @@
 //! each record, or restores the inputs.
 
 use crate::cli;
-use crate::jobs::{committed, open};
+use crate::jobs::{committed, open, read};
 use crate::terminal::bar::Bar;
 use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
+use workers::job::resolved;
 use workers::plan::examine;
 use workers::plan::inputs::spelled;
 use workers::progress::Progress;
@@ -27,6 +28,13 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     let folder = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
+        // An undo does not need the job.
+        let store = read(&arguments.of.job, &arguments.of.sets).map(|job| resolved(&job.store));
+        if store.is_ok_and(|store| resolved(&originals).starts_with(store)) {
+            let line =
+                format!("{}: is in the store; name a folder outside it", originals.display());
+            return Err(Error::new(Kind::Usage, line));
+        }
         let undone = filter::undo(to, removed, &originals)?;
         if arguments.quiet {
             return Ok(());

@@ -7,7 +7,7 @@ use crate::filter::options::NOTES_FOLDER;
 use crate::filter::order::{Fate, Runs};
 use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
-use crate::job::resolved;
+use crate::job::collide;
 use crate::read::source::Source;
 use crate::store::{Lock, digest};
 use std::collections::BTreeSet;
@@ -28,11 +28,8 @@ pub struct Undone {
 
 /// Writes to `originals` the inputs that a filter divided into `kept` and `removed`.
 pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
-    if [kept, removed].map(resolved).contains(&resolved(originals)) {
-        return Err(Error::new(
-            Kind::Usage,
-            format!("{}: name another folder for the originals", originals.display()),
-        ));
+    if let Some(why) = [kept, removed].iter().find_map(|dir| collide(originals, dir)) {
+        return Err(Error::new(Kind::Usage, format!("{}: {why}", originals.display())));
     }
     let notes = removed.join(NOTES_FOLDER);
     let mut names = if notes.is_dir() { note::begun(&notes)? } else { BTreeSet::new() };
