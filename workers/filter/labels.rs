@@ -61,10 +61,11 @@ pub fn labelled(
     let Some(end) = line.trim_ascii_end().strip_suffix(b"}").map(<[u8]>::len) else {
         return Ok(line);
     };
-    // If a name is nowhere in the line, it is no field of it. Few lines have it anywhere. Only an
-    // object has a cluster.
-    let has = |name: &str| memchr::memmem::find(&line, format!("\"{name}\"").as_bytes()).is_some();
-    if labels.is_none() || names.all().into_iter().any(has) {
+    // If a name is nowhere in the line, it is no field of it. Few lines have it anywhere, or an
+    // escape that could spell a part of it. Only an object has a cluster.
+    let has = |text: &str| memchr::memmem::find(&line, text.as_bytes()).is_some();
+    let has_name = |name: &str| has(&format!("\"{name}\""));
+    if labels.is_none() || has("\\u00") || names.all().into_iter().any(has_name) {
         match json::fields_among(&line, &names.all()) {
             Some(Some(name)) => return Err(Names::taken(path, name)),
             Some(None) => {}
@@ -80,4 +81,25 @@ pub fn labelled(
     let fields = format!("{comma}\"{a}\":{cluster},\"{b}\":{size},\"{c}\":{shown}");
     line.splice(end..end, fields.into_bytes());
     Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field that is spelled with an escape was not seen, and the row had two fields of one name.
+    #[test]
+    fn names_with_escapes() {
+        let labels =
+            Labels { cluster: "c".into(), size: 2, representative: "http://a.example/".into() };
+        let of = |line: &str| {
+            let path = Path::new("a.jsonl");
+            labelled(path, line.into(), Names::PAGEFOLD, Some(&labels))
+        };
+        for line in ["{\"clu\\u0073ter\":5}", "{\"cluster\":5}"] {
+            assert_eq!(of(line).expect_err("taken").kind(), Kind::Usage);
+        }
+        let line = of("{\"a\":\"clu\\u0073ter\"}").expect("sound");
+        assert!(line.starts_with(b"{\"a\":\"clu\\u0073ter\",\"cluster\":\"c\""));
+    }
 }
