@@ -449,6 +449,24 @@ fn files_of_inputs_that_are_gone() {
     assert_eq!(left_over(), json!([]));
 }
 
+/// Of the files of a folder only the first was compared with the patterns of the job, so that the
+/// next run read another one as crawl.
+#[test]
+fn a_file_that_a_pattern_would_match() {
+    let bench = Bench::new(Path::new("in/*.jsonl"), "");
+    std::fs::create_dir_all(bench.at("in/kept")).expect("made");
+    for (n, name) in (0..).zip(["a.jsonl", "b2.jsonl", "kept/b1.jsonl"]) {
+        let page = (format!("http://a.example/{n}"), "2024-01-01", Some(text(n, 0)));
+        std::fs::write(bench.at("in").join(name), line(&page)).expect("written");
+    }
+    let inputs = ["--set", "read.inputs=['in/*.jsonl', 'in/kept/b*.jsonl']"];
+    bench.run_well(&inputs);
+    let refused = bench.pagefold("filter", &[&["--to", "in/kept"], &inputs[..]].concat());
+    let stderr = failure(&refused.stderr);
+    assert!(refused.status.code() == Some(64) && stderr.contains("in/kept/b*.jsonl"), "{stderr}");
+    assert!(!bench.at("in/kept/b2.jsonl").exists());
+}
+
 /// Folders that would be read as a crawl, or hold the store, are refused before anything is read.
 /// One folder with two names is refused, too: removed records replaced kept ones there.
 #[test]

@@ -43,7 +43,8 @@ use crate::read::{self, Format};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::threads::in_threads;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What a filter did.
@@ -73,20 +74,17 @@ pub struct Outcome {
     pub pages_elsewhere: u64,
 }
 
-/// Fails if a file would be written where the next run reads it as crawl. Of the files of one
-/// folder with one ending, one is tried.
+/// Fails if a file would be written where the next run reads it as crawl.
 fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<()> {
-    let mut tried = BTreeSet::new();
-    for original in originals {
-        for place in options.places(&original.name).into_iter().flatten() {
-            let name = place.file_name().unwrap_or_default().to_string_lossy();
-            let ending = name.split_once('.').map_or("", |(_, ending)| ending).to_owned();
-            if !tried.insert((place.parent().map(Path::to_owned), ending)) {
-                continue;
-            }
-            if let Some(why) = job.spoils_file(&place) {
-                return Err(Error::new(Kind::Usage, format!("{}: {why}", place.display())));
-            }
+    let mut names: BTreeMap<PathBuf, Vec<OsString>> = BTreeMap::new();
+    for place in originals.iter().flat_map(|original| options.places(&original.name)).flatten() {
+        if let (Some(folder), Some(name)) = (place.parent(), place.file_name()) {
+            names.entry(folder.to_owned()).or_default().push(name.to_owned());
+        }
+    }
+    for (folder, names) in &names {
+        if let Some(why) = job.spoils_files(folder, names) {
+            return Err(Error::new(Kind::Usage, format!("{}: {why}", folder.display())));
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::job::pattern::{literal, shown};
 use crate::job::{Job, Wrong};
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 /// Files that represent everything that a run writes in the folder of results, and in the store.
@@ -81,12 +82,22 @@ impl Job {
     /// Why a file of another kind must not be written at `path`, if it must not.
     pub fn spoils_file(&self, path: &Path) -> Option<String> {
         let path = resolved(path);
-        if path.starts_with(resolved(&self.store)) {
+        self.spoils_files(path.parent()?, &[path.file_name()?])
+    }
+
+    /// Why files with these `names` must not be written in `folder`, if one of them must not.
+    pub fn spoils_files(&self, folder: &Path, names: &[impl AsRef<OsStr>]) -> Option<String> {
+        let folder = resolved(folder);
+        let store = resolved(&self.store);
+        if names.iter().any(|name| folder.join(name.as_ref()).starts_with(&store)) {
             return Some("lies in the store; name a place beside it".into());
         }
-        let (folder, name) = (path.parent()?, path.file_name()?.to_str()?);
         let is_input = |pattern: &&PathBuf| {
-            is_read(pattern, folder, &[name]) || resolved(&base(pattern).0) == path
+            let named = resolved(&base(pattern).0);
+            let is_named = |name: &OsStr| named.file_name() == Some(name);
+            is_read(pattern, &folder, names)
+                || named.parent() == Some(&folder)
+                    && names.iter().any(|name| is_named(name.as_ref()))
         };
         let read = self.read.inputs.iter().find(is_input).map(|pattern| shown(pattern))?;
         Some(format!(
@@ -140,7 +151,7 @@ fn is_seen(path: &Path, above: &Path) -> bool {
 }
 
 /// Whether a run that reads `pattern` would read one of `files` of `folder`, which is resolved.
-fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
+fn is_read(pattern: &Path, folder: &Path, files: &[impl AsRef<OsStr>]) -> bool {
     let (from, rest) = base(pattern);
     let named = resolved(&from);
     if rest.as_os_str().is_empty() {
@@ -150,7 +161,7 @@ fn is_read(pattern: &Path, folder: &Path, files: &[&str]) -> bool {
     let options =
         glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     files.iter().any(|file| {
-        let file = folder.join(file);
+        let file = folder.join(file.as_ref());
         // The pattern may match the file, or a folder above it.
         file.ancestors().take_while(|above| above.starts_with(&named) && *above != named).any(
             |above| {
