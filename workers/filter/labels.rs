@@ -34,8 +34,13 @@ impl Names {
 
     /// The error that the file at `path` has a field `name` already.
     pub fn taken(path: &Path, name: &str) -> Error {
-        let why = format!("has a field `{name}` already; choose other names with --names");
-        Error::new(Kind::Usage, format!("{}: {why}", path.display()))
+        let remedy =
+            match [Names::PAGEFOLD, Names::MINHASH].iter().all(|of| of.all().contains(&name)) {
+                true => "rename it or leave it out, or use --records",
+                false => "choose other names with --names",
+            };
+        let why = format!("{}: has a field `{name}` already; {remedy}", path.display());
+        Error::new(Kind::Usage, why)
     }
 }
 
@@ -99,6 +104,8 @@ mod tests {
         for line in ["{\"clu\\u0073ter\":5}", "{\"cluster\":5}"] {
             assert_eq!(of(line).expect_err("taken").kind(), Kind::Usage);
         }
+        let error = of("{\"representative\":5}").expect_err("taken").to_string();
+        assert!(error.contains("--records"), "no other names help: {error}");
         let line = of("{\"a\":\"clu\\u0073ter\"}").expect("sound");
         assert!(line.starts_with(b"{\"a\":\"clu\\u0073ter\",\"cluster\":\"c\""));
     }
