@@ -61,7 +61,7 @@ struct LabelLine {
     b: Option<Value>,
     #[serde(default, deserialize_with = "yes_or_no")]
     same: Option<bool>,
-    kind: Option<String>,
+    kind: Option<Value>,
     contents: Option<Value>,
 }
 
@@ -231,7 +231,7 @@ impl Reading {
                 None => _ = self.contents.remove(&pair),
             }
             if let Some(kind) = row.kind {
-                let kind = self.kind(kind)?;
+                let kind = self.kind(named("kind", kind)?)?;
                 if self.of_kind.insert(pair, kind).is_some_and(|before| before != kind) {
                     return Err(format!("another kind than an earlier line, for {a} and {b}"));
                 }
@@ -243,6 +243,9 @@ impl Reading {
     fn finish(self) -> std::result::Result<Labels, String> {
         let truth = match self.form {
             None => return Err("says nothing: no rows".into()),
+            Some((LabelForm::Label, _)) if self.urls.is_empty() => {
+                return Err("says nothing: no row has a label".into());
+            }
             Some((LabelForm::Label, _)) => Truth::Labels(self.labels),
             Some((LabelForm::Judged, _)) => {
                 Truth::Judged(self.pairs.into_iter().map(|((a, b), same)| (a, b, same)).collect())
@@ -414,6 +417,14 @@ mod tests {
         assert_eq!(labels.of_kind, [(0, 1, 0), (0, 2, 0), (1, 2, 1)]);
     }
 
+    /// A kind that is a number was refused, also in rows that have no kind.
+    #[test]
+    fn kinds_that_are_numbers() {
+        let labels = of(b"{\"url\":\"p\",\"label\":1,\"kind\":[3]}").expect("sound");
+        assert!(labels.kinds.is_empty());
+        assert_eq!(of(b"{\"a\":\"p\",\"b\":\"q\",\"kind\":3}").expect("sound").kinds, ["3"]);
+    }
+
     /// A line of no form, or a line that contradicts another, is an error of data that names the
     /// line.
     #[test]
@@ -448,6 +459,8 @@ mod tests {
         let long = format!("{}\"", "x".repeat(LINE_BYTES_MAX + STEP_BYTES));
         assert!(of(long.as_bytes()).expect_err("long").to_string().contains("line 1: more than"));
         assert!(of(b"\n \n").expect_err("nothing").to_string().contains("no rows"));
+        let no_labels = of(b"{\"url\":\"p\",\"label\":null}").expect_err("nothing").to_string();
+        assert!(no_labels.contains("no row has a label"), "{no_labels}");
         assert_eq!(read(Path::new("gone.jsonl"), false).expect_err("gone").kind(), Kind::NoInput);
     }
 
