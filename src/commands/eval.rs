@@ -113,9 +113,10 @@ fn as_text(report: &Report) -> String {
     if let Some(sweep) = &report.sweep {
         swept(&mut out, sweep);
     }
-    for (name, examples) in
-        [("joined, not the same", &report.false_accepts), ("the same, not joined", &report.misses)]
-    {
+    for (name, examples) in [
+        ("joined by a pair, not the same", &report.false_accepts),
+        ("the same, not joined by a pair", &report.misses),
+    ] {
         listed(&mut out, name, examples);
     }
     out
