@@ -270,8 +270,8 @@ fn say_files(text: &mut String, outcome: &Outcome) {
         let files = counted(outcome.left_over.len() as u64, "file");
         let _ = writeln!(
             text,
-            "left over  {files} of earlier filters, whose inputs are gone: {}; a reader of the folder \
-             still reads them; --prune deletes them",
+            "left over  {files} of earlier filters, whose inputs are gone or have another name \
+             now: {}; a reader of the folder still reads them; --prune deletes them",
             named(&outcome.left_over)
         );
     }
