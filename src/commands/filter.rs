@@ -188,7 +188,7 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
             percent(totals.bytes_kept, totals.bytes_in)
         );
     }
-    say_left_out(&mut text, totals);
+    say_left_out(&mut text, totals, if options.to.is_some() { "" } else { "with --to: " });
     say_files(&mut text, outcome);
     if outcome.pages_elsewhere > 0 {
         let pages = counted(outcome.pages_elsewhere, "page");
@@ -220,12 +220,12 @@ fn say_verdicts(text: &mut String, totals: &Totals) {
     }
 }
 
-/// What is left out of each source and of some hosts.
-fn say_left_out(text: &mut String, totals: &Totals) {
+/// What is left out of each source and of some hosts, on a condition.
+fn say_left_out(text: &mut String, totals: &Totals, condition: &str) {
     let left_out =
         |saved: Saved| format!("{}, {}", counted(saved.records, "record"), size(saved.bytes));
     for (name, saved) in totals.sources.iter().filter(|(_, saved)| saved.records > 0) {
-        let _ = writeln!(text, "left out   {} of source {name}", left_out(*saved));
+        let _ = writeln!(text, "left out   {condition}{} of source {name}", left_out(*saved));
     }
     let mut hosts: Vec<(&String, &Saved)> =
         totals.hosts.iter().filter(|(host, _)| !host.is_empty()).collect();
