@@ -209,7 +209,9 @@ impl Walk<'_> {
                 (Some(share), _) if (least..=most).contains(&share) => {
                     Some(toml::Value::Integer(share.into()))
                 }
-                (None, Value::Whole(percent @ 2..=100)) => {
+                (None, Value::Whole(percent @ 2..=100))
+                    if (i128::from(least)..=i128::from(most)).contains(&(percent * 100)) =>
+                {
                     let (wanted, meant) = (key.takes.wanted(), *percent as f64 / 100.0);
                     self.wrong(
                         node.at,
