@@ -9,7 +9,7 @@ use crate::confirm::differences::{Around, Counted, Difference, are_all_opposites
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
-use crate::confirm::negations::{are_reversed, deny};
+use crate::confirm::negations::{are_reversed, deny, says_no};
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
@@ -159,6 +159,16 @@ impl<'t> Kinds<'t> {
         }
     }
 
+    /// The characters of each text without what is left out.
+    fn own_lengths(&self) -> [usize; 2] {
+        let mut lengths = self.lengths;
+        for (span, _) in self.spans.iter().filter(|(span, kind)| self.is_left_out(span, *kind)) {
+            let chars = self.chars(span);
+            (0..2).for_each(|side| lengths[side] -= chars[side]);
+        }
+        lengths
+    }
+
     /// Whether the texts are compared without a span. Edits in the headlines of both texts are left
     /// out, but another name in a headline is a fact.
     pub fn is_left_out(&self, span: &Span, kind: PartKind) -> bool {
@@ -191,7 +201,7 @@ impl<'t> Kinds<'t> {
     pub fn replaced_words(&self, options: &Options) -> Vec<(&Span, Difference)> {
         let [a, b] = self.texts;
         let counted = match options.facts {
-            Facts::Words if is_short(self.lengths, options) => Counted::All,
+            Facts::Words if is_short(self.own_lengths(), options) => Counted::All,
             Facts::Words => Counted::Negations,
             _ => Counted::None,
         };
@@ -210,7 +220,12 @@ impl<'t> Kinds<'t> {
                 || words && are_all_opposites(a, b, span)
         };
         let (mut kept, mut alone) = (Vec::new(), Vec::new());
+        let mut denied: Vec<&Span> = Vec::new();
         for clause in others {
+            if counted > Counted::None && says_the_opposite((a, b), clause) {
+                denied.extend(clause.iter().copied());
+                continue;
+            }
             match clause.len() < CLAUSE_EDITS {
                 true => kept.extend(clause.iter().copied()),
                 false => kept.extend(clause.iter().filter(reverses).copied()),
@@ -238,7 +253,8 @@ impl<'t> Kinds<'t> {
         if !words && denies(|span| span.a.is_empty()) && denies(|span| span.b.is_empty()) {
             found.retain(|(span, _)| !span.a.is_empty() && !span.b.is_empty());
         }
-        found.extend(passages.concat().into_iter().map(|span| (span, Difference::Word)));
+        let passages = passages.concat().into_iter().chain(denied);
+        found.extend(passages.map(|span| (span, Difference::Word)));
         found
     }
 
@@ -298,6 +314,35 @@ fn part_begins(a: &Tokens<'_>, b: &Tokens<'_>, spans: &mut Vec<Span>) {
     spans.splice(..1, parts);
 }
 
+/// The most tokens of an edit that may turn a sentence into its opposite. A longer one is a sentence
+/// in other words.
+const OPPOSITE_TOKENS_MAX: usize = 8;
+
+/// Whether a rewritten clause has a word that denies in one text and none in the other: `未造成人员伤亡`
+/// and `造成2人死亡`. A clause that one text has more denies nothing of what the other text says.
+fn says_the_opposite((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bool {
+    let is_within = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        let parts = |at: usize| tokens.gap(at).contains(CLAUSE_MARKS) || at == tokens.len();
+        !(parts(range.start) || range.start == 0) || !parts(range.end)
+    };
+    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> String {
+        range.clone().map(|at| tokens.token(at)).collect()
+    };
+    let is_short = |span: &&&Span| {
+        span.a.len().max(span.b.len()) <= OPPOSITE_TOKENS_MAX
+            && letters(a, &span.a) != letters(b, &span.b)
+            && (!span.b.is_empty() || is_within(a, &span.a))
+            && (!span.a.is_empty() || is_within(b, &span.b))
+    };
+    let denies = |tokens: &Tokens<'_>, side: fn(&Span) -> &Range<usize>| {
+        clause.iter().filter(is_short).any(|span| says_no(tokens.within(side(span))))
+    };
+    denies(a, |span| &span.a) != denies(b, |span| &span.b)
+}
+
+/// Marks between two clauses.
+const CLAUSE_MARKS: [char; 10] = [',', '。', ';', '!', '?', '、', ':', '\n', '.', '…'];
+
 /// The kind of a span, where an edit in the headlines of both texts counts as part of them.
 fn in_headlines(headlines: Headlines, span: &Span, kind: PartKind) -> PartKind {
     match kind {
@@ -351,6 +396,45 @@ mod tests {
                 let kinds: Vec<PartKind> = kinds.into_iter().map(|(_, kind)| kind).collect();
                 assert_eq!(kinds, [PartKind::Headline, PartKind::Furniture], "{a}");
             }
+        }
+    }
+
+    /// A reworded clause that says the opposite was an edit, because three edits side by side are one
+    /// clause in other words. A clause that one text has more, and a hyphen, say no opposite.
+    #[test]
+    fn clauses_that_say_the_opposite() {
+        let frame = "市消防支队立即调派六辆消防车赶赴现场,明火很快被扑灭,过火面积约三百平方米,";
+        let zh = |clause: &str| {
+            format!("{frame}{clause}。起火原因正在进一步调查,附近道路已经恢复通行。")
+        };
+        let en = |clause: &str| {
+            format!(
+                "all plans are billed monthly. {clause} you may change your plan in the settings."
+            )
+        };
+        let opposite = |a: &str, b: &str| {
+            let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
+            let of = |x: &Tokens<'_>, y: &Tokens<'_>| {
+                let options = Options { words_chars_max: 0, ..Options::default() };
+                let kinds = Kinds::of(x, y, &options).expect("near");
+                !kinds.replaced_words(&options).is_empty()
+            };
+            assert_eq!(of(&x, &y), of(&y, &x), "{a} | {b}");
+            of(&x, &y)
+        };
+        for (a, b, expected) in [
+            (zh("火灾未造成人员伤亡"), zh("火灾造成两人死亡、一人受伤"), true),
+            (zh("当晚各校照常上课"), zh("当晚各校停止上课"), true),
+            (zh("当晚各校照常上课"), zh("当晚各校照常上课,家长不必来接"), false),
+            (zh("不少市民前来围观"), zh("许多路人前来围观"), false),
+            (
+                en("fees are non-refundable, except by law. we do not give credits."),
+                en("fees are refundable pro rata. we give credits."),
+                true,
+            ),
+            (en("fees are non-refundable."), en("fees are nonrefundable."), false),
+        ] {
+            assert_eq!(opposite(&a, &b), expected, "{a} | {b}");
         }
     }
 

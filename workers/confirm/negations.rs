@@ -164,6 +164,24 @@ pub fn has_negation(passage: Passage<'_>) -> bool {
     })
 }
 
+/// Whether a word of the passage denies something: not only letters of it, as in `不少`.
+pub fn says_no(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
+    let is_word = |at: usize| {
+        !tokens.token(at).starts_with(is_han) || {
+            let word = word_at(tokens, at);
+            let bare =
+                word.trim_start_matches(|c: char| lists().adverbs.contains(c.to_string().as_str()));
+            lists().words.contains(bare)
+        }
+    };
+    let ends = |from: usize| from + 1..=range.end.min(from + TOKENS_MAX);
+    range.clone().any(|from| {
+        is_contracted(tokens, from)
+            || ends(from).any(|end| is_negation(tokens.within(&(from..end)))) && is_word(from)
+    })
+}
+
 /// Whether the passage, a word of the list, denies something here. Before a number `no` is short
 /// for `number`.
 fn denies(passage: Passage<'_>) -> bool {

@@ -157,7 +157,7 @@ impl<'t> Group<'t> {
         let before = self.before().trim_end();
         let space = |c: Option<char>| c.is_none_or(char::is_whitespace);
         if before.chars().all(|c| !c.is_alphanumeric()) {
-            return space(rest.chars().next()) || rest.starts_with(SEPARATORS);
+            return space(rest.chars().next()) && !goes_on(rest) || rest.starts_with(SEPARATORS);
         }
         let is_last = rest.chars().all(|c| !c.is_alphanumeric());
         is_last && (self.is_parted() || ends_before_time(before))
@@ -187,6 +187,47 @@ impl<'t> Group<'t> {
             && rest.trim_start().starts_with(SEPARATORS)
             && !is_table()
     }
+}
+
+/// Words with which a sentence goes on that begins with its date: `5月15日 上午停水`, `may 15 from 10`.
+const BEHIND_DATE: [&str; 14] = [
+    "上午", "下午", "早上", "晚上", "晚间", "凌晨", "中午", "夜间", "起", "至", "到", "之前",
+    "以前", "前",
+];
+const WORDS_BEHIND_DATE: [&str; 26] = [
+    "from",
+    "to",
+    "until",
+    "till",
+    "at",
+    "between",
+    "is",
+    "was",
+    "will",
+    "and",
+    "through",
+    "von",
+    "bis",
+    "ab",
+    "um",
+    "wird",
+    "werden",
+    "ist",
+    "de",
+    "a",
+    "à",
+    "hasta",
+    "с",
+    "до",
+    "в",
+    "будет",
+];
+
+/// Whether the sentence that began with a date goes on in `rest`.
+fn goes_on(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    BEHIND_DATE.iter().any(|word| rest.starts_with(word)) || WORDS_BEHIND_DATE.contains(&word)
 }
 
 /// The most characters of a label in front of a date.
