@@ -378,6 +378,35 @@ mod tests {
                 vec![Word],
             ),
             ("この布は洗濯機で洗えます", "この布は洗濯機で洗えません", vec![Word]),
+            // Days, magnitudes, frequencies and directions that share most letters or characters.
+            ("it is closed on mondays in may", "it is closed on sundays in may", vec![Number]),
+            ("das museum hat montags zu", "das museum hat sonntags zu", vec![Number]),
+            ("the shop is shut on mon and late", "the shop is shut on tue and late", vec![Word]),
+            (
+                "ele vai investir 5 mil reais já",
+                "ele vai investir 5 milhões reais já",
+                vec![Number],
+            ),
+            ("pagará 20 mil euros por todo", "pagará 20 millones de euros por todo", vec![Number]),
+            ("they pay rs 5 lakh for it", "they pay rs 5 crore for it", vec![Number]),
+            ("they pay rs 5 lakh for it", "they pay rs 500,000 for it", vec![Variant]),
+            ("it cost millions of dollars", "it cost billions of dollars", vec![Word]),
+            ("one tablet once a day", "one tablet twice a day", vec![Word]),
+            ("one third of the voters", "one quarter of the voters", vec![Word]),
+            ("该药每周口服一次", "该药每日口服一次", vec![Word]),
+            ("wool and grain to china fell", "wool and grain from china fell", vec![Word]),
+            ("it is different to the old one", "it is different from the old one", vec![Edit]),
+            ("今天气温30°c左右", "今天气温30°f左右", vec![Number]),
+            ("昨夜气温5摄氏度以下", "昨夜气温5华氏度以下", vec![Number]),
+            ("昨夜气温5摄氏度以下", "昨夜气温5°c以下", vec![Edit]),
+            ("사고가 나 한 명이 숨지고", "사고가 나 두 명이 숨지고", vec![Word]),
+            ("ils ont sauvé dix personnes ici", "ils ont sauvé six personnes ici", vec![Word]),
+            (
+                "es wurden drei menschen verletzt",
+                "es wurden dreizehn menschen verletzt",
+                vec![Word],
+            ),
+            ("cơn bão làm hai người chết", "cơn bão làm ba người chết", vec![Word]),
         ] {
             assert_eq!(differences(a, b), kinds, "{a} | {b}");
             assert_eq!(differences(b, a), kinds, "{b} | {a}");

@@ -104,6 +104,9 @@ pub fn are_reversed(a: Passage<'_>, b: Passage<'_>) -> bool {
         let found = wide.and_then(|wide| lists().reversals.get(tokens.passage(&wide)));
         found.map_or(&[], Vec::as_slice)
     };
+    if is_different(a) && is_different(b) {
+        return false;
+    }
     [(0, 0), (1, 0), (0, 1)].into_iter().any(|(before, behind)| {
         are_other_words_of_one_class(lines(a, before, behind), lines(b, before, behind))
     })
@@ -251,6 +254,11 @@ fn is_verb_denied(plain: Passage<'_>, denied: Passage<'_>) -> bool {
         "shan" => verb == "shall",
         contracted => contracted.strip_suffix('n') == Some(verb),
     }
+}
+
+/// Whether the word before a passage is `different`, behind which `to` means the same as `from`.
+fn is_different(Passage { tokens, range }: Passage<'_>) -> bool {
+    range.start > 0 && matches!(tokens.token(range.start - 1), "different" | "differently")
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.

@@ -77,17 +77,38 @@ fn another_person_throughout() {
     assert_eq!(decide(&text, &story("田素芬", "田素芬")).reason, Reason::Names);
 }
 
-/// What a rule says and its opposite are other texts, however long they are.
+/// What a rule says and its opposite are other texts, however long they are. So are another unit,
+/// share, period, day or direction.
 #[test]
 fn opposites_in_long_texts() {
-    let report = |change: &str| {
-        let around =
-            "报告说,各部门按照年初的安排推进工作,重点项目进展顺利,群众的满意度保持在较高水平。";
-        let around = around.repeat(8);
-        Content::new(&format!("{around}全年用电量比上年{change}百分之九点八。{around}"))
+    let around =
+        "报告说,各部门按照年初的安排推进工作,重点项目进展顺利,群众的满意度保持在较高水平。";
+    let around = around.repeat(8);
+    let decide = |a: &str, b: &str| {
+        let [x, y] = [a, b].map(|said| Content::new(&format!("{around}{said}。{around}")));
+        by_text(&x, &y, &Options::default())
     };
-    let verdict = by_text(&report("增长"), &report("下降"), &Options::default());
-    assert_eq!(verdict.reason, Reason::Words);
+    for (a, b, reason) in [
+        ("全年用电量比上年增长百分之九点八", "全年用电量比上年下降百分之九点八", Reason::Words),
+        ("该药每周口服一次", "该药每日口服一次", Reason::Words),
+        ("Take one tablet once a day", "Take one tablet twice a day", Reason::Words),
+        ("Exports to China fell sharply", "Exports from China fell sharply", Reason::Words),
+        ("It drove hundreds of people out", "It drove thousands of people out", Reason::Words),
+        ("It is closed on Mon only", "It is closed on Tue only", Reason::Words),
+        ("气温降到5℃以下", "气温降到5℉以下", Reason::Numerals),
+        ("They pay Rs 5 lakh", "They pay Rs 5 crore", Reason::Numerals),
+    ] {
+        let (one, other) = (decide(a, b), decide(b, a));
+        assert_eq!((one.accepted, one.reason), (false, reason), "{a} | {b}");
+        assert_eq!(one, other, "{a} | {b}");
+    }
+    for (a, b) in [
+        ("气温降到5℃以下", "气温降到5摄氏度以下"),
+        ("It is different to it", "It is different from it"),
+        ("They pay Rs 5 lakh", "They pay Rs 5,00,000"),
+    ] {
+        assert!(decide(a, b).accepted && decide(b, a).accepted, "{a} | {b}");
+    }
 }
 
 /// A content that counts how often its text is read.

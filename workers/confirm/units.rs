@@ -43,6 +43,9 @@ fn behind<'t>(tokens: &'t Tokens<'_>, number: usize) -> Option<&'t str> {
         return None;
     }
     let first = tokens.token(next);
+    if tokens.gap(next).trim() == "°" {
+        return ["°c", "°f"].into_iter().find(|degree| degree.ends_with(first));
+    }
     let spaced = !first.starts_with(stands_alone);
     // Only a unit of a script with spaces may have a space in front of it.
     let touches = tokens.gap(next).is_empty() || spaced && tokens.gap(next) == " ";
@@ -181,6 +184,15 @@ fn has_other_sign(a: &Tokens<'_>, i: usize, b: &Tokens<'_>, j: usize) -> bool {
         && signs.any(|sign| differ(&meanings_of_sign(sign), unit()))
 }
 
+/// Whether the numbers that end with two equal tokens are equal: `21°c` and `2021年` have no number
+/// in common. Symmetric.
+fn are_equal_numbers((a, mut i): (&Tokens<'_>, usize), (b, mut j): (&Tokens<'_>, usize)) -> bool {
+    while joins(a, i) && joins(b, j) && a.token(i - 1) == b.token(j - 1) {
+        (i, j) = (i - 1, j - 1);
+    }
+    !joins(a, i) && !joins(b, j)
+}
+
 /// Whether a span gives a number of both texts another unit, or puts another currency in front of
 /// one. Symmetric.
 pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
@@ -191,7 +203,7 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         numbers.take_while(|(i, j)| a.token(*i) == b.token(*j)).find(|(i, _)| is_part(a, *i));
     // `2024成人高考` and `2024年成人高考`.
     let is_year_sign = matches!([a.passage(&span.a), b.passage(&span.b)], ["", "年"] | ["年", ""]);
-    let number = number.filter(|_| !is_year_sign);
+    let number = number.filter(|(i, j)| !is_year_sign && are_equal_numbers((a, *i), (b, *j)));
     let behind = number.is_some_and(|(i, j)| {
         behind(a, i).zip(behind(b, j)).is_some_and(|(left, right)| are_other_units(left, right))
             || has_other_sign(a, i, b, j)
@@ -259,6 +271,14 @@ mod tests {
             ("за 50 рублей в", "за 50 долларов в"),
             ("in 5 wochen ist", "in 5 monaten ist"),
             ("จ่าย 100 บาทต่อ", "จ่าย 100 ดอลลาร์ต่อ"),
+            ("a plant of 5 gwh beside", "a plant of 5 mwh beside"),
+            ("had 12 ppm of lead", "had 12 ppb of lead"),
+            ("has 100 mbps now", "has 100 gbps now"),
+            ("has 200 kcal in all", "has 200 kj in all"),
+            ("limit is 50 mph until", "limit is 50 km/h until"),
+            ("容量为4000毫安时", "容量为4000安时"),
+            ("每小时5微西弗", "每小时5毫西弗"),
+            ("was at 30°c then", "was at 30 °f then"),
         ] {
             assert!(other(a, b), "{a} | {b}");
         }
@@ -275,6 +295,14 @@ mod tests {
             ("共有5名学生", "共有5位学生"),
             ("共有5个学生", "共有5名学生"),
             ("in 2019 he came", "in 2019 she came"),
+            ("limit is 50 mph until", "limit is 50 miles an hour until"),
+            ("limit is 50 kmh until", "limit is 50 km/h until"),
+            ("has 100 mbps now", "has 100 mb/s now"),
+            ("every dose has 200大卡", "every dose has 200kcal"),
+            ("降到5°c以下", "降到5摄氏度以下"),
+            ("降到5度以下", "降到5摄氏度以下"),
+            ("今天多云21°c左右", "今天到2021年左右"),
+            ("容量为4000毫安时", "容量为4000mah"),
         ] {
             assert!(!other(a, b), "{a} | {b}");
         }
