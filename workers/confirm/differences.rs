@@ -494,6 +494,14 @@ mod tests {
             ("细颗粒物pm2.5下降", "细 颗 粒 物 p m 2 . 5 下 降", Difference::Variant),
             ("增长2.27%左右", "增 长 2 . 2 7 % 左 右", Difference::Variant),
             ("built in 2019.12 men came", "built in 2019. 12 men came", Difference::Variant),
+            // Another share, and a unit that is also a number word.
+            ("欠款的千分之五支付", "欠款的百分之五支付", Difference::Number),
+            ("欠款的百分之三支付", "欠款的万分之三支付", Difference::Number),
+            ("is red for 1 second and then", "is red for 2 seconds and then", Difference::Number),
+            ("is red for one second now", "is red for two seconds now", Difference::Number),
+            ("is red for 1 second and then", "is red for one second and then", Difference::Variant),
+            ("came on may second again", "came on may 2 again", Difference::Variant),
+            ("covid 19 second wave", "covid 19 third wave", Difference::Number),
         ] {
             assert_eq!(differences(a, b), [difference], "{a} | {b}");
             assert_eq!(differences(b, a), [difference], "{b} | {a}");

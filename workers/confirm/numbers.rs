@@ -62,7 +62,12 @@ fn magnitude_behind(tokens: &Tokens<'_>, at: usize) -> Option<String> {
 
 /// Whether the token at `at` begins `百分之` before a number, which says that it is a share: `40%`.
 fn begins_share(tokens: &Tokens<'_>, at: usize) -> bool {
-    tokens.token(at) == "百" && goes_on(tokens, at, &["分", "之"])
+    tokens.token(at) == "百" && begins_fraction(tokens, at)
+}
+
+/// Whether the token at `at` begins a share before a number, such as `百分之` or `千分之`.
+pub fn begins_fraction(tokens: &Tokens<'_>, at: usize) -> bool {
+    matches!(tokens.token(at), "十" | "百" | "千" | "万") && goes_on(tokens, at, &["分", "之"])
 }
 
 /// What stands behind a decimal number in words: units, and the first characters of units.
@@ -313,12 +318,25 @@ pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
 }
 
+/// Whether the token at `at` is the unit in `1 second` and `one second`. In `may second` it is a
+/// day.
+fn is_unit_second(tokens: &Tokens<'_>, at: usize) -> bool {
+    let counts = |token: &str| is_digit(token) || is_number_word(token);
+    tokens.token(at) == "second"
+        && at > 0
+        && matches!(tokens.gap(at), " " | "-")
+        && counts(tokens.token(at - 1))
+        && !words::names_a_day(tokens.token(at - 1))
+        && !joins(tokens, at)
+}
+
 /// The numbers in `range`, with words as numerals, digits in ASCII, times in one form, and no
 /// commas between thousands.
 fn written(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
     let (mut numbers, mut sign) = (Vec::<Written>::new(), "");
     for at in range.clone() {
-        if !is_part(tokens, at) || begins_share(tokens, at) {
+        let is_unit = at > range.start && is_unit_second(tokens, at);
+        if !is_part(tokens, at) || begins_share(tokens, at) || is_unit {
             continue;
         }
         if is_below_zero(tokens, at) {

@@ -171,6 +171,10 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     if numerals && (a.token(x.start) == HALF) != (b.token(y.start) == HALF) {
         return Difference::Number;
     }
+    // `千分之五` and `百分之五`.
+    if numerals && numbers::begins_fraction(a, x.start) && numbers::begins_fraction(b, y.start) {
+        return Difference::Number;
+    }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
     if !left.is_empty() && left == right || numbers::same_digits(a.within(&x), b.within(&y)) {
         return Difference::Variant;

@@ -95,6 +95,8 @@ fn opposites_in_long_texts() {
         ("Exports to China fell sharply", "Exports from China fell sharply", Reason::Words),
         ("It drove hundreds of people out", "It drove thousands of people out", Reason::Words),
         ("It is closed on Mon only", "It is closed on Tue only", Reason::Words),
+        ("欠款的千分之一", "欠款的百分之一", Reason::Numerals),
+        ("It is red for 1 second", "It is red for 2 seconds", Reason::Numerals),
         ("气温降到5℃以下", "气温降到5℉以下", Reason::Numerals),
         ("They pay Rs 5 lakh", "They pay Rs 5 crore", Reason::Numerals),
     ] {
