@@ -502,6 +502,18 @@ mod tests {
             ("is red for 1 second and then", "is red for one second and then", Difference::Variant),
             ("came on may second again", "came on may 2 again", Difference::Variant),
             ("covid 19 second wave", "covid 19 third wave", Difference::Number),
+            // A range, a fraction and a decimal; a date has other marks.
+            ("每次服用1-2片为宜", "每次服用1.2片为宜", Difference::Number),
+            ("每次服用1/2片为宜", "每次服用1.2片为宜", Difference::Number),
+            ("定于2024.10月召开", "定于2024-10月召开", Difference::Variant),
+            ("requires python 3.10 or later", "requires python 3.1 or later", Difference::Number),
+            ("活动定于3.10在广场举行", "活动定于3.1在广场举行", Difference::Number),
+            ("净重3.10公斤装", "净重3.1公斤装", Difference::Variant),
+            ("it costs $2.10 in all", "it costs $2.1 in all", Difference::Variant),
+            ("values of 1.75 2.10 3.50", "values of 1.75 2.1 3.50", Difference::Variant),
+            ("a share of 0.50 in all", "a share of 0.5 in all", Difference::Variant),
+            ("a row | 2.10 | 3 of it", "a row | 2.1 | 3 of it", Difference::Variant),
+            ("产量增长3.10倍左右", "产量增长3.1倍左右", Difference::Variant),
         ] {
             assert_eq!(differences(a, b), [difference], "{a} | {b}");
             assert_eq!(differences(b, a), [difference], "{b} | {a}");

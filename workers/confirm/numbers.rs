@@ -13,6 +13,7 @@ use crate::confirm::digits::{
 };
 use crate::confirm::signs::signs;
 use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
+use crate::confirm::units;
 use crate::confirm::value::{ONE, value};
 use crate::confirm::words;
 use crate::text::characters::is_han;
@@ -273,9 +274,34 @@ fn parts(number: &str) -> Vec<i128> {
     }
 }
 
+/// Whether two numbers of the same value may be two days or two versions: `3.10` and `3.1`. Beside
+/// a unit or a sign, and in a row of numbers, the zero at the end says nothing. Symmetric.
+pub fn may_be_days(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let is_bare = |Passage { tokens, range }: Passage<'_>| {
+        let is_digit = |at: usize| at < tokens.len() && is_digit(tokens.token(at));
+        let parts = |at: usize| tokens.gap(at).chars().all(|c| " |,;".contains(c));
+        let in_row = range.start > 0 && is_digit(range.start - 1) && parts(range.start)
+            || is_digit(range.end) && parts(range.end);
+        let is_measured = tokens.touches(range.end)
+            && [BEHIND_DECIMALS, "分点折"].iter().any(|of| of.contains(tokens.token(range.end)));
+        !in_row
+            && !is_measured
+            && signs(tokens, range) == [None; 2]
+            && !units::is_amount(tokens, range.end - 1)
+            && !units::is_behind_currency(tokens, range.start)
+    };
+    let (x, y) = (one.tokens.passage(one.range), other.tokens.passage(other.range));
+    let (short, long) = if x.len() < y.len() { (x, y) } else { (y, x) };
+    let is_day = |part: &str| matches!(part, "1" | "2" | "3");
+    long.strip_suffix('0') == Some(short)
+        && short.split_once('.').is_some_and(|(_, part)| is_day(part))
+        && is_bare(one)
+        && is_bare(other)
+}
+
 /// Whether the numbers of two ranges differ only in points and signs for which the other text has
 /// another mark or a space. `3.5` may be a date, or the end of a sentence without a space. `2.5`
-/// and `2 to 5` are other numbers.
+/// and `2 to 5` are other numbers, and so are `1.2片` and `1-2片`.
 pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
     let is_marked = |token: &str| is_digit(token) && without_marks(token).len() < token.len();
@@ -289,6 +315,9 @@ pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
         let is_behind_digit = at > 0 && is_digit(tokens.token(at - 1));
         let is_other_mark = |c: char| c.is_whitespace() || ".,、;،٫٬'’".contains(c);
         let may_stand = match mark {
+            Some('.') if matches!(gap.trim(), "-" | "/") => {
+                !units::is_amount(tokens, last_of(tokens, at))
+            }
             Some('.') => !gap.contains(['~', '〜', '–']),
             _ => gap.chars().all(is_other_mark),
         };
@@ -316,6 +345,11 @@ pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
     }
     let (x, y) = (of(a, x), of(b, y));
     !x.is_empty() && x.len() == y.len() && x.into_iter().zip(y).all(same)
+}
+
+/// The last token of the number that has the token at `at`.
+fn last_of(tokens: &Tokens<'_>, at: usize) -> usize {
+    (at + 1..tokens.len()).find(|next| !joins(tokens, *next)).unwrap_or(tokens.len()) - 1
 }
 
 /// Whether the token at `at` is the unit in `1 second` and `one second`. In `may second` it is a

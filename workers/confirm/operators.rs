@@ -11,6 +11,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::{Span, equal_parts};
+use crate::confirm::units::is_amount;
 use crate::text::lists::lines;
 use std::sync::OnceLock;
 
@@ -254,8 +255,25 @@ fn differ_in_count(
     let is_article = spaced && matches!(a.token(i), "a" | "i");
     let (Some(x), Some(y)) = (class.mark(x.trim()), class.mark(y.trim())) else { return false };
     // Dates have dashes or slashes.
-    let of_date = digits && [x, y].iter().all(|mark| matches!(class.marks[*mark][0], "-" | "/"));
+    let of_date = digits
+        && [x, y].iter().all(|mark| matches!(class.marks[*mark][0], "-" | "/"))
+        && !(is_part_of_amount(a, i) || is_part_of_amount(b, j));
     x != y && is_operand(a.token(i - 1)) && is_operand(a.token(i)) && !is_article && !of_date
+}
+
+/// Whether the digits before and at `at` are a fraction or a range of something: `1/2片`, `1-2片`.
+/// Parts of longer numbers, and what `第` orders, are none.
+fn is_part_of_amount(tokens: &Tokens<'_>, at: usize) -> bool {
+    let goes_on = |at: usize| {
+        let is_digit = |at: usize| at < tokens.len() && is_digit(tokens.token(at));
+        is_digit(at - 1) && is_digit(at) && matches!(tokens.gap(at), "" | "-" | "/" | ".")
+    };
+    let first = at - 1;
+    let is_joined = first > 0 && (goes_on(first) || tokens.token(first - 1) == "第");
+    !is_joined
+        && !goes_on(at + 1)
+        && tokens.token(first) < tokens.token(at)
+        && is_amount(tokens, at)
 }
 
 fn is_single_letter(token: &str) -> bool {
@@ -286,6 +304,8 @@ mod tests {
             ("the sum is a + b", "the sum is a - b"),
             ("x = 3 + 2i", "x = 3 - 2i"),
             ("2a*b", "2a/b"),
+            ("每次服用1/2片", "每次服用1-2片"),
+            ("add 1/2 cups of milk", "add 1-2 cups of milk"),
             ("i++ in the loop", "i-- in the loop"),
             ("add 1/2 cup of milk", "add 12 cup of milk"),
             ("wifi ✓ parking", "wifi ✗ parking"),
@@ -352,6 +372,10 @@ mod tests {
     fn punctuation_is_none() {
         for (a, b) in [
             ("on 2024-05-01", "on 2024/05/01"),
+            ("5/6月的天气", "5-6月的天气"),
+            ("2023/24年度", "2023-24年度"),
+            ("第1/2片", "第1-2片"),
+            ("on 3/5 we met", "on 3-5 we met"),
             ("call 010-6555 1234", "call 010-65551234"),
             ("milk - a litre - bread", "milk * a litre * bread"),
             ("# title of the page", "title of the page"),

@@ -176,7 +176,10 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
         return Difference::Number;
     }
     let (left, right) = (numbers::values(a, x.clone()), numbers::values(b, y.clone()));
-    if !left.is_empty() && left == right || numbers::same_digits(a.within(&x), b.within(&y)) {
+    let same =
+        !left.is_empty() && left == right || numbers::same_digits(a.within(&x), b.within(&y));
+    let days = one(a, &x) && one(b, &y) && numbers::may_be_days(a.within(&x), b.within(&y));
+    if same && !days {
         return Difference::Variant;
     }
     match framed {

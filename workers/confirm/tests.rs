@@ -97,6 +97,7 @@ fn opposites_in_long_texts() {
         ("It is closed on Mon only", "It is closed on Tue only", Reason::Words),
         ("欠款的千分之一", "欠款的百分之一", Reason::Numerals),
         ("It is red for 1 second", "It is red for 2 seconds", Reason::Numerals),
+        ("每次服用1/2片", "每次服用1-2片", Reason::Numerals),
         ("气温降到5℃以下", "气温降到5℉以下", Reason::Numerals),
         ("They pay Rs 5 lakh", "They pay Rs 5 crore", Reason::Numerals),
     ] {
@@ -108,6 +109,8 @@ fn opposites_in_long_texts() {
         ("气温降到5℃以下", "气温降到5摄氏度以下"),
         ("It is different to it", "It is different from it"),
         ("They pay Rs 5 lakh", "They pay Rs 5,00,000"),
+        ("每次服用1-2片", "每次服用1~2片"),
+        ("每次服用1/2片", "每次服用½片"),
     ] {
         assert!(decide(a, b).accepted && decide(b, a).accepted, "{a} | {b}");
     }

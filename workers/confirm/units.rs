@@ -8,7 +8,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
 use crate::confirm::numbers::{is_korean_magnitude, is_part, joins};
-use crate::confirm::signs::signs;
+use crate::confirm::signs::{SHARES, signs};
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
 use std::collections::HashMap;
@@ -97,6 +97,21 @@ fn are_other_units(mut left: &str, mut right: &str) -> bool {
         (left, right) = (x.trim_start(), y.trim_start());
     }
     differ(unit_of(left), unit_of(right))
+}
+
+/// Whether a unit that counts or measures, or the sign of a share, stands behind the number that
+/// ends with the token at `number`. Units of dates do neither: `3.5日` may be a date.
+pub fn is_amount(tokens: &Tokens<'_>, number: usize) -> bool {
+    let is_of_date = |text: &str| {
+        text.starts_with(['年', '月', '日', '号', '时', '월', '일']) || matches!(text, "am" | "pm")
+    };
+    tokens.gap(number + 1).starts_with(SHARES)
+        || behind(tokens, number).is_some_and(|text| !is_of_date(text) && !unit_of(text).is_empty())
+}
+
+/// Whether a currency stands in front of the number that begins with the token at `number`.
+pub fn is_behind_currency(tokens: &Tokens<'_>, number: usize) -> bool {
+    number > 0 && !currency_before(tokens, number - 1).is_empty()
 }
 
 /// The meanings of a currency in front of a number, at the last token of a span: `usd 49`, `c$49`.
