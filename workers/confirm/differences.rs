@@ -407,6 +407,11 @@ mod tests {
                 vec![Word],
             ),
             ("cơn bão làm hai người chết", "cơn bão làm ba người chết", vec![Word]),
+            // Roman numerals.
+            ("now in a phase ii trial with", "now in a phase iii trial with", vec![Number]),
+            ("新药已进入ii期临床试验", "新药已进入iii期临床试验", vec![Number]),
+            ("he fought in world war i and", "he fought in world war ii and", vec![Number]),
+            ("张xx昨天到了某村", "张xxx昨天到了某村", vec![Edit]),
         ] {
             assert_eq!(differences(a, b), kinds, "{a} | {b}");
             assert_eq!(differences(b, a), kinds, "{b} | {a}");

@@ -120,6 +120,26 @@ pub fn is_other_edition(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
             && is_name(tokens.token(range.start - 1))
 }
 
+/// The Roman numerals of 0 to 9.
+const ROMAN_DIGITS: [&str; 10] = ["", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix"];
+
+/// The value of a Roman numeral below 40.
+fn roman(token: &str) -> Option<usize> {
+    let of = |(tens, front): (usize, &str)| {
+        let rest = token.strip_prefix(front)?;
+        ROMAN_DIGITS.iter().position(|digit| *digit == rest).map(|digit| 10 * tens + digit)
+    };
+    ["", "x", "xx", "xxx"].into_iter().enumerate().find_map(of).filter(|value| *value > 0)
+}
+
+/// Whether two words are other Roman numerals: `phase ii`, `phase iii`. Single letters are more
+/// often names, and rows of x stand for what is left out. Symmetric.
+pub fn is_other_roman(x: &str, y: &str) -> bool {
+    let are_blank = [x, y].iter().all(|word| word.bytes().all(|letter| letter == b'x'));
+    let values = roman(x).zip(roman(y));
+    values.is_some_and(|(x, y)| x != y) && x.len().max(y.len()) > 1 && !are_blank
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

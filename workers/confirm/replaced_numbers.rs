@@ -10,7 +10,7 @@ use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
 use crate::confirm::lcs;
 use crate::confirm::longer_numbers::{lacks_minutes, lengthens_number};
-use crate::confirm::models::{is_other_edition, is_other_model};
+use crate::confirm::models::{is_other_edition, is_other_model, is_other_roman};
 use crate::confirm::numbers::{self, is_part};
 use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
 use crate::confirm::value::ONE;
@@ -60,6 +60,7 @@ pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
                 || is_other_day(a, b, span)
                 || clocks::is_other_half(a, b, span)
                 || is_other_model(a, b, span)
+                || is_other_roman(a.passage(&span.a), b.passage(&span.b))
                 || short && is_other_edition(a, b, span) =>
         {
             Difference::Number

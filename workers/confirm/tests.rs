@@ -98,6 +98,7 @@ fn opposites_in_long_texts() {
         ("欠款的千分之一", "欠款的百分之一", Reason::Numerals),
         ("It is red for 1 second", "It is red for 2 seconds", Reason::Numerals),
         ("每次服用1/2片", "每次服用1-2片", Reason::Numerals),
+        ("World War I is over", "World War II is over", Reason::Numerals),
         ("气温降到5℃以下", "气温降到5℉以下", Reason::Numerals),
         ("They pay Rs 5 lakh", "They pay Rs 5 crore", Reason::Numerals),
     ] {
