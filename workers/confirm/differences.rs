@@ -412,6 +412,10 @@ mod tests {
             ("新药已进入ii期临床试验", "新药已进入iii期临床试验", vec![Number]),
             ("he fought in world war i and", "he fought in world war ii and", vec![Number]),
             ("张xx昨天到了某村", "张xxx昨天到了某村", vec![Edit]),
+            // Marks that say the opposite.
+            ("if (count &lt; limit) holds", "if (count &gt; limit) holds", vec![Number]),
+            ("power [ok] wifi [ok] cable", "power [ok] wifi [no] cable", vec![Number]),
+            ("语文 [弱] 数学 [赞] 英语", "语文 [强] 数学 [赞] 英语", vec![Number]),
         ] {
             assert_eq!(differences(a, b), kinds, "{a} | {b}");
             assert_eq!(differences(b, a), kinds, "{b} | {a}");

@@ -128,7 +128,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
             None => Difference::Edit,
         };
     }
-    if lacks_minutes(here, there) || lacks_minutes(there, here) {
+    let is_longer = lacks_minutes(here, there) || lacks_minutes(there, here);
+    if is_longer || furniture::are_opposites(here, there) {
         return Difference::Number;
     }
     // A numeral in place of another is another number, whatever stands behind it.

@@ -23,6 +23,18 @@ pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
     names.contains(&tokens.text[start..start + length]).then_some(start + length)
 }
 
+/// Names by which a reader agrees with something or does not. Lists of marks have them, too: `wifi
+/// [ok]`.
+const YES: [&str; 4] = ["强", "赞", "good", "ok"];
+const NO: [&str; 2] = ["弱", "no"];
+
+/// Whether one of two bracketed names says yes, and the other one no. Symmetric.
+pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
+    let (x, y) = (a.token(i), b.token(j));
+    let are_other = YES.contains(&x) && NO.contains(&y) || NO.contains(&x) && YES.contains(&y);
+    are_other && end(a, i).is_some() && end(b, j).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,3 +14,10 @@ pub fn is_entity(tokens: &Tokens<'_>, at: usize) -> bool {
         && tokens.gap(at + 1).starts_with(';')
         && ENTITIES.contains(&tokens.token(at))
 }
+
+/// Whether two tokens are the names of `<` and `>`, which code compares with. Symmetric.
+pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize)) -> bool {
+    matches!((a.token(i), b.token(j)), ("lt", "gt") | ("gt", "lt"))
+        && is_entity(a, i)
+        && is_entity(b, j)
+}

@@ -19,7 +19,7 @@ use std::ops::Range;
 const OPENERS: [&str; 3] = ["已有", "共有", "已被"];
 
 /// Marks between the pieces of a line around an article.
-pub const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
+const SEPARATORS: [char; 8] = ['|', '·', '•', '[', ']', '【', '】', '»'];
 
 /// What may stand between a label and its number.
 const BETWEEN: [char; 6] = [' ', ':', '|', '(', '[', '#'];

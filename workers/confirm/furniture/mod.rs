@@ -19,7 +19,7 @@ mod piece;
 mod relative_days;
 mod shares;
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::is_digit;
 use crate::confirm::furniture::group::Group;
 pub use crate::confirm::furniture::piece::Furniture;
@@ -39,6 +39,16 @@ pub fn of(tokens: &Tokens<'_>, range: Range<usize>) -> Option<Furniture> {
         at = end.max(at + 1);
     }
     first
+}
+
+/// Whether two pieces of furniture say the opposite of each other: `[强]` and `[弱]`, `&lt;` and
+/// `&gt;`. Symmetric.
+pub fn are_opposites(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
+    x.len() == 1
+        && y.len() == 1
+        && (entities::are_opposites((a, x.start), (b, y.start))
+            || emoticons::are_opposites((a, x.start), (b, y.start)))
 }
 
 /// Whether the digit at `at` is part of a date that names its month or of a date in digits.
@@ -155,6 +165,8 @@ mod tests {
             ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "204", Counter),
             ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "88", Counter),
             ("the text. edited by john smith.", "john smith", Credit),
+            ("12 views | yesterday the text", "yesterday", DateLine),
+            ("12 views | 昨天10:25 正文", "昨", DateLine),
             ("source: the herald. the text", "herald", Credit),
         ] {
             assert_eq!(furniture(text, part), Some(kind), "{text}");
@@ -275,6 +287,8 @@ mod tests {
             ("john smith (32) took the chair", "32"),
             ("police: 5 dead in crash — officials say", "5"),
             ("the report was edited by john smith in may", "smith"),
+            ("【停水通知】今天8时起停水", "今"),
+            ("| 昨天8时起停水", "昨"),
         ] {
             assert_eq!(furniture(text, part), None, "{text}");
         }

@@ -2,7 +2,7 @@
 //! views | yesterday`.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::furniture::group::{SEPARATORS, is_behind_date_label};
+use crate::confirm::furniture::group::is_behind_date_label;
 use crate::confirm::furniture::labels::ends_own_word;
 
 /// Words for such days.
@@ -30,6 +30,9 @@ const RELATIVE_DAYS: [&str; 21] = [
     "hier",
 ];
 
+/// Marks between the pieces of a line. Behind a bracket that closes a sentence begins: `【通知】今天`.
+const SEPARATORS: [char; 5] = ['|', '·', '•', '[', '【'];
+
 /// The most tokens of such a day in front of its last token.
 const RELATIVE_TOKENS_MAX: usize = 2;
 
@@ -42,7 +45,18 @@ pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
         let (before, text) = tokens.text.split_at(start);
         let day = RELATIVE_DAYS.iter().find(|day| text.starts_with(*day))?;
         let end = start + day.len();
-        let is_framed = || before.trim_end().ends_with(SEPARATORS) || is_behind_date_label(before);
-        (end > place && ends_own_word(&tokens.text[end..], day) && is_framed()).then_some(end)
+        let behind = &tokens.text[end..];
+        let is_piece = || {
+            let goes_on = behind.starts_with(char::is_alphanumeric) && !begins_with_clock(behind);
+            before.trim_end().ends_with(SEPARATORS) && !goes_on
+        };
+        let is_framed = || is_piece() || is_behind_date_label(before);
+        (end > place && ends_own_word(behind, day) && is_framed()).then_some(end)
     })
+}
+
+/// Whether `text` begins with an hour and a colon.
+fn begins_with_clock(text: &str) -> bool {
+    let digits = text.bytes().take(2).take_while(u8::is_ascii_digit).count();
+    digits > 0 && text[digits..].starts_with(':')
 }
