@@ -73,7 +73,8 @@ fn are_one(tokens: &Tokens<'_>, at: usize) -> bool {
 fn has_thousands(tokens: &Tokens<'_>, at: usize) -> bool {
     let before = 1 + (1..at).rev().take(3).take_while(|at| is_next_digit(tokens, *at)).count();
     let first = at - before.min(at);
-    let is_joined = first > 0 && is_digit(tokens.token(first - 1)) && tokens.gap(first) != " ";
+    let is_joined =
+        first > 0 && is_digit(tokens.token(first - 1)) && !matches!(tokens.gap(first), " " | ",");
     digits_from(tokens, at) == 3 && before <= 3 && !is_joined
 }
 
@@ -320,6 +321,7 @@ mod tests {
         for (text, digits) in [
             ("12 000", 3),
             ("1 234 567", 3),
+            ("1,234,567", 3),
             ("october 5 2024", 4),
             ("october 5, 2024", 4),
             ("2 0 2 4", 1),

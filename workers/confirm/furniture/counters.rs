@@ -40,6 +40,29 @@ const GOES_ON: [&str; 30] = [
     "to", "by", "per", "than", "or", "and",
 ];
 
+/// Counts of things, too, which stand behind a number and a label: `amount: 5,000 shares`.
+const OF_THINGS: [&str; 4] = ["lectures", "shares", "visitor", "visitors"];
+
+/// Whether a count of [`OF_THINGS`] behind a number says how much of something there is: a label
+/// with its colon stands `before` the number.
+pub fn is_of_list(before: &str, label: &str) -> bool {
+    before.trim_end().ends_with(':') && OF_THINGS.iter().any(|count| label.ends_with(count))
+}
+
+/// For how long things are counted that are no visits of a page.
+const PERIODS: [&str; 4] = ["a day", "a week", "a month", "a year"];
+
+/// Whether a number that `after` follows is no counter, although it has the label of one:
+/// `visitors: 300,000 a year`, `点击率:3.5%。`
+pub fn is_rate(label: &str, after: &str) -> bool {
+    let behind = after.strip_prefix('%').filter(|_| label.ends_with('率'));
+    // A text may begin with `a year after`.
+    let ends = |behind: &str| !behind.starts_with(|c: char| c == ' ' || c.is_alphanumeric());
+    let time = after.trim_start();
+    behind.is_some_and(|behind| behind.starts_with(['。', ',', ';']))
+        || PERIODS.iter().any(|period| time.strip_prefix(period).is_some_and(ends))
+}
+
 /// Whether a count of [`PAGE_COUNTS`] with its number is the first line of a text, or, if the label
 /// stands in front of the number, the last one: `he counted 12 hits` is a sentence.
 pub fn is_line_of_page(before: &str, label: &str, behind: &str, label_first: bool) -> bool {

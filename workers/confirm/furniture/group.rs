@@ -4,7 +4,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::digit_value;
 use crate::confirm::furniture::counters::{
-    is_behind_counters, is_last_of_counters, is_line_of_page, without_units,
+    is_behind_counters, is_last_of_counters, is_line_of_page, is_of_list, is_rate, without_units,
 };
 use crate::confirm::furniture::date_lines;
 use crate::confirm::furniture::frames::{is_free_after, is_free_before};
@@ -97,12 +97,13 @@ impl<'t> Group<'t> {
                 let end = self.text.len() - after_reserved(rest).len();
                 return Some((Furniture::Copyright, bytes.start..end));
             }
-            let fits = kind == Kind::Count || is_time && matches!(kind, Kind::Date | Kind::Now);
-            let lenient = label.colon || is_time || label.is_han;
             let name = before[label.start..].trim_end_matches(BETWEEN);
+            let is_count = kind == Kind::Count && !is_rate(name, after);
+            let fits = is_count || is_time && matches!(kind, Kind::Date | Kind::Now);
+            let lenient = label.colon || is_time || label.is_han;
             let front = &before[..label.start];
-            let counts = kind == Kind::Count
-                && (is_line_of_page(front, name, rest, true) || is_behind_counters(front));
+            let counts =
+                is_count && (is_line_of_page(front, name, rest, true) || is_behind_counters(front));
             if counts
                 || fits
                     && label.is_free
@@ -120,11 +121,13 @@ impl<'t> Group<'t> {
                 let rest = before.trim_end().strip_suffix(word);
                 rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
             });
-            let free = (opened || is_free_before(before, false)) && is_free_after(behind, false);
+            let name = &after[..after.len() - behind.len()];
+            let free = (opened || is_free_before(before, false))
+                && is_free_after(behind, false)
+                && !is_of_list(before, name);
             let credit = kind == Kind::Credit && is_free_before(before, false);
             let counter =
                 kind == Kind::Count && (is_last_of_counters(behind) || is_behind_counters(before));
-            let name = &after[..after.len() - behind.len()];
             let page = kind == Kind::Count && is_line_of_page(before, name, behind, false);
             if fits && (free || credit || counter || page) {
                 return Some((of_label(kind), self.bytes.start..self.text.len() - behind.len()));

@@ -165,8 +165,13 @@ mod tests {
             ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "204", Counter),
             ("last seen 5 min ago | reputation 1,204 | viewed 88 times why does", "88", Counter),
             ("the text. edited by john smith.", "john smith", Credit),
+            ("the text. views: 1,234,567", "1,234,567", Counter),
+            ("the text. 512 shares", "512", Counter),
+            ("lectures : 1234 the text", "1234", Counter),
+            ("点击率:3.5% 正文", "3", Counter),
             ("12 views | yesterday the text", "yesterday", DateLine),
             ("12 views | 昨天10:25 正文", "昨", DateLine),
+            ("views: 1,234 a year after the storm the town", "234", Counter),
             ("source: the herald. the text", "herald", Credit),
         ] {
             assert_eq!(furniture(text, part), Some(kind), "{text}");
@@ -289,6 +294,10 @@ mod tests {
             ("the report was edited by john smith in may", "smith"),
             ("【停水通知】今天8时起停水", "今"),
             ("| 昨天8时起停水", "昨"),
+            ("type: sale. amount: 5,000 shares. reason: none", "5,000"),
+            ("content: 12 lectures, 5 workshops. teacher: anna", "12"),
+            ("opened in may. visitors: 1,200,000 a year. rooms: open", "1,200,000"),
+            ("投放覆盖三个城市。点击率:3.5%。转化情况良好", "3"),
         ] {
             assert_eq!(furniture(text, part), None, "{text}");
         }
