@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The most letters of a notice. A longer text is none, whatever it says.
 const NOTICE_LETTERS_MAX: u32 = 200;
@@ -30,8 +30,11 @@ const DESCRIBES: char = '~';
 
 /// A phrase makes a notice if it has at least one in so many letters of its sentence ...
 const SENTENCE_PARTS: u32 = 16;
-/// ... or, if it only describes, of its clause.
+/// ... or, if it only describes, of its clause ...
 const CLAUSE_PARTS: u32 = 3;
+/// ... and of its sentence, if it stands in the first of several clauses. People say `请稍等` or
+/// `please wait` to one another, and go on behind the comma.
+const FIRST_CLAUSE_PARTS: u32 = 4;
 
 /// Whether the normalised text `normal`, with the weight `letters`, is a notice: an error page, a
 /// page that waits, a login or consent wall. It is a notice if it is short and most of its
@@ -71,7 +74,10 @@ fn is_much(sentence: &str, range: Range<usize>, describes: bool) -> bool {
     let mark = |c: char| ",:、".contains(c);
     let from = sentence[..range.start].rfind(mark).unwrap_or(0);
     let to = sentence[range.end..].find(mark).map_or(sentence.len(), |at| range.end + at);
-    CLAUSE_PARTS * weight(&sentence[range]) >= weight(&sentence[from..to])
+    let is_first = from == 0 && to < sentence.len();
+    let said = weight(&sentence[range]);
+    CLAUSE_PARTS * said >= weight(&sentence[from..to])
+        && (!is_first || FIRST_CLAUSE_PARTS * said >= weight(sentence))
 }
 
 /// Whether `range` of `sentence` does not begin or end inside a word of ASCII letters or digits.
@@ -220,6 +226,30 @@ mod tests {
             ("dock workers in the north have been loading grain for a third week", false),
             ("该系列产品的旧型号已下线,新车型下月上市。", false),
             ("网站建设中,敬请期待!", true),
+            // A post of one sentence was a notice, so that identical copies of it stayed apart.
+            ("2024年高考成绩今天公布,考生请登录省教育考试院网站查询。", false),
+            ("请稍等,我到了车站北门再给你打电话,一起坐车去看外婆。", false),
+            (
+                "please wait for me at the north gate of the station with the two red suitcases \
+                 of grandmother.",
+                false,
+            ),
+            (
+                "we value your privacy, so the clinic on the hill keeps all letters of patients \
+                 in a locked room.",
+                false,
+            ),
+            (
+                "商场周年庆今天开始,老顾客带身份证到服务台,现场扫码立即注册会员并领取一份小礼品。",
+                false,
+            ),
+            ("请登录后查看更多内容", true),
+            ("请登录您的账号以继续访问本站", true),
+            ("请稍等,页面正在加载。", true),
+            ("please wait, your request is being processed.", true),
+            ("we value your privacy", true),
+            ("an error occurred, please try again.", true),
+            ("点击这里返回首页", true),
             ("尊敬的用户,因进行网站维护,本站今晚暂停服务,请您谅解!", true),
             ("我公司专业从事网站建设,网站维护,网络推广,域名注册,欢迎来电", false),
             ("我们的设计师在网站建设中注重每个细节,为客户提供设计,推广和培训服务", false),
