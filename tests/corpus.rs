@@ -99,6 +99,27 @@ fn ids_that_begin_anew_with_dates() {
     assert!(crawl.run_well(&[]).contains("same URL, 80 with another text\n"));
 }
 
+/// A run refused the inbox of a server to which each document was sent anew a few times, as if ids
+/// began anew in each file, and advised a key that no inbox can have. It keeps the latest rows.
+/// Rows of other inputs stop the run as before.
+#[test]
+fn documents_that_are_sent_anew() {
+    let corpus = bench("key = \"id\"");
+    let job = std::fs::read_to_string(corpus.at("job.toml")).expect("a job");
+    let with_inbox = |inbox: &str| {
+        std::fs::write(corpus.at("job.toml"), format!("{job}[serve]\ninbox = \"{inbox}\"\n"))
+            .expect("written");
+    };
+    shards(&corpus, 0..3);
+    with_inbox("inbox");
+    let said = failure(corpus.run(&[]).stderr);
+    assert!(said.contains("80 of 120 rows") && !said.contains("key = \"row\""), "{said}");
+    with_inbox("in");
+    let said = corpus.run_well(&[]);
+    let line = "superseded 80       by another record of the same `id`, 80 with another text\n";
+    assert!(said.contains(line) && said.contains("pages      40"), "{said}");
+}
+
 /// A new file replaced the pages of an older file that still existed, run after run, and no report
 /// said so. If the older file is gone, the rows are versions.
 #[test]

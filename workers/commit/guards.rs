@@ -132,7 +132,9 @@ pub struct Overwritten {
     pub rows: u64,
     /// Some of their keys.
     pub keys: Vec<String>,
-    /// How many had an earlier date, and are in another input.
+    /// Whether the job has an inbox, which needs keys.
+    pub has_inbox: bool,
+    /// How many had an earlier date, and are in another input, but not in the inbox.
     pub replaced: u64,
     /// Some of their keys.
     pub replaced_keys: Vec<String>,
@@ -142,7 +144,7 @@ impl Overwritten {
     /// What would be lost, and what helps. Another key needs another store; a store with epochs
     /// gets it by a rebuild.
     fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
-        let Overwritten { field, rows, keys, replaced, replaced_keys } = self;
+        let Overwritten { field, rows, keys, has_inbox, replaced, replaced_keys } = self;
         let key = field.as_ref().map_or_else(|| "URL".to_owned(), |name| format!("`{name}`"));
         let has_dates = *replaced > 0 && self.has_many_versions(accepted);
         let keys =
@@ -154,11 +156,16 @@ impl Overwritten {
             true => (rows + replaced, "the same or a later date", "the latest row"),
             false => (*rows, "the same date or none", "any one row"),
         };
+        let keeps = match has_inbox {
+            true => "[read] key keeps all of them if it names a field with a value for each",
+            false => {
+                "[read] key = \"row\" keeps all of them, and so does a field with a value for each"
+            }
+        };
         format!(
             "{} of {} would be lost: another row has the same {key}, {date}, and another text (such \
-             as {}); nothing was committed. If these are different documents, [read] key = \"row\" \
-             keeps all of them, and so does a field with a value for each{rebuild}. If {stays} of \
-             each {key} shall stay: {allow}",
+             as {}); nothing was committed. If these are different documents, {keeps}{rebuild}. If \
+             {stays} of each {key} shall stay: {allow}",
             grouped(lost),
             counted(accepted, "row"),
             keys.join(", ")

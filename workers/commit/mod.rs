@@ -137,6 +137,7 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
         field,
         rows: counters.get(Counter::VisitsOverwritten),
         keys: first(|receipt| &receipt.overwritten),
+        has_inbox: job.serve.inbox.is_some(),
         replaced: counters.get(Counter::VisitsReplacedElsewhere),
         replaced_keys: first(|receipt| &receipt.replaced_elsewhere),
     }

@@ -39,7 +39,8 @@ counters! {
     /// Superseded visits that have another text than the visit that replaced them, and an earlier
     /// date.
     VisitsReplaced = "visits_replaced",
-    /// Replaced visits that are in another input than the visit that replaced them.
+    /// Replaced visits that are in another input than the visit that replaced them, and not in the
+    /// inbox of a server.
     VisitsReplacedElsewhere = "visits_replaced_elsewhere",
     /// Visits that are older than what the store has of the URL.
     VisitsOutdated = "visits_outdated",

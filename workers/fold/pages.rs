@@ -15,6 +15,7 @@ use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::winner::{Known, Now};
 use crate::fold::wrong_clock::seen_max;
+use crate::plan::inputs::Input;
 use crate::read::PageKey;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
@@ -62,6 +63,9 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let replaced = plan.replaced.as_deref();
     let now =
         Now { epoch: plan.epoch, time, source, lapse, replaced, keeps_missing, gone_min, row_keys };
+    let inbox = epoch.shared.job.serve.inbox.as_deref();
+    let is_of_inbox = |input: &&Input| inbox.is_some_and(|inbox| input.file().starts_with(inbox));
+    let inserted = plan.inputs.iter().filter(is_of_inbox).map(Input::key).collect();
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;
@@ -88,7 +92,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
                 url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
             let new = now.after(old.clone(), visits, &url);
             count(epoch, &old, &new, visits, now);
-            epoch.lost(&url, now.lost(visits, &old));
+            epoch.lost(&url, now.lost(visits, &old, &inserted));
             if let (Some(page), Some(new)) = (&old.page, &new.page)
                 && !page.content.is_none()
                 && page.content != new.content

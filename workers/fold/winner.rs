@@ -18,6 +18,7 @@ use crate::fold::wrong_clock::{corrected, sound};
 use crate::tables::pages::{self, LapseRule, has_expired};
 use crate::tables::visits::{PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
+use std::collections::BTreeSet;
 
 /// What the store knows of a URL: a live page, or that it is gone; never both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub struct Lost {
     pub overwritten: usize,
     /// Rows with an earlier date.
     pub replaced: usize,
-    /// Replaced rows that are in another input.
+    /// Replaced rows that are in another input, and that no server inserted.
     pub replaced_elsewhere: usize,
 }
 
@@ -121,8 +122,9 @@ impl Now<'_> {
 
     /// How many rows of a key lose to a row of the same epoch that has another text. Rows that
     /// share a key by accident are two documents, of which one is lost. A row with a later date may
-    /// be a newer version of the same document.
-    pub fn lost(self, visits: &[Visit], before: &Known) -> Lost {
+    /// be a newer version of the same document. Of rows in the inputs `inserted` it is one, because
+    /// the server has told its client so.
+    pub fn lost(self, visits: &[Visit], before: &Known, inserted: &BTreeSet<u64>) -> Lost {
         let mut lost = Lost::default();
         if visits.len() < 2 {
             return lost;
@@ -142,7 +144,8 @@ impl Now<'_> {
                 lost.overwritten += 1;
             } else if !self.is_outdated(visit, before) {
                 lost.replaced += 1;
-                lost.replaced_elsewhere += usize::from(visit.input != winner.input);
+                let is_elsewhere = visit.input != winner.input && !inserted.contains(&visit.input);
+                lost.replaced_elsewhere += usize::from(is_elsewhere);
             }
         }
         lost
@@ -310,7 +313,8 @@ mod tests {
         let converted = |date, content| Visit { flags: CONVERSION, ..visit(date, PAGE, content) };
         let holds = |known: &Known| known.page.as_ref().map(|page| page.content.high);
         for visits in [[visit(5, PAGE, 1), converted(5, 9)], [converted(5, 9), visit(5, PAGE, 1)]] {
-            assert_eq!(now(1).lost(&visits, &Known::default()), Lost::default());
+            let lost = now(1).lost(&visits, &Known::default(), &BTreeSet::new());
+            assert_eq!(lost, Lost::default());
             let one_epoch = after(&Known::default(), &visits, now(1));
             let first = after(&Known::default(), &visits[..1], now(1));
             let two_epochs = after(&first, &visits[1..], now(2));
@@ -356,7 +360,7 @@ mod tests {
     /// lose to a later date count apart, since they may be older versions.
     #[test]
     fn rows_that_are_overwritten() {
-        let lost = |visits: &[Visit]| now(2).lost(visits, &Known::default());
+        let lost = |visits: &[Visit]| now(2).lost(visits, &Known::default(), &BTreeSet::new());
         let of = |visits: &[Visit]| lost(visits).overwritten;
         let undated = |content| visit(NO_DATE, PAGE, content);
         assert_eq!(of(&[undated(1), undated(2), undated(3), undated(3)]), 2);
@@ -369,9 +373,15 @@ mod tests {
         let dated = [visit(5, PAGE, 1), elsewhere, visit(6, PAGE, 2), visit(3, PAGE, 2)];
         let all = Lost { overwritten: 0, replaced: 2, replaced_elsewhere: 1 };
         assert_eq!(lost(&dated), all);
+        let inserted = now(2).lost(&dated, &Known::default(), &BTreeSet::from([7]));
+        assert_eq!(inserted, Lost { replaced_elsewhere: 0, ..all }, "a server said so");
         let known = after(&Known::default(), &[visit(5, PAGE, 9)], now(1));
         let newer = Lost { replaced: 1, ..Lost::default() };
-        assert_eq!(now(2).lost(&dated, &known), newer, "one is older than what holds");
+        assert_eq!(
+            now(2).lost(&dated, &known, &BTreeSet::new()),
+            newer,
+            "one is older than what holds"
+        );
     }
 
     /// A page that was only seen keeps everything except when it was last seen. An unknown URL that
