@@ -145,6 +145,26 @@ fn explanations_are_those_of_explain() {
     problem(&server.get(&format!("/pages?uri={a}")), 400);
 }
 
+/// Bytes of a query that are no UTF-8 became one character, so that pages with different URLs were
+/// one page, and the second replaced the first. They are refused; in a URL they are encoded twice.
+#[test]
+fn urls_of_other_charsets_are_not_mixed() {
+    let bench = bench(4, "");
+    let server = Server::start(&bench, &[]);
+    let check = |url: &str| {
+        let target = format!("/check?url=http://latin.example/{url}");
+        server.send("POST", &target, "text/plain", text(700, 0).as_bytes())
+    };
+    let said = problem(&check("caf%E9"), 400);
+    assert!(said["detail"].as_str().is_some_and(|detail| detail.contains("%25E9")), "{said}");
+    for (url, known) in [("caf%25E9", "caf%E9"), ("caf%25E8", "caf%E8"), ("caf%C3%A9", "caf%C3%A9")]
+    {
+        assert_eq!(check(url).json()["url"], format!("http://latin.example/{known}"));
+    }
+    problem(&server.get("/pages?url=http://latin.example/caf%E9"), 400);
+    assert!(server.stop().success());
+}
+
 /// A run beside the server commits, and the server answers by the new head, without a restart.
 #[test]
 fn it_moves_to_a_new_head() {

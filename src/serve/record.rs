@@ -5,6 +5,7 @@
 
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::{HeaderMap, StatusCode, header};
+use percent_encoding::percent_decode_str;
 use workers::extract;
 use workers::online::rows::Says;
 use workers::read::date;
@@ -73,8 +74,12 @@ pub struct Query(Vec<(String, String)>);
 impl Query {
     /// The query of a request, which may have only the names `known`.
     pub fn parse(query: Option<&str>, known: &[&str]) -> Outcome<Query> {
-        let pairs: Vec<(String, String)> =
-            form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
+        let parts = query.unwrap_or_default().split('&').filter(|part| !part.is_empty());
+        let pair = |part: &str| {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            Ok((decoded(name)?, decoded(value)?))
+        };
+        let pairs: Vec<(String, String)> = parts.map(pair).collect::<Outcome<_>>()?;
         match pairs.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             Some((name, _)) if name == "always" => {
                 Err(Problem::bad("`always` is of POST /insert alone: nothing else inserts"))
@@ -111,6 +116,17 @@ impl Query {
             _ => Err(Problem::bad(format!("`{name}` stands more than once"))),
         }
     }
+}
+
+/// A part of a query without its percent-encoding. Another charset is refused, because a replaced
+/// character would make one URL of several.
+fn decoded(part: &str) -> Outcome<String> {
+    let spaced = part.replace('+', " ");
+    let text = percent_decode_str(&spaced).decode_utf8().map(|text| text.into_owned());
+    text.map_err(|_| {
+        let advice = "a URL that has %E9 itself is written with %25E9";
+        Problem::bad(format!("after the ?: {part:?} is not UTF-8; {advice}"))
+    })
 }
 
 /// The URL and the date of a single text or page.
