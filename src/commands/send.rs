@@ -165,15 +165,15 @@ impl Sender<'_> {
             Some(answers) => {
                 let mut printed: Vec<Printed> =
                     answers.lines().map(|answer| Printed::of(answer, rows)).collect();
-                self.wait_for_room(bytes, rows, &mut printed)?;
-                self.rejected +=
-                    printed.iter().filter(|printed| printed.reason.is_some()).count() as u64;
-                show(
-                    &printed
-                        .iter()
-                        .map(|printed| format!("{}\n", escaped(&printed.line)))
-                        .collect::<String>(),
-                )
+                // What is answered is told before a wait, which a signal may end.
+                let told = printed.iter().position(Printed::is_full).unwrap_or(printed.len());
+                let mut waiting = printed.split_off(told);
+                self.tell(&printed)?;
+                let waited = self.wait_for_room(bytes, &rows[told..], &mut waiting);
+                // If the server went, rows that wait have no answer, and are sent again later.
+                waiting.retain(|printed| waited.is_ok() || !printed.is_full());
+                self.tell(&waiting)?;
+                waited
             }
             None if rows.len() == 1 => {
                 self.reject(*line, format!("the server takes no row of {} bytes", body.len()))
@@ -187,6 +187,13 @@ impl Sender<'_> {
         }
     }
 
+    /// Prints answers.
+    fn tell(&mut self, answers: &[Printed]) -> Result<()> {
+        self.rejected += answers.iter().filter(|answer| answer.reason.is_some()).count() as u64;
+        let lines = answers.iter().map(|answer| format!("{}\n", escaped(&answer.line)));
+        show(&lines.collect::<String>())
+    }
+
     /// Sends those of `rows` again for which the inbox has no room, until it has taken all of them,
     /// or has taken none for too long.
     fn wait_for_room(
@@ -198,9 +205,8 @@ impl Sender<'_> {
         let (mut since, mut pause) = (Instant::now(), Duration::from_secs(1));
         let mut left = usize::MAX;
         while self.waits {
-            let is_full =
-                |(_, printed): &(_, &mut Printed)| printed.reason.as_deref() == Some(FULL);
-            let full: Vec<_> = rows.iter().zip(&mut *printed).filter(is_full).collect();
+            let full: Vec<_> =
+                rows.iter().zip(&mut *printed).filter(|(_, printed)| printed.is_full()).collect();
             let url = self.url;
             if full.is_empty() {
                 break;
@@ -352,6 +358,11 @@ impl Printed {
         rejected.line = row.map_or(rejected.line, |(line, _)| *line);
         let line = serde_json::to_string(&rejected).unwrap_or_default();
         Printed { line, reason: Some(rejected.reason) }
+    }
+
+    /// Whether the inbox had no room for the row.
+    fn is_full(&self) -> bool {
+        self.reason.as_deref() == Some(FULL)
     }
 }
 

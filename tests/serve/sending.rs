@@ -202,6 +202,35 @@ fn a_full_inbox_is_waited_for() {
     assert!(server.stop().success());
 }
 
+/// The answers about rows that a server had inserted before its inbox was full were lost if the
+/// server then went: sent again, a new text is `identical`. They are printed before the wait.
+#[test]
+fn answers_before_a_wait_are_printed() {
+    let bench = bench(8, INBOX);
+    let server = Server::start(&bench, &["--inbox-mib", "1"]);
+    let rows: Vec<Value> =
+        (0..1200).map(|n| row(&format!("http://many.example/{n}"), &unlike(n))).collect();
+    std::fs::write(bench.at("rows.jsonl"), super::lines(&rows)).expect("written");
+    let mut child = Command::new(crate::workbench::pagefold())
+        .args(["send", &format!("http://{}/insert", server.at), "rows.jsonl"])
+        .current_dir(bench.at(""))
+        .env_remove("RUST_LOG")
+        .stdout(std::fs::File::create(bench.at("answers.jsonl")).expect("made"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    said.read_line(&mut line).expect("readable");
+    assert!(line.contains("the inbox is full; tries again"), "{line}");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let answers = std::fs::read_to_string(bench.at("answers.jsonl")).expect("UTF-8");
+    let inserted = answers.lines().filter(|line| line.contains("\"inserted\":true")).count();
+    assert!(inserted > 100 && inserted == server.figure("pagefold_serve_inbox_records") as usize);
+    server.kill();
+}
+
 /// A URL without its path ended with the JSON of the server and no remedy, and https to a server of
 /// http with a minute of tries and the advice to try again.
 #[test]
