@@ -8,7 +8,7 @@
 
 use super::send_rows::{Batch, Next, Row, Rows};
 use crate::cli;
-use crate::serve::{BODY_BYTES_MAX, token_of};
+use crate::serve::{BODY_BYTES_MAX, is_local, token_of};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, escaped, print_json, show};
 use serde::{Deserialize, Serialize};
@@ -53,8 +53,10 @@ pub fn command(arguments: &cli::Send) -> Result<()> {
     let token = arguments.token_file.as_deref().map(token_of).transpose()?;
     let input = opened(file, arguments)?;
     // A redirected POST becomes a GET without its rows.
-    let agent = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).build();
-    let agent = ureq::Agent::new_with_config(agent);
+    let config = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0);
+    // A proxy cannot reach a server of this machine by such an address.
+    let config = if is_here(&arguments.url) { config.proxy(None) } else { config };
+    let agent = ureq::Agent::new_with_config(config.build());
     let mut sender = Sender {
         agent,
         url: &arguments.url,
@@ -119,6 +121,11 @@ fn opened(file: Option<&Path>, arguments: &cli::Send) -> Result<Box<dyn BufRead 
 fn is_url(text: &str) -> bool {
     text.parse::<Uri>()
         .is_ok_and(|url| matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some())
+}
+
+/// Whether the server of a URL is on this machine.
+fn is_here(url: &str) -> bool {
+    url.parse::<Uri>().is_ok_and(|url| url.host().is_some_and(is_local))
 }
 
 /// The answer about a row that was not taken, as the server writes it.
@@ -264,7 +271,8 @@ impl Sender<'_> {
                         return Err(failed(Kind::Usage, "it answers without TLS; write http://"));
                     }
                     Err(error) => {
-                        let unanswered = Error::new(Kind::TryAgain, self.url);
+                        let unanswered =
+                            Error::new(Kind::TryAgain, self.url.to_owned() + &self.by_proxy());
                         refused = match error {
                             ureq::Error::Io(error) => unanswered.caused_by(error),
                             error => unanswered.caused_by(error),
@@ -319,6 +327,13 @@ impl Sender<'_> {
             }
         }
         Err(refused)
+    }
+
+    /// The proxy of the environment through which rows go, if there is one.
+    fn by_proxy(&self) -> String {
+        let proxy = self.agent.config().proxy();
+        let used = proxy.filter(|of| self.url.parse().is_ok_and(|url| !of.is_no_proxy(&url)));
+        used.map_or(String::new(), |of| format!(" through the proxy {}:{}", of.host(), of.port()))
     }
 
     /// Sends a batch once, and reads the answer to its end.

@@ -97,7 +97,7 @@ pub fn token_of(path: &Path) -> Result<String> {
 }
 
 /// Whether a `Host` names this machine.
-fn is_local(host: &str) -> bool {
+pub fn is_local(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),

@@ -23,7 +23,7 @@ mod routes;
 mod starting;
 mod unread;
 
-pub use crate::serve::access::token_of;
+pub use crate::serve::access::{is_local, token_of};
 
 use crate::own_process::memory_bytes;
 use crate::serve::access::Access;

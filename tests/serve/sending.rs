@@ -162,6 +162,41 @@ fn waiting_is_reported() {
     child.wait().expect("ended");
 }
 
+/// Rows for a server of the same machine went to the proxy of the environment, and the message
+/// blamed the server. They go to the server; a proxy for others is named.
+#[test]
+fn a_proxy_is_for_other_machines() {
+    let bench = bench(8, "");
+    let server = Server::start(&bench, &[]);
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("free");
+    let send = |url: &str| {
+        let mut command = Command::new(crate::workbench::pagefold());
+        command
+            .args(["send", url])
+            .env_remove("RUST_LOG")
+            .env("http_proxy", format!("http://{free}"));
+        for name in ["no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"]
+        {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("started");
+        let row = asked(1)[0].to_string();
+        child.stdin.take().expect("piped").write_all(row.as_bytes()).expect("written");
+        child
+    };
+    let output = send(&format!("http://{}/check", server.at)).wait_with_output().expect("ended");
+    assert!(output.status.success(), "{}", failure(&output.stderr));
+    let mut child = send("http://other.example/check");
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().expect("piped"));
+    said.read_line(&mut line).expect("readable");
+    assert!(line.contains(&format!("/check through the proxy {free}: ")), "{line}");
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    assert!(server.stop().success());
+}
+
 /// `pagefold send` told rows as rejected at once that a full inbox did not take, and the file had
 /// to be sent again. It waits until a run has taken the inbox, says so, and answers stay in order.
 #[test]
