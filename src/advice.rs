@@ -59,6 +59,11 @@ pub fn message(error: &Error) -> String {
     OF_COMMAND.get().map_or(line.clone(), |job| job.worded(&line))
 }
 
+/// `text` with the job of the command line in place of `JOB`.
+pub fn worded(text: &str) -> String {
+    OF_COMMAND.get().map_or_else(|| text.to_owned(), |job| job.with_commands(text))
+}
+
 /// The job that the advice of an error is about.
 pub struct Job {
     /// The job file.
@@ -95,8 +100,9 @@ impl Job {
             .map(|of| format!(" --set {}", word(&of.set)))
             .collect();
         let job = shell::word(&self.path);
-        for command in ["run", "export", "rebuild", "verify", "gc", "rollback", "explain", "query"]
-        {
+        let commands =
+            ["run", "serve", "export", "rebuild", "verify", "gc", "rollback", "explain", "query"];
+        for command in commands {
             let general = format!("pagefold {command} JOB");
             text = text.replace(&general, &format!("pagefold {command} {job}{sets}"));
         }

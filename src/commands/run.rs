@@ -21,7 +21,7 @@ use crate::terminal::bar::Bar;
 use crate::terminal::lost::Lost;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
-use crate::terminal::report::inputs::warn_of_barren;
+use crate::terminal::report::inputs::{left_in_inbox, warn_of_barren};
 use crate::terminal::report::{self, Outcome, idle};
 use crate::terminal::trace;
 use crate::topology::Topology;
@@ -101,7 +101,8 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     if listing.files.is_empty() && !job.store.exists() {
         return Err(inputs::none_found(&job.read.inputs));
     }
-    inputs::absent(&job, &listing).iter().for_each(|line| tracing::warn!("{line}"));
+    let left = left_in_inbox(&job);
+    inputs::absent(&job, &listing).iter().chain(&left).for_each(|line| tracing::warn!("{line}"));
     export::check_place_of_run(&job)?;
     let Some(lock) = queue::lock(&job.store, unattended)? else {
         return idle::skipped(&job, arguments);

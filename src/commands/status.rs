@@ -6,7 +6,7 @@ use crate::terminal::lost;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show, size};
 use crate::terminal::report::findings::unexamined;
-use crate::terminal::report::inputs::barren;
+use crate::terminal::report::inputs::{barren, left_in_inbox};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -53,7 +53,8 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
         as_json(&state, &head.manifest, age, &left, &largest, &not_consumed, gone)?;
     } else {
         let gone = gone.map(|of| lost::elsewhere(&job, of));
-        let mut text = as_text(&state, age, &barren(&job, &not_consumed), gone);
+        let mut text =
+            as_text(&state, age, left_in_inbox(&job), &barren(&job, &not_consumed), gone);
         if arguments.tables {
             text += &tables(&head.manifest);
         }
@@ -134,7 +135,13 @@ fn tables(manifest: &Manifest) -> String {
 }
 
 /// The state for people.
-fn as_text(state: &State, age: i64, not_consumed: &[String], gone: Option<String>) -> String {
+fn as_text(
+    state: &State,
+    age: i64,
+    left: Option<String>,
+    not_consumed: &[String],
+    gone: Option<String>,
+) -> String {
     let mut out = String::new();
     // The lines have names of files and parts of bad records.
     let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
@@ -200,6 +207,9 @@ fn as_text(state: &State, age: i64, not_consumed: &[String], gone: Option<String
         (None, why) => {
             line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default()))
         }
+    }
+    if let Some(text) = left {
+        line("", text);
     }
     for (at, text) in not_consumed.iter().enumerate() {
         line(if at == 0 { "due" } else { "" }, text.clone());

@@ -221,6 +221,32 @@ fn a_row_of_the_inbox_is_as_it_came() {
     assert_eq!(members(&bench).len(), 2);
 }
 
+/// After kill -9 of a server `run` said that every input is consumed, though records that were
+/// acknowledged lay in the inbox, where no run finds them. `run` and `status` say so, until a
+/// server is there, which seals them.
+#[test]
+fn what_a_killed_server_left_is_reported() {
+    let bench = bench(4, INBOX);
+    let said = || {
+        let status = bench.pagefold("status", &[]);
+        let quiet = bench.run(&["--quiet"]);
+        let said = [bench.run_well(&[]).into_bytes(), status.stdout, quiet.stderr];
+        said.map(|said| {
+            String::from_utf8_lossy(&said).contains(
+                "records of a server that has ended wait there; `pagefold serve job.toml` seals",
+            )
+        })
+    };
+    let server = Server::start(&bench, &[]);
+    server.post("/insert", &row("http://fresh.example/", &unlike(7)));
+    assert_eq!(said(), [false; 3]);
+    server.kill();
+    assert_eq!(said(), [true; 3]);
+    assert!(Server::start(&bench, &[]).stop().success());
+    assert_eq!(said(), [false; 3]);
+    assert_eq!(members(&bench).len(), 4 + 1);
+}
+
 /// A page that was just inserted was reported as unknown, as if its insertion were lost.
 #[test]
 fn a_page_in_the_inbox_is_reported_as_such() {

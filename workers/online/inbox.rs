@@ -145,6 +145,17 @@ impl Inbox {
     }
 }
 
+/// Whether a server that has ended, as by kill -9, left records in an open file of `folder`. No run
+/// finds them before the next server has sealed the file.
+pub fn has_left_records(folder: &Path) -> bool {
+    let is_left = |path: &PathBuf| {
+        number_of(path, true).is_some() && path.metadata().is_ok_and(|file| file.len() > 0)
+    };
+    // A server that is alive has the lock.
+    entries(folder).is_ok_and(|paths| paths.iter().any(is_left))
+        && matches!(Lock::take(&folder.join(".lock"), false), Ok(Some(_)))
+}
+
 /// The remedy if the open file is not where the server made it.
 fn moved_away(aside: &str, path: &str) -> String {
     format!(
@@ -239,6 +250,7 @@ mod tests {
         inbox.write(&batch(first, "a\n", false)).expect("written");
         inbox.write(&batch(first, "b\n", false)).expect("written");
         assert_eq!(names(folder.path()), [open_name(first)]);
+        assert!(!has_left_records(folder.path()), "its server is alive");
         assert!(!inbox.is_full() && sealed(folder.path()).expect("listed").is_empty());
         inbox.write(&batch(first, "c\n", true)).expect("written");
         assert_eq!(names(folder.path()), [name(first)]);
@@ -262,6 +274,7 @@ mod tests {
         write(&open_name(7), "{\"a\":1}\n{\"b\":2}\n{\"torn");
         write(&open_name(8), "{\"torn");
         write(".other.jsonl", "x");
+        assert!(has_left_records(folder.path()));
         let inbox = Inbox::open(folder.path(), Duration::MAX).expect("opened");
         assert_eq!(names(folder.path()), [".other.jsonl".to_owned(), name(7)]);
         let text = std::fs::read_to_string(folder.path().join(name(7))).expect("read");

@@ -26,6 +26,7 @@ use crate::online::catch_up::empty;
 use crate::online::decision::{Asked, Decision, Refused, Removal};
 use crate::online::heads::{Heads, Opened};
 use crate::online::inbox::Inbox;
+pub use crate::online::inbox::has_left_records;
 use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{InboxRow, Rows};
 use crate::online::writing::Writing;

@@ -2,7 +2,7 @@
 
 use crate::terminal::lost::elsewhere;
 use crate::terminal::print::{print_json, show};
-use crate::terminal::report::inputs::{barren, otherwise};
+use crate::terminal::report::inputs::{barren, left_in_inbox, otherwise};
 use crate::{advice, cli};
 use serde_json::json;
 use workers::ask::elsewhere::Elsewhere;
@@ -42,6 +42,7 @@ pub fn nothing_due(
             None => "every input is consumed".to_owned(),
             Some(first) => first,
         };
+        inputs += &left_in_inbox(job).map_or(String::new(), |left| format!("; {left}"));
         inputs += &gone.map_or(String::new(), |of| format!("; {}", elsewhere(job, of)));
         inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
         let unfollowed = listing.and_then(|found| found.left_out.unfollowed());

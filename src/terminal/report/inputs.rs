@@ -1,11 +1,13 @@
 //! Inputs that gave no record, that were read with other options than the job now has, or that only
 //! one worker can read.
 
+use crate::advice;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes};
 use std::collections::BTreeSet;
 use workers::fold::ingest;
 use workers::job::Job;
+use workers::online::has_left_records;
 use workers::plan::Plan;
 use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::inputs::Input;
@@ -57,6 +59,14 @@ pub fn otherwise(path: &str) -> String {
          reads all inputs again, each in its turn",
         plain(path)
     )
+}
+
+/// The line that says that a server which has ended left records where no run finds them.
+pub fn left_in_inbox(job: &Job) -> Option<String> {
+    let inbox = job.serve.inbox.as_ref().filter(|inbox| has_left_records(inbox))?;
+    let inbox = plain(&inbox.display().to_string());
+    let wait = "records of a server that has ended wait there";
+    Some(advice::worded(&format!("{inbox}: {wait}; `pagefold serve JOB` seals them for runs")))
 }
 
 /// The line about the input that keeps one worker busy while others have nothing to read: a
