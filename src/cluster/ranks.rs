@@ -130,10 +130,13 @@ fn run_rank(
 }
 
 /// The first of `failures` that is a cause: not merely the loss of another rank, if there is such a
-/// failure.
+/// failure, and no fault in pagefold, which may follow from another rank's failure.
 fn first_cause(failures: Vec<Error>) -> Option<Error> {
-    let at = failures.iter().position(|error| error.kind() != Kind::TryAgain).unwrap_or(0);
-    failures.into_iter().nth(at)
+    failures.into_iter().min_by_key(|error| match error.kind() {
+        Kind::TryAgain => 2,
+        Kind::Internal => 1,
+        _ => 0,
+    })
 }
 
 /// The key of the data links of one epoch.
@@ -395,8 +398,9 @@ fn out_of_turn(peer: usize, message: &RankMessage) -> Error {
 mod tests {
     use super::*;
 
-    /// A failure with a cause of its own takes precedence over the loss of a rank; among equals the
-    /// first one counts.
+    /// A fault that may follow from another rank's error was reported in place of it. A failure
+    /// with a cause of its own takes precedence over such a fault, and this over the loss of a
+    /// rank; among equals the first one counts.
     #[test]
     fn the_first_own_cause_counts() {
         let reported = |kinds: &[Kind]| {
@@ -407,6 +411,8 @@ mod tests {
         assert_eq!(reported(&[]), None);
         assert_eq!(reported(&[Kind::TryAgain, Kind::TryAgain]).as_deref(), Some("0"));
         assert_eq!(reported(&[Kind::TryAgain, Kind::Io, Kind::Data]).as_deref(), Some("1"));
+        assert_eq!(reported(&[Kind::TryAgain, Kind::Internal, Kind::Io]).as_deref(), Some("2"));
+        assert_eq!(reported(&[Kind::TryAgain, Kind::Internal]).as_deref(), Some("1"));
     }
 
     /// A different nonce or a different key gives a different link key, which is never the ranks'
