@@ -121,7 +121,9 @@ impl Clock {
     /// How long this process itself was stopped since the last look.
     fn stalled(&mut self, now: Instant) -> Duration {
         let since = now - std::mem::replace(&mut self.ticked, now);
-        if since > 20 * TICK { since } else { Duration::ZERO }
+        let stalled = if since > 20 * TICK { since } else { Duration::ZERO };
+        self.worked += stalled;
+        stalled
     }
 
     fn beat_is_due(&mut self, now: Instant) -> bool {
@@ -243,10 +245,13 @@ impl<'a> Supervisor<'a> {
         Ok(())
     }
 
-    /// Moves the times of all last messages by the time that this process itself was stopped: this
-    /// must not count as the silence of others.
+    /// Moves the times of all last messages, and of the last work of all workers, by the time that
+    /// this process itself was stopped: this must not count as the silence of others.
     fn forgive(&mut self, stalled: Duration) {
-        self.processes.iter_mut().for_each(|supervised| supervised.last_message_at += stalled);
+        for supervised in &mut self.processes {
+            supervised.last_message_at += stalled;
+            supervised.turns.values_mut().for_each(|(_, at)| *at += stalled);
+        }
     }
 
     /// Tells all processes where the others listen, once all of them do.
