@@ -25,7 +25,9 @@ pub fn start(quiet: bool, verbose: u8) {
         (false, 2) => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let chosen = std::env::var("RUST_LOG").ok().and_then(|levels| levels.parse::<Targets>().ok());
+    // An empty value is no filter, which would silence warnings.
+    let chosen = std::env::var("RUST_LOG").ok().filter(|levels| !levels.is_empty());
+    let chosen = chosen.and_then(|levels| levels.parse::<Targets>().ok());
     let filter = chosen.unwrap_or_else(|| Targets::new().with_default(level));
     // A log that cannot be written does not fail the run; reporting that on the same stderr would
     // panic.
