@@ -49,6 +49,10 @@ fn of_a_job_file() {
         &["job.toml:7: [simhash] k = 9: a whole number from 0 to 8 is wanted"],
     );
     says(
+        "[features]\ncharacters = 5\n",
+        &["job.toml:7: [features] characters: it has no effect without unit = \"characters\""],
+    );
+    says(
         "[features]\ndictionary = 3\n",
         &["job.toml:7: [features] dictionary = 3: a path in quotes is wanted"],
     );

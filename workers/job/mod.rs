@@ -29,6 +29,7 @@ use crate::graph::keep_rule::{self, Criterion};
 use crate::job::contents::Keep;
 use crate::job::read::SOURCE_BYTES_MAX;
 use crate::text::dictionary::UserDictionary;
+use crate::text::features::Unit;
 use crate::text::signatures::SignatureKind;
 use crate::text::{features, normalize, signatures, simhash};
 use crate::{confirm, extract};
@@ -256,6 +257,11 @@ impl Job {
                 self.features.characters
             );
             wrong("features.characters", why);
+        } else if self.features.unit == Unit::Words
+            && self.features.characters != features::Options::default().characters
+        {
+            let why = "[features] characters: it has no effect without unit = \"characters\"";
+            wrong("features.characters", why.into());
         }
         if self.output.formats.as_ref().is_some_and(Vec::is_empty) {
             wrong("output.formats", "[output] formats: names none of jsonl, parquet".into());
