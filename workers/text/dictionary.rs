@@ -69,9 +69,15 @@ impl UserDictionary {
     fn of(path: &Path, bytes: &[u8], normal: &normalize::Options) -> Result<UserDictionary> {
         let entries = entries(path, text(path, bytes)?)?;
         let mut normals = Vec::with_capacity(entries.len());
-        for entry in &entries {
+        for (line, entry) in &entries {
             let mut word = String::new();
             normalize(entry.word, normal, &mut word);
+            // The normal form may have more characters than the word.
+            if word.chars().count() > WORD_CHARS_MAX {
+                let long = format!("a word of more than {WORD_CHARS_MAX} characters");
+                let why = format!("line {line}: {long} in normal form; leave it out");
+                return Err(Error::config(path, why));
+            }
             if !word.is_empty() && !word.contains(char::is_whitespace) {
                 normals.push((word, entry));
             }
@@ -192,13 +198,14 @@ struct Entry<'t> {
     tag: Option<&'t str>,
 }
 
-/// The entries of the lines of `text`, which is the text of the file at `path`.
-fn entries<'t>(path: &Path, text: &'t str) -> Result<Vec<Entry<'t>>> {
+/// The entries of the lines of `text`, which is the text of the file at `path`, each with the
+/// number of its line.
+fn entries<'t>(path: &Path, text: &'t str) -> Result<Vec<(usize, Entry<'t>)>> {
     let mut entries = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let entry =
             entry(line).map_err(|why| Error::config(path, format!("line {number}: {why}")))?;
-        entries.extend(entry);
+        entries.extend(entry.map(|entry| (number, entry)));
     }
     if entries.is_empty() {
         let why = format!("no word; {WANTED} is wanted, or take [features] dictionary away");
@@ -215,9 +222,6 @@ fn entry(line: &str) -> std::result::Result<Option<Entry<'_>>, String> {
     if word.starts_with('#') {
         // jieba takes a comment for a word, but never finds a word that begins with `#`.
         return Err("comments are not known here; take the line out".into());
-    }
-    if word.chars().count() > WORD_CHARS_MAX {
-        return Err(format!("a word of more than {WORD_CHARS_MAX} characters; leave it out"));
     }
     let (frequency, tag) = match rest[..] {
         [] => (None, None),
@@ -369,6 +373,17 @@ mod tests {
             refused(b"\xd4\xc6\xbc\xc6\xcb\xe3 5\n")
                 .starts_with("words.txt: line 1: not UTF-8; `iconv")
         );
+    }
+
+    /// A word that only in normal form is too long was a panic. It is refused as others are.
+    #[test]
+    fn words_that_grow_are_refused() {
+        // Each is four characters in normal form.
+        let file = |characters: usize| format!("\n{} 5", "㍿".repeat(characters));
+        let long = dictionary(file(33).as_bytes()).expect_err("refused");
+        let why = "line 2: a word of more than 128 characters in normal form; leave it out";
+        assert_eq!((long.kind(), long.to_string()), (Kind::Config, format!("words.txt: {why}")));
+        assert!(dictionary(file(32).as_bytes()).is_ok());
     }
 
     /// A file that is not there, or too large, is refused before its words are read.
