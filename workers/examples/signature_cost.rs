@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pairs += 1;
         accepted += u64::from(row.accepted);
         let by: Vec<usize> =
-            (0..5u8).filter(|n| proposed_by(row.proposals, *n) > 0).map(usize::from).collect();
+            (0..proposed.len()).filter(|n| proposed_by(row.proposals, *n as u8) > 0).collect();
         for &signature in &by {
             let proposed = &mut proposed[signature];
             proposed.all += 1;
