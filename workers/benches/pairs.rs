@@ -354,11 +354,17 @@ fn scan(new: &[u64], stored: &[u64]) -> PairSetDigest {
     let mut found = PairSetDigest::default();
     match Kernel::fastest().name() {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the kernel of this name was chosen because the processor has its features; the
-        // others here come with them in every such processor.
-        "avx512" => unsafe { scan_avx512(stored, &probed, &mut found) },
+        // SAFETY: the kernel of this name was chosen because the processor has its features. Some
+        // processors with them lack others, which are asked for here.
+        "avx512"
+            if is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt") =>
+        unsafe { scan_avx512(stored, &probed, &mut found) },
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
+        // SAFETY: the kernel of this name was chosen because the processor has both features.
         "avx2" => unsafe { scan_avx2(stored, &probed, &mut found) },
         _ => scan_with(stored, &probed, &mut found),
     }
