@@ -9,6 +9,10 @@ use std::time::SystemTime;
 const CHANGES: &str = "trace=?open,openat,?creat,write,writev,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?link,linkat,\
 ?unlink,unlinkat,?rmdir,?mkdir,mkdirat,?truncate,ftruncate,fallocate,copy_file_range,sendfile";
 
+/// Options that delay the last fsyncs of a thread, so that a commit that does not wait for them
+/// comes before their end. The first thread makes fewer before its commit.
+pub const SLOW: [&str; 2] = ["-e", "inject=fsync,fdatasync:delay_enter=10000:when=20+"];
+
 /// The file of the run's stdout.
 pub const STDOUT: &str = "stdout.txt";
 /// The file of the run's stderr.
@@ -28,8 +32,10 @@ pub struct Call {
     pub path: String,
     /// The second path of a rename or a link.
     pub to: String,
-    /// Whether it failed, as far as its first log line shows.
+    /// Whether it failed; of a call other than an fsync, as far as its first log line shows.
     pub has_failed: bool,
+    /// The log line with which it began, from 1.
+    pub began: usize,
     /// Its number, from 1, among the calls of this name and aim by its thread.
     pub nth: usize,
     /// Whether strace would hit another thread's call first, because it counts each thread's calls
@@ -98,16 +104,13 @@ pub fn struck(bench: &Bench, call: &Call, fault: &str) -> ExitStatus {
     run(bench, script, &aim, &follow.chain(["-e", &trace, "-e", &inject]).collect::<Vec<_>>())
 }
 
-/// Runs the job in `bench`, which must succeed, and returns its calls in order.
-pub fn calls(bench: &Bench) -> Vec<Call> {
+/// Runs the job in `bench` under strace with `more` options, which must succeed, and returns its
+/// calls in the order in which they begin, but an fsync where it ends.
+pub fn calls(bench: &Bench, more: &[&str]) -> Vec<Call> {
     let log = bench.at("strace.log");
     let path = log.to_str().expect("UTF-8");
-    let status = run(
-        bench,
-        "exec strace \"$@\"",
-        "sh",
-        &["-f", "-y", "-s", "0", "-qqq", "-o", path, "-e", CHANGES],
-    );
+    let options = [&["-f", "-y", "-s", "0", "-qqq", "-o", path, "-e", CHANGES], more].concat();
+    let status = run(bench, "exec strace \"$@\"", "sh", &options);
     assert!(status.success(), "{}", std::fs::read_to_string(bench.at(STDERR)).expect("readable"));
     let log = std::fs::read_to_string(log).expect("readable");
     let main = log.split_whitespace().next().expect("a call").to_owned();
@@ -116,18 +119,26 @@ pub fn calls(bench: &Bench) -> Vec<Call> {
         |text: &str| text.replace(&folder, "{folder}").replace(&format!(".{main}."), ".{pid}.");
     let mut counts: BTreeMap<(String, String, String), usize> = BTreeMap::new();
     let mut seen = BTreeSet::new();
+    // The fsyncs that are at work, by thread.
+    let mut at_work: BTreeMap<&str, Call> = BTreeMap::new();
     let mut calls = Vec::new();
-    for line in log.lines() {
+    for (line, began) in log.lines().zip(1..) {
         let Some((thread, line)) = line.split_once(' ') else { continue };
+        let ended = at_work.remove(thread);
+        calls.extend(ended.map(|call| Call { has_failed: has_failed(line), ..call }));
         let Some(mut call) = call(&place(line.trim_start())) else { continue };
         if call.path.starts_with("{folder}") {
             let nth =
                 counts.entry((thread.to_owned(), call.name.clone(), call.aim.clone())).or_default();
             *nth += 1;
-            (call.nth, call.is_main) = (*nth, thread == main);
+            (call.nth, call.is_main, call.began) = (*nth, thread == main, began);
             let is_first = seen.insert((call.name.clone(), call.aim.clone(), *nth));
             call.is_hidden = !is_first && !call.is_main;
-            calls.push(call);
+            if call.name.ends_with("sync") && line.ends_with("<unfinished ...>") {
+                at_work.insert(thread, call);
+            } else {
+                calls.push(call);
+            }
         }
     }
     calls
@@ -136,6 +147,11 @@ pub fn calls(bench: &Bench) -> Vec<Call> {
 fn folder(bench: &Bench) -> String {
     let folder = bench.at("job.toml").parent().expect("a folder").to_owned();
     folder.to_str().expect("UTF-8").to_owned()
+}
+
+/// Whether this log line has the result of a call that failed.
+fn has_failed(line: &str) -> bool {
+    line.contains(" = -1 ")
 }
 
 /// Reads a log line without its thread: `fsync(4</a/b>) = 0`, `rename("/a", "/b" <unfinished ...>`
@@ -158,7 +174,8 @@ fn call(line: &str) -> Option<Call> {
         aim: aim.to_owned(),
         path: if is_whole { aim.to_owned() } else { format!("{}/{aim}", described?) },
         to: quoted.get(1).filter(|_| takes_paths).map_or(String::new(), |to| (*to).to_owned()),
-        has_failed: line.contains(") = -1 "),
+        has_failed: has_failed(line),
+        began: 0,
         nth: 0,
         is_hidden: false,
     })

@@ -94,7 +94,7 @@ fn syscalls_fail() {
         return;
     }
     let scene = Scene::new();
-    let calls = strace::calls(&scene.bench());
+    let calls = strace::calls(&scene.bench(), &[]);
     let committed = calls
         .iter()
         .position(|call| call.name.starts_with("link") && call.to.contains("/manifest/"));
