@@ -14,7 +14,7 @@ use support::{control, file, let_guarded_panics_pass, pick};
 use workers::store::damage::caught;
 use workers::store::segment::{Segment, SegmentRef};
 use workers::store::table::{MultisetHash, Row};
-use workers::tables::{EvidenceRow, PageRow, UrlRow, Visit};
+use workers::tables::{EvidenceRow, KeyRow, PageRow, UrlRow, Visit};
 
 fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     let Some(([table, a, b, c, d, more], content)) = control(input) else { return };
@@ -29,7 +29,9 @@ fuzz_target!(init: let_guarded_panics_pass(), |input: &[u8]| {
     };
     let path = file("segment.arrow", content);
     let folder = path.parent().expect("a file lies in a folder");
-    pick(table, &[check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>])(folder, &claimed);
+    let tables =
+        [check::<PageRow>, check::<UrlRow>, check::<Visit>, check::<EvidenceRow>, check::<KeyRow>];
+    pick(table, &tables)(folder, &claimed);
 });
 
 /// A segment is refused as damaged, when it is opened or read, or every row that it claims can be
@@ -44,6 +46,7 @@ fn check<R: Row>(folder: &Path, claimed: &SegmentRef) {
             let row = segment.row(position);
             assert_eq!(row.key(), segment.key(position));
             assert!(segment.seek(row.key(), 0) <= segment.len());
+            assert!(segment.start_of(row.key(), 0).is_some());
         }
         Ok(())
     });
