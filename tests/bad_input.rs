@@ -22,7 +22,7 @@
 //                                                       truncated_by_the_crawler
 // revisit, 304, 5xx, 301, 404, 410, deleted rows        visits::what_a_visit_does,
 //                                                       read/http.rs::statuses,
-//                                                       pages.rs::seen_keeps
+//                                                       fold/winner.rs::a_seen_page_is_kept
 // long line, nan, depth, surrogate, twice a field       lines, read/json/tests.rs::bad_lines,
 //                                                       read/jsonl.rs::long_lines
 // invalid UTF-8, NUL, byte order mark                   lines, odd_bytes, read/jsonl.rs::line_ends
@@ -35,7 +35,7 @@
 // one document many times                               visits::one_text_many_times
 // hot bucket, crafted collisions                        oracle.rs, hamming/mod.rs
 // a URL twice in an epoch                               visits::twice_in_an_epoch,
-//                                                       pages.rs::who_wins
+//                                                       fold/winner.rs::the_winner_of_a_url
 // dates in 1970, in the future, invalid                 visits::twice_in_an_epoch, dates_ahead,
 //                                                       read/date.rs
 // an input that changes or vanishes                     files::changed_inputs,
@@ -43,7 +43,7 @@
 // the same file under another name                      files::same_bytes
 // path traversal, symlinks, FIFOs                       files::no_regular_files,
 //                                                       no_regular_files_by_pattern,
-//                                                       inputs.rs::what_is_found
+//                                                       listing.rs::finds_each_regular_file_once
 // a file that is no crawl                               files::unfit_files, named_files
 // Parquet: footer, schema, nulls, huge row group        files::unfit_files, files::rows,
 //                                                       files::a_table_that_does_not_fit,

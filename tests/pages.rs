@@ -1,5 +1,5 @@
-//! The pages beside the code, and the table of where things are, name files that exist, and rooms
-//! import what the page on architecture says.
+//! The pages beside the code, and the table of where things are, name files that exist, the list of
+//! bad input names tests that exist, and rooms import what the page on architecture says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,29 @@ fn named_files_exist() {
         }
     }
     assert!(checked > 100, "only {checked} names");
+}
+
+/// The list of bad input named three tests that had been renamed. Every `FILE.rs::TEST` of it is
+/// there.
+#[test]
+fn tests_of_bad_input_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = files(root, "rs");
+    let list = std::fs::read_to_string(root.join("tests/bad_input.rs")).expect("readable");
+    let words = list.lines().take_while(|line| line.starts_with("//"));
+    let words = words.flat_map(|line| line.split([' ', ',']));
+    let mut checked = 0;
+    for (file, test) in words.filter_map(|word| word.split_once("::")) {
+        let named =
+            |source: &&PathBuf| source.ends_with(file) || source.ends_with(format!("{file}.rs"));
+        let is_there = sources.iter().filter(named).any(|source| {
+            let text = std::fs::read_to_string(source).expect("readable");
+            text.contains(&format!("fn {test}("))
+        });
+        assert!(is_there, "{file} has no test {test}");
+        checked += 1;
+    }
+    assert!(checked > 30, "only {checked} tests");
 }
 
 /// The formatter leaves comments as they are. None is wider than the code.
