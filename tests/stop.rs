@@ -144,10 +144,11 @@ const SIGNALS: u64 = 1 << 14 | 1 << 1 | 1;
 
 /// Waits until the process handles SIGTERM, SIGINT and SIGHUP, except those that it ignores, and
 /// returns the mask of all signals that it handles. A process registers them one by one.
-fn until_it_heeds(child: &Child) -> u64 {
+pub fn until_it_heeds(child: &Child) -> u64 {
     loop {
         let status =
             std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
+        assert!(!status.contains("\nState:\tZ"), "it ended before it handled signals");
         let mask = |name: &str| {
             let mask = status.lines().find_map(|line| line.strip_prefix(name));
             mask.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).expect("a mask"))

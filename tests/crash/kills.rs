@@ -103,7 +103,13 @@ impl Drop for Stopped {
             Ok(stat) => stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X'])),
             Err(_) => true,
         };
+        let began = Instant::now();
         while !self.0.iter().all(is_gone) {
+            if began.elapsed() > Duration::from_secs(120) {
+                self.signal("-KILL");
+                // A second panic would hide the first one.
+                assert!(std::thread::panicking(), "workers {:?} do not end", self.0);
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
     }

@@ -159,15 +159,16 @@ fn a_later_epoch_is_not_replaced() {
         let held = std::fs::File::options().write(true).open(&lock).expect("a lock");
         held.lock().expect("locked");
         let mut earlier = bench.other("filter", &["--to", "kept"]);
-        let earlier =
+        let mut earlier =
             earlier.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started");
         // It has read the head when it waits for the file.
-        let waits = || {
-            let open = std::fs::read_dir(format!("/proc/{}/fd", earlier.id())).expect("a process");
+        let waits = |id: u32| {
+            let open = std::fs::read_dir(format!("/proc/{id}/fd")).expect("a process");
             let open = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
             open.into_iter().any(|path| path.ends_with("a.jsonl.lock"))
         };
-        while !waits() {
+        while !waits(earlier.id()) {
+            assert!(earlier.try_wait().expect("asked").is_none(), "it ended and did not wait");
             std::thread::sleep(Duration::from_millis(5));
         }
         let line =

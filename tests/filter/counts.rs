@@ -118,15 +118,7 @@ fn a_signal_is_reported() {
     let held = workers::store::Lock::take(&lock, false).expect("opened").expect("free");
     let mut command = bench.other("filter", &["--to", "kept"]);
     let child = command.stderr(std::process::Stdio::piped()).spawn().expect("started");
-    let status = format!("/proc/{}/status", child.id());
-    let is_ready = || {
-        let status = std::fs::read_to_string(&status).unwrap_or_default();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap_or(0) & 1 << 14 > 0)
-    };
-    while !is_ready() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    crate::stop::until_it_heeds(&child);
     crate::workbench::signal("TERM", &child.id().to_string());
     let output = child.wait_with_output().expect("ended");
     let message = failure(&output.stderr);
