@@ -1,7 +1,8 @@
 use crate::workbench::{Bench, demo_inputs, failure, skip};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// Character n-grams need no dictionary, whose loading would take most of so small a run.
 const JOB: &str = "[features]\nunit = \"characters\"\n[confirm]\nfacts = \"off\"\n";
@@ -238,9 +239,14 @@ fn another_run_at_work() {
     assert_eq!(gave_up.status.code(), Some(75));
     assert!(said(&gave_up).contains("still at work after 1 s"), "{}", said(&gave_up));
     assert!(!bench.at("m.prom").exists() && !bench.at("out").exists());
-    let mut waiting = bench.command(&["--wait", "--quiet"]).spawn().expect("started");
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    assert!(waiting.try_wait().expect("asked").is_none(), "it did not wait");
+    let mut waiting = bench.command(&["--wait"]);
+    let waiting = waiting.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let mut waiting = waiting.expect("started");
+    let mut log = BufReader::new(waiting.stderr.take().expect("a pipe")).lines();
+    let waits = |line: std::io::Result<String>| {
+        line.expect("UTF-8").contains("\"message\":\"waiting for another run\"")
+    };
+    assert!(log.any(waits), "it did not wait");
     drop(lock);
     let status = waiting.wait().expect("ended");
     assert!(status.success() && status.signal().is_none());
