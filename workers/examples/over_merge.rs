@@ -133,9 +133,9 @@ mod tests {
     use super::*;
 
     /// The same seed writes the same pages, no two pages of a family are the same text, and they
-    /// share most of their words: otherwise they would test nothing.
+    /// share many of their words: otherwise they would test nothing.
     #[test]
-    fn pages_of_a_family_share_most_and_are_not_the_same() {
+    fn pages_of_a_family_share_many_words_and_are_not_the_same() {
         for family in &families::ALL {
             let page = |n| (family.page)(&mut Random::of(1, n));
             assert_eq!(page(7), page(7), "{}", family.name);

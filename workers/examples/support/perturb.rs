@@ -241,9 +241,9 @@ fn full_width(text: &str) -> String {
 }
 
 fn broken_lines(text: &str) -> String {
-    let mut broken = String::new();
+    let (mut broken, english) = (String::new(), is_english(text));
     for (at, c) in text.chars().enumerate() {
-        if at > 0 && at % 20 == 0 && !is_english(text) {
+        if at > 0 && at % 20 == 0 && !english {
             broken.push('\n');
         }
         broken.push(if c == ' ' && at % 7 == 0 { '\n' } else { c });
