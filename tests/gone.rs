@@ -248,7 +248,7 @@ fn a_dead_link_follows_its_text() {
     let bench =
         Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n[pages]\ngone_days = 30\n");
     let [a, b, c, d] =
-        ["a?x=$1", "b", "c?y=$2", "d"].map(|page| format!("http://h.example/{page}"));
+        ["a?x=$1\\", "b", "c?y=$2\\", "d"].map(|page| format!("http://h.example/{page}"));
     let (first, near) = (text(3, 0), text(3, 1));
     let [one, two] = ["http://e.example/1", "http://e.example/2"];
     let little = Some("Not found".to_owned());
@@ -282,8 +282,10 @@ fn a_dead_link_follows_its_text() {
         (&explained["text"]["pages"], &explained["cluster"]["representative"]),
         (&json!(0), &json!(c))
     );
-    let into = "http://h.example/c?y=%242";
-    maps(&bench, "select '\"'", &format!("\"{a}\" \"{into}\";\n\"{b}\" \"{into}\";\n"));
+    // In the map of nginx a backslash is two, or the last one would hide the end of its URL.
+    let from = "http://h.example/a?x=$1\\\\";
+    let into = "http://h.example/c?y=%242\\\\";
+    maps(&bench, "select '\"'", &format!("\"{from}\" \"{into}\";\n\"{b}\" \"{into}\";\n"));
     let folds = |url: &str, into: Option<&str>| {
         let (update, doc) =
             (json!({ "update": { "_id": url } }), json!({ "doc": { "folds_into": into } }));
