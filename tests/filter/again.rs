@@ -189,7 +189,8 @@ fn a_later_epoch_is_not_replaced() {
 }
 
 /// The kept and removed parts of a table, or of an archive whose members were compressed again,
-/// were joined even if they had been changed since. Now they are compared with what was written.
+/// were joined even if they, or the order of both, had been changed since: the rows of another order
+/// were called alike. Now they are compared with what was written.
 #[test]
 fn parts_are_as_they_were_written() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");
@@ -218,6 +219,21 @@ fn parts_are_as_they_were_written() {
             std::fs::remove_dir_all(bench.at("wrong")).expect("there");
             std::fs::write(&path, sound).expect("written");
         }
+    }
+    for name in ["a.warc.gz", "b.parquet"] {
+        let path = bench.at("removed/_pagefold").join(format!("{name}.order"));
+        let sound = std::fs::read(&path).expect("written");
+        for at in 0..sound.len() {
+            let mut wrong = sound.clone();
+            wrong[at] ^= 1;
+            std::fs::write(&path, wrong).expect("written");
+            let refused = bench.pagefold("filter", &undo("wrong"));
+            let stderr = failure(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(65), "{name} {at} {stderr}");
+            assert!(!bench.at("wrong").join(name).exists(), "{name} {at}");
+            std::fs::remove_dir_all(bench.at("wrong")).expect("there");
+        }
+        std::fs::write(&path, sound).expect("written");
     }
     for _ in 0..2 {
         assert_eq!(filter(&bench, &undo("again"))["alike"], 2);

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};
 use crate::filter::labels::{Labels, Names};
-use crate::filter::order::Fate;
+use crate::filter::order::Side;
 use crate::filter::parquet::{Outcome, Table, sound};
 use crate::filter::part::{Failure, Part};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema, parquet_to_arrow_schema};
@@ -45,7 +45,7 @@ impl Labelled {
         {
             return Err(Names::taken(path, name));
         }
-        let part = parts.take(Fate::Kept)?;
+        let part = parts.take(Side::Kept)?;
         let failures = [part.failure()];
         let file = sound(path, &failures, || {
             SerializedFileWriter::new(part, schema(&table, names)?, properties(&table, names)?)

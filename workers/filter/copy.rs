@@ -7,7 +7,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::labels::{Labels, Names, labelled};
-use crate::filter::order::{Fate, Order};
+use crate::filter::order::{Order, Run, Side};
 use crate::filter::part::Part;
 use crate::read::codec::Codec;
 use crate::read::jsonl;
@@ -32,7 +32,7 @@ pub struct Spot {
     /// Where its member starts in the file, if it begins one.
     pub member: Option<u64>,
     /// Where it goes.
-    pub fate: Fate,
+    pub side: Side,
     /// A record that is written in its place, if it is removed from an archive.
     pub instead: Option<Vec<u8>>,
     /// Its cluster, where rows get labels.
@@ -115,17 +115,17 @@ impl Parts {
         self
     }
 
-    /// Whether there is a file for records of `fate`.
-    pub fn has(&self, fate: Fate) -> bool {
-        fate == Fate::Kept || self.removed_path.is_some()
+    /// Whether there is a file for records of `side`.
+    pub fn has(&self, side: Side) -> bool {
+        side == Side::Kept || self.removed_path.is_some()
     }
 
-    /// The file for records of `fate`; `None` if they are not written.
-    fn of(&mut self, fate: Fate) -> Result<Option<&mut Part>> {
-        match (fate, &self.removed_path) {
-            (Fate::Kept | Fate::Added, _) => Ok(self.kept.as_mut()),
-            (Fate::Removed, None) => Ok(None),
-            (Fate::Removed, Some(path)) => {
+    /// The file for records of `side`; `None` if they are not written.
+    fn of(&mut self, side: Side) -> Result<Option<&mut Part>> {
+        match (side, &self.removed_path) {
+            (Side::Kept, _) => Ok(self.kept.as_mut()),
+            (Side::Removed, None) => Ok(None),
+            (Side::Removed, Some(path)) => {
                 if self.removed.is_none() {
                     let part = Part::create(path)?;
                     let mut part = if self.is_hashed { part.hashed() } else { part };
@@ -137,10 +137,10 @@ impl Parts {
         }
     }
 
-    /// Takes the file for records of `fate` out, for a writer that owns it.
-    pub fn take(&mut self, fate: Fate) -> Result<Part> {
-        self.of(fate)?;
-        let part = if fate == Fate::Removed { self.removed.take() } else { self.kept.take() };
+    /// Takes the file for records of `side` out, for a writer that owns it.
+    pub fn take(&mut self, side: Side) -> Result<Part> {
+        self.of(side)?;
+        let part = if side == Side::Removed { self.removed.take() } else { self.kept.take() };
         part.ok_or_else(|| Error::internal("a file of a filter is not there"))
     }
 
@@ -161,12 +161,12 @@ impl Parts {
         });
         written.map_err(|e| Error::new(Kind::Output, "cannot write a revisit").caused_by(e))?;
         let bytes = part.bytes() - before;
-        self.note(Fate::Added, bytes)
+        self.note(Run::Added, bytes)
     }
 
     /// Notes the order of a run.
-    pub fn note(&mut self, fate: Fate, length: u64) -> Result<()> {
-        self.order.as_mut().map_or(Ok(()), |order| order.push(fate, length))
+    pub fn note(&mut self, run: Run, length: u64) -> Result<()> {
+        self.order.as_mut().map_or(Ok(()), |order| order.push(run, length))
     }
 
     /// Finishes the files. Files that were taken out are handed back in.
@@ -213,10 +213,10 @@ impl Raw {
         Ok(head)
     }
 
-    /// Copies `[from, to)` to the file for `fate`.
-    fn copy(&mut self, from: u64, to: u64, fate: Fate, parts: &mut Parts) -> Result<()> {
-        parts.note(fate, to - from)?;
-        let Some(part) = parts.of(fate)? else { return Ok(()) };
+    /// Copies `[from, to)` to the file for `side`.
+    fn copy(&mut self, from: u64, to: u64, side: Side, parts: &mut Parts) -> Result<()> {
+        parts.note(Run::Of(side), to - from)?;
+        let Some(part) = parts.of(side)? else { return Ok(()) };
         let failed = |e| Error::io("read", &self.path, e);
         self.file.seek(SeekFrom::Start(from)).map_err(failed)?;
         part.copy(&mut self.file, to - from, &self.path)
@@ -228,26 +228,26 @@ pub struct Plain {
     raw: Raw,
     parts: Parts,
     /// The open run: its first byte and where it goes.
-    run: (u64, Fate),
+    run: (u64, Side),
 }
 
 impl Plain {
     /// For the file of `size` bytes at `path`.
     pub fn open(path: &Path, size: u64, parts: Parts) -> Result<Plain> {
-        Ok(Plain { raw: Raw::open(path, size)?, parts, run: (0, Fate::Kept) })
+        Ok(Plain { raw: Raw::open(path, size)?, parts, run: (0, Side::Kept) })
     }
 
     fn end_run(&mut self, to: u64) -> Result<()> {
-        let (from, fate) = self.run;
-        self.raw.copy(from, to, fate, &mut self.parts)
+        let (from, side) = self.run;
+        self.raw.copy(from, to, side, &mut self.parts)
     }
 }
 
 impl Copier for Plain {
     fn push(&mut self, spot: Spot) -> Result<()> {
-        if spot.fate != self.run.1 || spot.instead.is_some() {
+        if spot.side != self.run.1 || spot.instead.is_some() {
             self.end_run(spot.position)?;
-            self.run = (spot.position, spot.fate);
+            self.run = (spot.position, spot.side);
         }
         spot.instead.map_or(Ok(()), |record| self.parts.add(Codec::Plain, &record))
     }
@@ -364,9 +364,9 @@ fn only_junk_follows(source: &mut Source) -> Result<bool> {
 /// The member, or members, that one or more records fill.
 enum Unit {
     /// All records so far go to one place. `more` has the positions of all but the first.
-    Whole { start: u64, position: u64, fate: Fate, more: Vec<u64> },
-    /// It has kept and removed records, and is decoded. The last record goes to `fate`.
-    Decoded { source: Box<Source>, base: u64, fate: Fate },
+    Whole { start: u64, position: u64, side: Side, more: Vec<u64> },
+    /// It has kept and removed records, and is decoded. The last record goes to `side`.
+    Decoded { source: Box<Source>, base: u64, side: Side },
 }
 
 /// Copies a compressed archive. A member whose records all go to one place is copied as it is. Each
@@ -383,7 +383,7 @@ pub struct Members {
 impl Members {
     /// For the file of `size` bytes at `path`.
     pub fn open(path: &Path, size: u64, codec: Codec, parts: Parts) -> Result<Members> {
-        let unit = Unit::Whole { start: 0, position: 0, fate: Fate::Kept, more: Vec::new() };
+        let unit = Unit::Whole { start: 0, position: 0, side: Side::Kept, more: Vec::new() };
         let parts = parts.hashed();
         let raw = Raw::open(path, size)?;
         Ok(Members { raw, codec, parts, unit, has_record: false, is_recoded: false })
@@ -391,9 +391,9 @@ impl Members {
 
     /// Decodes the last record of the unit up to `to`, and makes it a member.
     fn end_record(&mut self, to: Option<u64>) -> Result<()> {
-        let Unit::Decoded { source, base, fate } = &mut self.unit else { return Ok(()) };
-        let (to, fate) = (to.map(|to| to.saturating_sub(*base)), *fate);
-        let Some(part) = self.parts.of(fate)? else {
+        let Unit::Decoded { source, base, side } = &mut self.unit else { return Ok(()) };
+        let (to, side) = (to.map(|to| to.saturating_sub(*base)), *side);
+        let Some(part) = self.parts.of(side)? else {
             return decode(source, to, |_| Ok(())).map(drop);
         };
         let before = part.bytes();
@@ -405,15 +405,15 @@ impl Members {
         let bytes = decode(source, to, |bytes| encoder.write_all(bytes).map_err(failed))?;
         encoder.finish().map_err(failed)?;
         debug_assert!(to.is_none() || bytes > 0, "a record has bytes");
-        let written = self.parts.of(fate)?.map_or(0, |part| part.bytes()) - before;
-        self.parts.note(fate, written)
+        let written = self.parts.of(side)?.map_or(0, |part| part.bytes()) - before;
+        self.parts.note(Run::Of(side), written)
     }
 
     /// Ends the unit, which ends at `end` of the file. The record that begins the next member is at
     /// `position` of the decoded stream.
     fn end_unit(&mut self, end: u64, position: Option<u64>) -> Result<()> {
-        if let Unit::Whole { start, fate, .. } = self.unit {
-            return self.raw.copy(start, end, fate, &mut self.parts);
+        if let Unit::Whole { start, side, .. } = self.unit {
+            return self.raw.copy(start, end, side, &mut self.parts);
         }
         let to = match position {
             // The blanks are copied with their member.
@@ -469,17 +469,17 @@ impl Copier for Members {
                 self.parts.head = self.raw.head(start)?;
             }
             self.end_unit(start, Some(spot.position))?;
-            let (position, fate) = (spot.position, spot.fate);
-            self.unit = Unit::Whole { start, position, fate, more: Vec::new() };
+            let (position, side) = (spot.position, spot.side);
+            self.unit = Unit::Whole { start, position, side, more: Vec::new() };
         } else {
             match &mut self.unit {
-                Unit::Whole { fate, more, .. } if *fate == spot.fate => more.push(spot.position),
-                Unit::Whole { start, position, fate, more } => {
-                    let (start, position, fate) = (*start, *position, *fate);
+                Unit::Whole { side, more, .. } if *side == spot.side => more.push(spot.position),
+                Unit::Whole { start, position, side, more } => {
+                    let (start, position, side) = (*start, *position, *side);
                     let more = std::mem::take(more);
                     let (source, blanks) = self.member_and_blanks(start)?;
                     let base = position.saturating_sub(blanks);
-                    self.unit = Unit::Decoded { source: Box::new(source), base, fate };
+                    self.unit = Unit::Decoded { source: Box::new(source), base, side };
                     self.is_recoded = true;
                     for to in more.into_iter().chain([spot.position]) {
                         self.end_record(Some(to))?;
@@ -487,8 +487,8 @@ impl Copier for Members {
                 }
                 Unit::Decoded { .. } => self.end_record(Some(spot.position))?,
             }
-            if let Unit::Decoded { fate, .. } = &mut self.unit {
-                *fate = spot.fate;
+            if let Unit::Decoded { side, .. } = &mut self.unit {
+                *side = spot.side;
                 if spot.is_bomb {
                     return Err(elsewhere(&self.raw.path));
                 }
@@ -517,7 +517,7 @@ pub struct Lines {
     /// The names of labels, if lines get some.
     names: Option<Names>,
     /// The open record: where it goes, and its labels if it gets any.
-    open: (Fate, Option<Option<Labels>>),
+    open: (Side, Option<Option<Labels>>),
 }
 
 /// A stream that is compressed into a part.
@@ -548,33 +548,33 @@ impl Lines {
     pub fn open(path: &Path, size: u64, names: Option<Names>, mut parts: Parts) -> Result<Lines> {
         let source = Source::open(path, 0, size, &limits())?;
         let codec = source.codec();
-        let removed = match parts.has(Fate::Removed) {
-            true => Some(Stream::new(codec, parts.take(Fate::Removed)?)?),
+        let removed = match parts.has(Side::Removed) {
+            true => Some(Stream::new(codec, parts.take(Side::Removed)?)?),
             false => None,
         };
-        let kept = Stream::new(codec, parts.take(Fate::Kept)?)?;
+        let kept = Stream::new(codec, parts.take(Side::Kept)?)?;
         let digest = blake3::Hasher::new();
-        Ok(Lines { source, codec, kept, removed, parts, digest, names, open: (Fate::Kept, None) })
+        Ok(Lines { source, codec, kept, removed, parts, digest, names, open: (Side::Kept, None) })
     }
 
     /// Copies the open record, which ends at `to`.
     fn end_record(&mut self, to: Option<u64>) -> Result<()> {
         let Lines { source, kept, removed, parts, digest, names, open, .. } = self;
-        let (fate, labels) = std::mem::replace(open, (Fate::Kept, None));
+        let (side, labels) = std::mem::replace(open, (Side::Kept, None));
         let mut held = labels.is_some().then(Vec::new);
         // The rest of a torn line has no line end, so the next line would be joined to it. So
         // damage is an error, and the file is copied whole.
         let each = |bytes: &[u8]| {
             digest.update(bytes);
-            parts.note(fate, bytes.len() as u64)?;
-            match (&mut held, fate, removed.as_mut()) {
+            parts.note(Run::Of(side), bytes.len() as u64)?;
+            match (&mut held, side, removed.as_mut()) {
                 (Some(held), ..) => {
                     held.extend_from_slice(bytes);
                     Ok(())
                 }
-                (None, Fate::Removed, Some(removed)) => removed.write(bytes),
-                (None, Fate::Removed, None) => Ok(()),
-                (None, Fate::Kept | Fate::Added, _) => kept.write(bytes),
+                (None, Side::Removed, Some(removed)) => removed.write(bytes),
+                (None, Side::Removed, None) => Ok(()),
+                (None, Side::Kept, _) => kept.write(bytes),
             }
         };
         match decode(source, to, each) {
@@ -596,7 +596,7 @@ impl Copier for Lines {
         if spot.is_bomb {
             return Err(elsewhere(self.source.path()));
         }
-        self.open = (spot.fate, self.names.filter(|_| spot.is_row).map(|_| spot.labels));
+        self.open = (spot.side, self.names.filter(|_| spot.is_row).map(|_| spot.labels));
         Ok(())
     }
 

@@ -100,6 +100,9 @@ pub struct Note {
     /// with the original. Notes of older builds have none.
     #[serde(default)]
     pub digests: [Option<String>; 2],
+    /// The blake3 of the order of its parts, if there is one. Notes of older builds have none.
+    #[serde(default)]
+    pub order_digest: Option<String>,
     /// The size of the table of records, if one was written.
     pub records: Option<u64>,
     /// Whether the file was copied whole.
@@ -197,6 +200,7 @@ impl Note {
             removed: None,
             removed_head: 0,
             digests: [None, None],
+            order_digest: None,
             records: None,
             is_whole,
             whole_because: String::new(),

@@ -10,50 +10,57 @@ use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a run went.
+/// Where a part of the original goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Side {
     /// Into the filtered file.
     Kept = 0,
     /// Out of it: into the file of what was removed, if there is one.
     Removed = 1,
+}
+
+/// What a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// A part of the original.
+    Of(Side),
     /// Not from the original: a filter added it to the filtered file.
-    Added = 2,
+    Added,
 }
 
 /// An order that is being written.
 pub struct Order {
     part: Part,
-    run: Option<(Fate, u64)>,
+    run: Option<(Run, u64)>,
 }
 
 impl Order {
     /// The order that will be at `path`.
     pub fn create(path: &Path) -> Result<Order> {
-        Ok(Order { part: Part::create(path)?, run: None })
+        Ok(Order { part: Part::create(path)?.hashed(), run: None })
     }
 
     /// Adds a run of `length`.
-    pub fn push(&mut self, fate: Fate, length: u64) -> Result<()> {
+    pub fn push(&mut self, run: Run, length: u64) -> Result<()> {
         match &mut self.run {
             _ if length == 0 => Ok(()),
-            Some((last, run)) if *last == fate => {
-                *run += length;
+            Some((last, so_far)) if *last == run => {
+                *so_far += length;
                 Ok(())
             }
             _ => {
                 self.flush()?;
-                self.run = Some((fate, length));
+                self.run = Some((run, length));
                 Ok(())
             }
         }
     }
 
     fn flush(&mut self) -> Result<()> {
-        let Some((fate, length)) = self.run.take() else { return Ok(()) };
-        let (mut number, mut bytes) = match fate {
-            Fate::Added => (u128::from(length), vec![0]),
-            Fate::Kept | Fate::Removed => (u128::from(length) * 2 + fate as u128, Vec::new()),
+        let Some((run, length)) = self.run.take() else { return Ok(()) };
+        let (mut number, mut bytes) = match run {
+            Run::Added => (u128::from(length), vec![0]),
+            Run::Of(side) => (u128::from(length) * 2 + side as u128, Vec::new()),
         };
         while number >= 0x80 {
             bytes.push(number as u8 | 0x80);
@@ -83,7 +90,8 @@ impl Runs {
         Ok(Runs { path: path.to_owned(), file: BufReader::new(file) })
     }
 
-    fn damaged(&self) -> Error {
+    /// The error for an order that is not as it was written.
+    pub fn damaged(&self) -> Error {
         Error::new(
             Kind::Data,
             format!("{}: damaged; the original cannot be made", self.path.display()),
@@ -91,14 +99,14 @@ impl Runs {
     }
 
     /// The next run.
-    pub fn next(&mut self) -> Result<Option<(Fate, u64)>> {
+    pub fn next(&mut self) -> Result<Option<(Run, u64)>> {
         let Some(number) = self.number()? else { return Ok(None) };
-        let (fate, length) = match number {
-            0 => (Fate::Added, self.number()?.ok_or_else(|| self.damaged())?),
-            _ if number % 2 == 0 => (Fate::Kept, number / 2),
-            _ => (Fate::Removed, number / 2),
+        let (run, length) = match number {
+            0 => (Run::Added, self.number()?.ok_or_else(|| self.damaged())?),
+            _ if number % 2 == 0 => (Run::Of(Side::Kept), number / 2),
+            _ => (Run::Of(Side::Removed), number / 2),
         };
-        u64::try_from(length).map(|length| Some((fate, length))).map_err(|_| self.damaged())
+        u64::try_from(length).map(|length| Some((run, length))).map_err(|_| self.damaged())
     }
 
     fn number(&mut self) -> Result<Option<u128>> {
@@ -137,14 +145,14 @@ mod tests {
         let path = folder.path().join("order");
         let mut order = Order::create(&path).expect("made");
         let runs = [
-            (Fate::Kept, 1),
-            (Fate::Kept, 2),
-            (Fate::Removed, 0),
-            (Fate::Removed, u64::MAX),
-            (Fate::Added, 9),
-            (Fate::Kept, 300),
+            (Run::Of(Side::Kept), 1),
+            (Run::Of(Side::Kept), 2),
+            (Run::Of(Side::Removed), 0),
+            (Run::Of(Side::Removed), u64::MAX),
+            (Run::Added, 9),
+            (Run::Of(Side::Kept), 300),
         ];
-        runs.into_iter().try_for_each(|(fate, length)| order.push(fate, length)).expect("written");
+        runs.into_iter().try_for_each(|(run, length)| order.push(run, length)).expect("written");
         order.finish().and_then(Part::place).expect("placed");
         let read = || {
             let mut runs = Runs::open(&path)?;
@@ -156,7 +164,12 @@ mod tests {
         };
         assert_eq!(
             read().expect("sound"),
-            [(Fate::Kept, 3), (Fate::Removed, u64::MAX), (Fate::Added, 9), (Fate::Kept, 300)]
+            [
+                (Run::Of(Side::Kept), 3),
+                (Run::Of(Side::Removed), u64::MAX),
+                (Run::Added, 9),
+                (Run::Of(Side::Kept), 300)
+            ]
         );
         let bytes = std::fs::read(&path).expect("there");
         std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("written");

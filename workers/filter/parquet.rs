@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};
-use crate::filter::order::{Fate, Runs};
+use crate::filter::order::{Run, Runs, Side};
 use crate::filter::part::{Failure, Part};
 use crate::panics::guarded;
 use crate::read;
@@ -258,8 +258,13 @@ impl<T: DataType> Column<T> {
     }
 }
 
-/// A run of rows: which reader it comes from, which writer it goes to, and how many rows it has.
-type Run = (usize, usize, u64);
+/// A run of rows that is copied.
+struct Passage {
+    /// The place of its reader and that of its writer.
+    from: usize,
+    to: usize,
+    rows: u64,
+}
 
 /// Copies the rows of one column, run by run and at most `batch_rows` at once, from one or two
 /// readers to one or two writers.
@@ -267,7 +272,7 @@ fn transfer(
     readers: [Option<&mut ColumnReader>; 2],
     writers: [Option<&mut ColumnWriter<'_>>; 2],
     descriptor: &ColumnDescriptor,
-    runs: &[Run],
+    runs: &[Passage],
     batch_rows: u64,
 ) -> Outcome<()> {
     let other = || ParquetError::General("columns of two types".into());
@@ -288,7 +293,7 @@ fn transfer(
                     });
                     let mut writers = [one?, two?];
                     let mut column = Column::<parquet::data_type::$type>::new(batch_rows);
-                    for &(from, to, rows) in runs {
+                    for &Passage { from, to, rows } in runs {
                         let from = readers[from].as_deref_mut().ok_or_else(other)?;
                         column.copy(from, writers[to].as_deref_mut(), descriptor, rows)?;
                     }
@@ -320,9 +325,9 @@ pub struct Rows {
     /// The row group that is being collected, the rows of it so far, and their runs.
     group: usize,
     rows: u64,
-    runs: Vec<(Fate, u64)>,
+    runs: Vec<(Side, u64)>,
     /// The open record: its row and where it goes.
-    open: (u64, Fate),
+    open: (u64, Side),
     is_recoded: bool,
 }
 
@@ -330,7 +335,7 @@ impl Rows {
     /// A copier of the file at `path`.
     pub fn open(path: &Path, parts: Parts) -> Result<Rows> {
         let (table, mut parts) = (Table::open(path)?, parts.hashed());
-        let kept = parts.take(Fate::Kept)?;
+        let kept = parts.take(Side::Kept)?;
         let failures = vec![kept.failure()];
         let kept = sound(path, &failures, || table.like(kept))?;
         Ok(Rows {
@@ -342,16 +347,16 @@ impl Rows {
             group: 0,
             rows: 0,
             runs: Vec::new(),
-            open: (0, Fate::Kept),
+            open: (0, Side::Kept),
             is_recoded: false,
         })
     }
 
     /// Ends the open record before `row`.
     fn end_record(&mut self, row: u64) -> Result<()> {
-        let (from, fate) = self.open;
+        let (from, side) = self.open;
         let mut left = row - from;
-        self.parts.note(fate, left)?;
+        self.parts.note(Run::Of(side), left)?;
         while left > 0 {
             let groups = self.table.metadata().row_groups();
             let Some(group) = groups.get(self.group) else { return Ok(()) };
@@ -359,8 +364,8 @@ impl Rows {
             let take = left.min(room);
             match self.runs.last_mut() {
                 _ if take == 0 => {}
-                Some((last, rows)) if *last == fate => *rows += take,
-                _ => self.runs.push((fate, take)),
+                Some((last, rows)) if *last == side => *rows += take,
+                _ => self.runs.push((side, take)),
             }
             self.rows += take;
             left -= take;
@@ -372,21 +377,25 @@ impl Rows {
     }
 
     fn end_group(&mut self) -> Result<()> {
-        let runs: Vec<Run> =
-            self.runs.drain(..).map(|(fate, rows)| (0, fate as usize, rows)).collect();
+        let runs = std::mem::take(&mut self.runs);
         let index = self.group;
         (self.group, self.rows) = (index + 1, 0);
-        let is_in = |to: usize| runs.iter().any(|(_, of, _)| *of == to);
+        let has = |side: Side| runs.iter().any(|(of, _)| *of == side);
+        let (has_kept, has_removed) = (has(Side::Kept), has(Side::Removed));
+        let runs: Vec<Passage> = runs
+            .into_iter()
+            .map(|(side, rows)| Passage { from: 0, to: side as usize, rows })
+            .collect();
         let path = self.table.path.clone();
-        if is_in(1) && self.parts.has(Fate::Removed) && self.removed.is_none() {
-            let part = self.parts.take(Fate::Removed)?;
+        if has_removed && self.parts.has(Side::Removed) && self.removed.is_none() {
+            let part = self.parts.take(Side::Removed)?;
             self.failures.push(part.failure());
             self.removed = Some(sound(&path, &self.failures, || self.table.like(part))?);
         }
         let Rows { table, kept, removed, failures, .. } = self;
-        let mut kept = kept.as_mut().filter(|_| is_in(0));
-        let mut removed = removed.as_mut().filter(|_| is_in(1));
-        let is_mixed = is_in(0) && is_in(1);
+        let mut kept = kept.as_mut().filter(|_| has_kept);
+        let mut removed = removed.as_mut().filter(|_| has_removed);
+        let is_mixed = has_kept && has_removed;
         self.is_recoded |= is_mixed;
         sound(&path, failures, || {
             let mut kept = kept.as_mut().map(|file| file.next_row_group()).transpose()?;
@@ -420,7 +429,7 @@ impl Rows {
 impl Copier for Rows {
     fn push(&mut self, spot: Spot) -> Result<()> {
         self.end_record(spot.position)?;
-        self.open = (spot.position, spot.fate);
+        self.open = (spot.position, spot.side);
         Ok(())
     }
 
@@ -450,67 +459,105 @@ pub fn join(
     sink: Part,
 ) -> Result<Part> {
     let tables = [Some(Table::open(kept)?), removed.map(Table::open).transpose()?];
-    let of = |from: usize| {
+    let of = |side: Side| {
         let lacks = || {
             Error::new(
                 Kind::Data,
                 format!("{}: what was removed from it is not there", kept.display()),
             )
         };
-        tables[from].as_ref().ok_or_else(lacks)
+        tables[side as usize].as_ref().ok_or_else(lacks)
     };
     let outputs = [sink.failure()];
-    let mut file = sound(kept, &outputs, || of(0).map_err(external)?.like(sink))?;
+    let mut file = sound(kept, &outputs, || of(Side::Kept).map_err(external)?.like(sink))?;
     let mut next = [0; 2];
     let mut open = None;
     for &rows in groups {
-        let mut of_group: Vec<Run> = Vec::new();
-        let mut left = rows;
-        while left > 0 {
-            let (fate, run) = match open.take() {
-                Some(run) => run,
-                None => runs
-                    .next()?
-                    .ok_or_else(|| Error::new(Kind::Data, "the order of rows ends early"))?,
-            };
-            let take = left.min(run);
-            open = (take < run).then_some((fate, run - take));
-            left -= take;
-            of_group.push((fate as usize, 0, take));
-        }
-        let sides: Vec<usize> =
-            (0..2).filter(|side| of_group.iter().any(|(from, ..)| from == side)).collect();
-        let tables = sides
-            .iter()
-            .map(|side| Ok((*side, of(*side)?, next[*side])))
-            .collect::<Result<Vec<_>>>()?;
-        sides.iter().for_each(|side| next[*side] += 1);
-        sound(kept, &outputs, || {
-            if sides.is_empty() {
-                return Ok(());
+        let of_group = next_rows(runs, &mut open, rows)?;
+        let rows_of = |side: Side| -> u64 {
+            of_group.iter().filter(|(of, _)| *of == side).map(|(_, rows)| rows).sum()
+        };
+        let mut sources = Vec::new();
+        for side in [Side::Kept, Side::Removed] {
+            let (rows, index) = (rows_of(side), next[side as usize]);
+            if rows == 0 {
+                continue;
             }
+            let table = of(side)?;
+            let group = table.metadata.row_groups().get(index);
+            if group.is_none_or(|group| group.num_rows() as u64 != rows) {
+                return Err(not_in_order(kept));
+            }
+            sources.push((table, index));
+            next[side as usize] += 1;
+        }
+        if sources.is_empty() {
+            continue;
+        }
+        sound(kept, &outputs, || {
             let mut group = file.next_row_group()?;
-            if let [(_, table, index)] = tables[..] {
+            if let [(table, index)] = sources[..] {
                 table.append(index, &mut group)?;
             } else {
-                let read = |side: usize, column| tables[side].1.column(tables[side].2, column);
-                let descriptors = tables[0].1.metadata().file_metadata().schema_descr().columns();
+                let passages: Vec<Passage> = of_group
+                    .iter()
+                    .map(|&(side, rows)| Passage { from: side as usize, to: 0, rows })
+                    .collect();
+                let read = |side: Side, column| {
+                    let (table, index) = sources[side as usize];
+                    table.column(index, column)
+                };
+                let descriptors = sources[0].0.metadata().file_metadata().schema_descr().columns();
                 for (column, descriptor) in descriptors.iter().enumerate() {
-                    let (mut one, mut two) = (read(0, column)?, read(1, column)?);
+                    let (mut one, mut two) =
+                        (read(Side::Kept, column)?, read(Side::Removed, column)?);
                     let Some(mut writer) = group.next_column()? else { break };
                     let readers = [Some(&mut one), Some(&mut two)];
                     let writers = [Some(writer.untyped()), None];
                     let batch_rows =
-                        tables.iter().map(|(_, table, index)| table.batch_rows(*index, column));
+                        sources.iter().map(|(table, index)| table.batch_rows(*index, column));
                     let batch_rows = batch_rows.min().unwrap_or(1);
-                    transfer(readers, writers, descriptor, &of_group, batch_rows)?;
+                    transfer(readers, writers, descriptor, &passages, batch_rows)?;
                     writer.close()?;
                 }
             }
             group.close().map(drop)
         })?;
     }
+    if open.is_some() || runs.next()?.is_some() {
+        return Err(not_in_order(kept));
+    }
     sound(kept, &outputs, || file.into_inner())
+}
+
+/// The next `rows` rows of the order: the rest of the run `open`, then the next of `runs`.
+fn next_rows(
+    runs: &mut Runs,
+    open: &mut Option<(Side, u64)>,
+    rows: u64,
+) -> Result<Vec<(Side, u64)>> {
+    let (mut of_group, mut left) = (Vec::new(), rows);
+    while left > 0 {
+        let (side, run) = match open.take() {
+            Some(run) => run,
+            None => match runs.next()? {
+                Some((Run::Of(side), rows)) => (side, rows),
+                Some((Run::Added, _)) => return Err(runs.damaged()),
+                None => return Err(Error::new(Kind::Data, "the order of rows ends early")),
+            },
+        };
+        let take = left.min(run);
+        *open = (take < run).then_some((side, run - take));
+        left -= take;
+        of_group.push((side, take));
+    }
+    Ok(of_group)
+}
+
+/// The error for a table that has other rows than the order of what was kept and removed says.
+fn not_in_order(kept: &Path) -> Error {
+    let why = "it, what was removed from it or the order of both has changed since it was filtered";
+    Error::new(Kind::Data, format!("{}: {why}", kept.display()))
 }
 
 #[cfg(test)]
@@ -597,11 +644,11 @@ mod tests {
         let parts = Parts::create(&folder.path().join("kept"), None).expect("a file");
         let mut rows = Box::new(Rows::open(&path, parts).expect("rows"));
         for position in 0..90 {
-            let fate = if position == 50 { Fate::Removed } else { Fate::Kept };
+            let side = if position == 50 { Side::Removed } else { Side::Kept };
             rows.push(Spot {
                 position,
                 member: None,
-                fate,
+                side,
                 instead: None,
                 labels: None,
                 is_row: true,
@@ -650,11 +697,11 @@ mod tests {
         let parts = Parts::create(&folder.path().join("kept"), None).expect("a file");
         let mut rows = Box::new(Rows::open(&behind, parts).expect("rows"));
         for position in 0..300 {
-            let fate = if position == 50 { Fate::Removed } else { Fate::Kept };
+            let side = if position == 50 { Side::Removed } else { Side::Kept };
             rows.push(Spot {
                 position,
                 member: None,
-                fate,
+                side,
                 instead: None,
                 labels: None,
                 is_row: true,

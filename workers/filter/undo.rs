@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::copy::{Stream, decode, limits};
 use crate::filter::note::{self, Note, PartsUnit};
 use crate::filter::options::NOTES_FOLDER;
-use crate::filter::order::{Fate, Runs};
+use crate::filter::order::{Run, Runs, Side};
 use crate::filter::parquet;
 use crate::filter::part::{Part, sweep};
 use crate::job::collide;
@@ -118,7 +118,13 @@ fn original(
     path: &Path,
     target: &Path,
 ) -> Result<Part> {
-    let mut runs = Runs::open(&path.with_extension("order"))?;
+    let order = path.with_extension("order");
+    let mut runs = Runs::open(&order)?;
+    if let Some(written) = &note.order_digest
+        && digest::of_file(&order)? != *written
+    {
+        return Err(runs.damaged());
+    }
     let part = Part::create(target)?.hashed();
     match note.unit {
         PartsUnit::Rows => parquet::join(kept, removed, &note.groups, &mut runs, part),
@@ -153,11 +159,13 @@ fn bytes(
     if let (Some(out), Some(removed)) = (&mut out, removed) {
         pass(out, note.removed_head, removed)?;
     }
-    while let Some((fate, left)) = runs.next()? {
-        let (file, path) = match fate {
-            Fate::Removed => (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept)),
-            Fate::Kept => (&mut from, kept),
-            Fate::Added => {
+    while let Some((run, left)) = runs.next()? {
+        let (file, path) = match run {
+            Run::Of(Side::Removed) => {
+                (out.as_mut().ok_or_else(|| lacks(kept))?, removed.unwrap_or(kept))
+            }
+            Run::Of(Side::Kept) => (&mut from, kept),
+            Run::Added => {
                 pass(&mut from, left, kept)?;
                 continue;
             }
@@ -183,10 +191,10 @@ fn lines(
     let mut out = removed.map(open).transpose()?;
     let mut stream = Stream::new(from.codec(), part)?;
     let mut digest = blake3::Hasher::new();
-    while let Some((fate, length)) = runs.next()? {
-        let source = match fate {
-            Fate::Removed => out.as_mut().ok_or_else(|| lacks(kept))?,
-            Fate::Kept | Fate::Added => &mut from,
+    while let Some((run, length)) = runs.next()? {
+        let source = match run {
+            Run::Of(Side::Removed) => out.as_mut().ok_or_else(|| lacks(kept))?,
+            Run::Of(Side::Kept) | Run::Added => &mut from,
         };
         let to = source.offset() + length;
         decode(source, Some(to), |bytes| {

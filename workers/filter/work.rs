@@ -8,7 +8,7 @@ use crate::filter::inputs::Original;
 use crate::filter::labels::Labels;
 use crate::filter::note::{self, Manner, Note};
 use crate::filter::options::Options;
-use crate::filter::order::Fate;
+use crate::filter::order::Side;
 use crate::filter::part::{self, Part};
 use crate::filter::portions::{Portions, Range};
 use crate::filter::revisit::{Target, revisit};
@@ -300,7 +300,7 @@ impl Work<'_> {
         copier.push(Spot {
             position: record.position,
             member: record.member,
-            fate: if stays { Fate::Kept } else { Fate::Removed },
+            side: if stays { Side::Kept } else { Side::Removed },
             instead,
             labels,
             is_row: record.may_be_object(),
@@ -324,6 +324,7 @@ impl Work<'_> {
             // What an earlier epoch removed is in the filtered file now.
             part::remove(&dir.join(name))?;
         }
+        note.order_digest = copied.order.as_ref().and_then(Part::digest);
         copied.order.map(Part::place).transpose()?;
         Ok(())
     }
