@@ -291,8 +291,14 @@ pub fn head(root: &Path) -> Result<Option<Head>> {
     versions(root)?.last().map(|&version| read(root, version)).transpose()
 }
 
+/// The error for the manifest of `version` if it is damaged.
+pub(in crate::store) fn damaged(root: &Path, version: u64, why: &str) -> Error {
+    let (path, remedy) = (path(root, version), remedy(root, version));
+    Error::new(Kind::Io, format!("{}: damaged manifest ({why}); {remedy}", path.display()))
+}
+
 /// What mends the store if the manifest of `version` is damaged.
-pub(in crate::store) fn remedy(root: &Path, version: u64) -> &'static str {
+fn remedy(root: &Path, version: u64) -> &'static str {
     match versions(root).unwrap_or_default()[..] {
         [.., _, last] if last == version => {
             "put the file back from a copy, or move it away: the store then stands where it stood before, and the \
@@ -338,16 +344,12 @@ pub fn parse(root: &Path, version: u64, text: &[u8]) -> Result<Head> {
 }
 
 fn parse_since(oldest: u32, root: &Path, version: u64, text: &[u8]) -> Result<Head> {
-    let path = path(root, version);
-    let damaged = |why: String| {
-        let remedy = remedy(root, version);
-        Error::new(Kind::Io, format!("{}: damaged manifest ({why}); {remedy}", path.display()))
-    };
+    let damaged = |why: String| damaged(root, version, &why);
     let (digest, body) = envelope(text).map_err(damaged)?;
     let AnyFormat { format, .. } =
         serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     if !(oldest..=FORMAT).contains(&format) {
-        check_format(&path, format)?;
+        check_format(&path(root, version), format)?;
     }
     let manifest: Manifest = serde_json::from_str(body).map_err(|e| damaged(e.to_string()))?;
     match manifest.version == version {

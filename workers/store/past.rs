@@ -4,7 +4,7 @@
 //! A rebuild takes the same again. Nothing else is read of an older format, so that any store can
 //! be brought up to date while its inputs exist.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::store::entry::{Consumed, Retention};
 use crate::store::lists::FileRef;
 use crate::store::manifest::Manifest;
@@ -104,7 +104,7 @@ pub fn read(root: &Path) -> Result<Option<Past>> {
     let Some(&last) = versions.last() else {
         return crate::store::check_manifests(root).map(|()| None);
     };
-    let text = text(root, last)?;
+    let text = manifest::bytes(root, last)?;
     let head = parsed(root, last, &text)?;
     if head.format >= LIKE_THIS {
         let head = manifest::read_since(LIKE_THIS, root, last)?;
@@ -171,7 +171,7 @@ fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step
     let mut states: Vec<(String, Option<usize>)> = Vec::new();
     let mut last = None;
     for &version in versions {
-        let text = text(root, version)?;
+        let text = manifest::bytes(root, version)?;
         let manifest = parsed(root, version, &text)?;
         let tables = digest::of_bytes(manifest.tables.get().as_bytes());
         match manifest.op.as_str() {
@@ -219,17 +219,8 @@ fn completed(root: &Path, versions: &[u64], steps: Vec<Step>) -> Result<Vec<Step
         .collect())
 }
 
-fn text(root: &Path, version: u64) -> Result<Vec<u8>> {
-    let path = manifest::path(root, version);
-    std::fs::read(&path).map_err(|e| Error::io("read", &path, e).with_kind(Kind::Io))
-}
-
 fn parsed<'a>(root: &Path, version: u64, text: &'a [u8]) -> Result<AnyManifest<'a>> {
-    let damaged = |why: String| {
-        let path = manifest::path(root, version);
-        let remedy = manifest::remedy(root, version);
-        Error::new(Kind::Io, format!("{}: damaged manifest ({why}); {remedy}", path.display()))
-    };
+    let damaged = |why: String| manifest::damaged(root, version, &why);
     let (_, body) = manifest::envelope(text).map_err(damaged)?;
     serde_json::from_str(body).map_err(|e| damaged(e.to_string()))
 }
