@@ -115,12 +115,27 @@ pub struct Figures {
     pub missing: u64,
     /// The number of pages that expire.
     pub expired: u64,
-    /// The numbers of pages and of folded pages before the epoch.
-    pub before: (u64, u64),
-    /// The numbers of pages and of folded pages after it.
-    pub after: (u64, u64),
+    /// The pages before the epoch.
+    pub before: Pages,
+    /// The pages after it.
+    pub after: Pages,
     /// The source or host with too many pages that come into a few clusters.
     pub source_folded: Option<Folds>,
+}
+
+/// The pages of a store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pages {
+    /// How many are live.
+    pub live: u64,
+    /// How many of them fold.
+    pub folded: u64,
+}
+
+impl Pages {
+    fn folded_share(self) -> f64 {
+        share(self.folded, self.live)
+    }
 }
 
 /// The rows of an epoch that lost to a row of the same key with another text.
@@ -241,7 +256,7 @@ impl Figures {
         self.has_too_many_overwritten(max).then(|| {
             let allow =
                 format!("--allow {}, or raise [guards] overwritten_max = {max}", guard.name());
-            let (accepted, has_pages) = (self.rejects.accepted, self.before.0 > 0);
+            let (accepted, has_pages) = (self.rejects.accepted, self.before.live > 0);
             let line = self.overwritten.refusal(accepted, has_pages, &allow);
             Error::new(Kind::Data, line).with_guard(guard.name())
         })
@@ -249,14 +264,14 @@ impl Figures {
 
     fn refuse_store(&self, missing_max: f64) -> Option<Error> {
         let Results { summary, epoch, pages } = self.replaces.as_ref()?;
-        let is_other = *pages > PAGES_MIN && share(self.after.0, *pages) < 1.0 - missing_max;
+        let is_other = *pages > PAGES_MIN && share(self.after.live, *pages) < 1.0 - missing_max;
         is_other.then(|| {
             let what = format!(
                 "{} has {} pages of epoch {epoch}, and this new store has {}: if the disk of the \
                  former store is not mounted, mount it",
                 summary.display(),
                 grouped(*pages),
-                grouped(self.after.0)
+                grouped(self.after.live)
             );
             Guard::Store.refuse(Kind::Data, what, "")
         })
@@ -277,7 +292,7 @@ impl Figures {
     }
 
     fn refuse_expired(&self, max: f64) -> Option<Error> {
-        let pages = self.before.0;
+        let pages = self.before.live;
         let is_much = pages > PAGES_MIN && share(self.expired, pages) > max;
         is_much.then(|| {
             let what = format!(
@@ -291,14 +306,13 @@ impl Figures {
     }
 
     fn refuse_folds(&self, max: f64) -> Option<Error> {
-        let (pages, folded) = self.before;
-        let (pages_after, folded_after) = self.after;
-        let jump = (share(folded_after, pages_after) - share(folded, pages)).abs();
-        (pages > PAGES_MIN && jump > max).then(|| {
+        let Figures { before, after, .. } = self;
+        let jump = (after.folded_share() - before.folded_share()).abs();
+        (before.live > PAGES_MIN && jump > max).then(|| {
             let what = format!(
                 "the share of folded pages goes from {} to {}",
-                percent(folded, pages),
-                percent(folded_after, pages_after)
+                percent(before.folded, before.live),
+                percent(after.folded, after.live)
             );
             Guard::Folds.refuse(Kind::Data, what, &format!("[guards] folded_jump_max = {max}"))
         })
@@ -485,8 +499,8 @@ mod tests {
             known: 2000,
             missing: 600,
             expired: 600,
-            before: (2000, 400),
-            after: (2000, 800),
+            before: Pages { live: 2000, folded: 400 },
+            after: Pages { live: 2000, folded: 800 },
             ..Figures::default()
         };
         assert_eq!(refusal(&usual, &[]), None);
@@ -494,7 +508,7 @@ mod tests {
         let rejects = Figures { rejects, ..usual.clone() };
         let missing = Figures { missing: 601, ..usual.clone() };
         let expired = Figures { expired: 601, ..usual.clone() };
-        let folds = Figures { after: (2000, 801), ..usual.clone() };
+        let folds = Figures { after: Pages { live: 2000, folded: 801 }, ..usual.clone() };
         let folded = Figures { source_folded: Some(Folds::default()), ..usual.clone() };
         for (figures, guard) in [
             (rejects, Guard::Rejects),
@@ -509,8 +523,8 @@ mod tests {
         let few = Figures {
             known: PAGES_MIN,
             missing: PAGES_MIN,
-            before: (PAGES_MIN, 0),
-            after: (9, 9),
+            before: Pages { live: PAGES_MIN, folded: 0 },
+            after: Pages { live: 9, folded: 9 },
             ..usual
         };
         assert_eq!(refusal(&few, &[]), None);

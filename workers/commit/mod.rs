@@ -10,7 +10,7 @@ mod reject_lines;
 mod rejects;
 
 use crate::candidates::pivots;
-use crate::commit::guards::{Figures, Guard, Overwritten};
+use crate::commit::guards::{Figures, Guard, Overwritten, Pages};
 use crate::commit::reject_lines::{Listed, RejectLines};
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
@@ -55,8 +55,9 @@ fn changed_here(job: &Job, store: &Store, head: Option<&Head>, receipts: &[Recei
     changed().filter(|(input, _)| here.contains(input)).map(|(_, pages)| pages).sum()
 }
 
-/// What became of the records of an epoch.
+/// What became of the records of an epoch, and what its workers counted.
 struct Read {
+    counters: Counters,
     finished: Finished,
     counts: Counts,
     rejects: RejectLines,
@@ -64,7 +65,7 @@ struct Read {
 }
 
 /// What the splits of `plan` read.
-fn read(plan: &Plan, store: &Store, counters: &Counters) -> Result<Read> {
+fn read(plan: &Plan, store: &Store, counters: Counters) -> Result<Read> {
     let attempt = plan.attempt(store.root());
     let finished = splits::all(plan, &attempt)?;
     let mut counts = Counts::default();
@@ -78,7 +79,7 @@ fn read(plan: &Plan, store: &Store, counters: &Counters) -> Result<Read> {
     if repeated > 0 {
         counts.note("repeated", repeated);
     }
-    Ok(Read { finished, counts, rejects, listed })
+    Ok(Read { counters, finished, counts, rejects, listed })
 }
 
 /// The rejected records of inputs that `plan` reads again and that give nothing again.
@@ -92,19 +93,22 @@ fn figures(
     job: &Job,
     plan: &Plan,
     read: &Read,
-    counters: &Counters,
     head: Option<&Head>,
-    after: (u64, u64),
+    after: Pages,
     overwritten: Overwritten,
 ) -> Result<Figures> {
-    let counts = &read.counts;
+    let Read { counts, counters, .. } = read;
     // With `key = "row"`, all rows of a file get other keys when a row is added to the file. So
     // such a snapshot lacks as many pages as it has fewer rows.
     let replaced = match job.read.key {
         PageKey::Row => counters.get(Counter::PagesNew),
         PageKey::Url | PageKey::Field(_) => 0,
     };
-    let before = head.map_or((0, 0), |head| (pages(&head.manifest.tables), head.manifest.folded));
+    let before = head.map(|head| &head.manifest);
+    let before = before.map_or_else(Pages::default, |manifest| Pages {
+        live: live(&manifest.tables),
+        folded: manifest.folded,
+    });
     Ok(Figures {
         rejects_max: job.read.rejects_max,
         replaces: job.output.results().filter(|_| head.is_none()),
@@ -144,8 +148,8 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
 }
 
 /// All counts of the epoch, by name.
-fn named(counters: &Counters, read: &Read) -> BTreeMap<String, u64> {
-    let (mut named, counts) = (counters.named(), &read.counts);
+fn named(read: &Read) -> BTreeMap<String, u64> {
+    let (mut named, counts) = (read.counters.named(), &read.counts);
     // This count is in the note `repeated`.
     named.remove(Counter::VisitsRepeated.name());
     if !read.finished.left.is_empty() {
@@ -162,8 +166,16 @@ fn named(counters: &Counters, read: &Read) -> BTreeMap<String, u64> {
 }
 
 /// The number of live pages.
-fn pages(tables: &BTreeMap<String, TableState>) -> u64 {
+fn live(tables: &BTreeMap<String, TableState>) -> u64 {
     tables.get(PageRow::NAME).map_or(0, |table| table.rows)
+}
+
+/// The number of folded pages after the epoch on top of `head`.
+fn folded(head: Option<&Head>, counters: &Counters) -> Result<u64> {
+    let folded = head.map_or(0, |head| head.manifest.folded) + counters.get(Counter::FoldedMore);
+    folded
+        .checked_sub(counters.get(Counter::FoldedLess))
+        .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))
 }
 
 /// Commits the epoch of `plan` on top of `head`.
@@ -177,55 +189,89 @@ pub fn commit(
     allowed: &[Guard],
 ) -> Result<Committed> {
     receipts.sort_by_key(|receipt| receipt.worker);
-    let counters = receipt::counters(&receipts, workers)?;
-    let read = read(plan, store, &counters)?;
+    let read = read(plan, store, receipt::counters(&receipts, workers)?)?;
     let left: Vec<String> =
         read.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();
-    if let Some(first) = left.first().filter(|_| left.len() == plan.inputs.len()) {
-        plan.give_up(store.root())?;
-        let others = if left.len() == 1 {
-            String::new()
-        } else {
-            format!(", and so did all {} inputs", left.len())
-        };
-        let line =
-            format!("{first}: changed while it was read{others}; nothing was committed, run again");
-        return Err(Error::new(Kind::TryAgain, line));
-    }
+    check_not_all_left(plan, store, &left)?;
     let tables = tables(store, head, plan, &receipts)?;
     for input in &left {
         tracing::warn!(input, "changed while it was read, and is left to a later run");
     }
-    let folded = head.map_or(0, |head| head.manifest.folded) + counters.get(Counter::FoldedMore);
-    let folded = folded
-        .checked_sub(counters.get(Counter::FoldedLess))
-        .ok_or_else(|| Error::internal("more pages ceased to fold than ever folded"))?;
-    let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
-    let unexamined = pivots::after(&unexamined, counters.unexamined_changes());
-    let after = (pages(&tables), folded);
-    let overwritten = overwritten(job, &counters, &receipts);
-    let mut figures = figures(job, plan, &read, &counters, head, after, overwritten)?;
+    let after = Pages { live: live(&tables), folded: folded(head, &read.counters)? };
+    let mut figures =
+        figures(job, plan, &read, head, after, overwritten(job, &read.counters, &receipts))?;
     if !allowed.contains(&Guard::SourceFolded) {
-        let least = guards::source_pages_min(after.0);
+        let least = guards::source_pages_min(after.live);
         let (sources, before) =
             (sources(job, head, plan), head.map(|head| Snapshot::of(store, head)));
         let tables = Snapshot::new(store.data(), &tables);
         figures.source_folded =
             folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
     }
-    if let Err(refusal) = guards::check(&job.guards, &figures, allowed) {
-        plan.mark_refused(store.root())?;
-        if read.listed.lines > 0 {
-            read.rejects.write_refused()?;
-        }
-        // The guard of rejected records has already named their list.
-        let is_named = refusal.guard() == Some(Guard::Rejects.name());
-        return Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) });
+    check_guards(job, store, plan, &read, &figures, allowed)?;
+    let manifest = manifest_of(job, store, head, plan, &read, tables, after.folded)?;
+    // A killed run may have created folders of `data` without making their names durable. The files
+    // that the manifest names are in them.
+    durable::sync_folder(&store.data())?;
+    durable::sync_folder(store.root())?;
+    // Where locks do not hold, a run that started meanwhile has deleted them.
+    check_there(store, &receipts)?;
+    let (before, head) = (head, manifest::commit(store.root(), &manifest)?);
+    plan::attempts::clear(store.root());
+    let changed_here = changed_here(job, store, before, &receipts);
+    Ok(Committed { head, counts: read.counts, left, changed_here })
+}
+
+/// Fails if all inputs are `left` to a later epoch, and gives the plan up then.
+fn check_not_all_left(plan: &Plan, store: &Store, left: &[String]) -> Result<()> {
+    let Some(first) = left.first().filter(|_| left.len() == plan.inputs.len()) else {
+        return Ok(());
+    };
+    plan.give_up(store.root())?;
+    let others = match left.len() {
+        1 => String::new(),
+        all => format!(", and so did all {all} inputs"),
+    };
+    let line =
+        format!("{first}: changed while it was read{others}; nothing was committed, run again");
+    Err(Error::new(Kind::TryAgain, line))
+}
+
+/// Fails if a guard that is not `allowed` refuses the epoch. Then the plan is marked, and the
+/// rejected records are listed where a person finds them.
+fn check_guards(
+    job: &Job,
+    store: &Store,
+    plan: &Plan,
+    read: &Read,
+    figures: &Figures,
+    allowed: &[Guard],
+) -> Result<()> {
+    let Err(refusal) = guards::check(&job.guards, figures, allowed) else { return Ok(()) };
+    plan.mark_refused(store.root())?;
+    if read.listed.lines > 0 {
+        read.rejects.write_refused()?;
     }
+    // The guard of rejected records has already named their list.
+    let is_named = refusal.guard() == Some(Guard::Rejects.name());
+    Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) })
+}
+
+/// The manifest that commits the epoch. The lists that it names are written.
+fn manifest_of(
+    job: &Job,
+    store: &Store,
+    head: Option<&Head>,
+    plan: &Plan,
+    read: &Read,
+    tables: BTreeMap<String, TableState>,
+    folded: u64,
+) -> Result<Manifest> {
+    let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
     let retention = splits::retention(plan, &plan.attempt(store.root()))?;
     let consumed = consumed(job, store, head, plan, retention, &read.finished)?;
     let rejects = (read.listed.lines > 0).then(|| read.rejects.store(store)).transpose()?;
-    let manifest = Manifest {
+    Ok(Manifest {
         format: manifest::FORMAT,
         store: store.uuid().to_owned(),
         version: plan.version,
@@ -239,24 +285,14 @@ pub fn commit(
         decided_by: Some(job.decided_by()),
         tables,
         folded,
-        unexamined,
+        unexamined: pivots::after(&unexamined, read.counters.unexamined_changes()),
         retention,
-        sources: sources_after(sources(job, head, plan), plan, &counters),
+        sources: sources_after(sources(job, head, plan), plan, &read.counters),
         consumed,
         consumed_before: head.map_or_else(Vec::new, |head| head.manifest.consumed_before.clone()),
         rejects,
-        counters: named(&counters, &read),
-    };
-    // A killed run may have created folders of `data` without making their names durable. The files
-    // that the manifest names are in them.
-    durable::sync_folder(&store.data())?;
-    durable::sync_folder(store.root())?;
-    // Where locks do not hold, a run that started meanwhile has deleted them.
-    check_there(store, &receipts)?;
-    let (before, head) = (head, manifest::commit(store.root(), &manifest)?);
-    plan::attempts::clear(store.root());
-    let changed_here = changed_here(job, store, before, &receipts);
-    Ok(Committed { head, counts: read.counts, left, changed_here })
+        counters: named(read),
+    })
 }
 
 /// The tables with this epoch's runs. Checks that every segment is there and has its size.
