@@ -67,7 +67,7 @@ use crate::fold::receipt::Receipt;
 use crate::fold::renewals::Renewal;
 use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
-use crate::fold::successors::{Linked, Succeeded, Succession, SuccessorCandidate};
+use crate::fold::successors::{DeadPair, Linked, Succeeded, Succession, SuccessorCandidate};
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
 use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
@@ -488,13 +488,13 @@ fn successors_dataflow<'s>(
         content,
         move |epoch, contents, emit| successors::members(epoch, contents, &of_members, emit),
     );
-    let pairs: Flow<'s, AcceptedPair> =
+    let pairs: Flow<'s, DeadPair> =
         dataflow.then(contents, "successors.pairs", content, move |epoch, contents, emit| {
             successors::pairs(epoch, contents, &of_pairs, emit)
         });
     let chosen: Flow<'s, Succession> = dataflow.then_both(
         (members, |member: &SuccessorCandidate| member.component.high),
-        (pairs, |pair: &AcceptedPair| pair.component.high),
+        (pairs, |pair: &DeadPair| pair.component.high),
         "successors.choose",
         |_, members, pairs, emit| {
             successors::choose(members, pairs).into_iter().for_each(emit);

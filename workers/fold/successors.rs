@@ -26,7 +26,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::passes::{PASS_ROWS, passes};
-use crate::fold::touched::{AcceptedPair, TouchedContent};
+use crate::fold::touched::TouchedContent;
 use crate::fold::wrong_clock::{corrected, seen_max};
 use crate::plan::Plan;
 use crate::store::table::{Row as _, consolidate, replacement};
@@ -49,6 +49,20 @@ pub struct SuccessorCandidate {
     pub content: Id,
     /// 1 if it lives after the epoch, 0 if it died.
     pub lives: u64,
+}
+
+/// An accepted pair, before the epoch, of a content that died, sent to the owner of the component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct DeadPair {
+    /// The component.
+    pub component: Id,
+    /// The content that died.
+    pub died: Id,
+    /// The other content.
+    pub other: Id,
+    /// Their similarity in 1/10,000.
+    pub similarity: u64,
 }
 
 /// A content that died and a content that may be its successor, sent to the owner of one of them.
@@ -210,13 +224,12 @@ pub fn members(
     Ok(())
 }
 
-/// Emits the accepted pairs, before the epoch, of the contents among `contents` that are due. The
-/// content that died comes first.
+/// Emits the accepted pairs, before the epoch, of the contents among `contents` that are due.
 pub fn pairs(
     epoch: &Epoch,
     contents: &[TouchedContent],
     linked: &Linked,
-    emit: &mut dyn FnMut(AcceptedPair),
+    emit: &mut dyn FnMut(DeadPair),
 ) -> Result<()> {
     if contents.is_empty() {
         return Ok(());
@@ -229,10 +242,10 @@ pub fn pairs(
     for &&TouchedContent { content, component } in &contents {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
         for row in rows.iter().filter(|row| row.accepted == 1) {
-            emit(AcceptedPair {
+            emit(DeadPair {
                 component,
-                a: content,
-                b: row.other,
+                died: content,
+                other: row.other,
                 similarity: row.similarity.into(),
             });
         }
@@ -241,8 +254,8 @@ pub fn pairs(
 }
 
 /// The successors, of their clusters, of the `members` that died, as the top of this file says.
-/// `pairs` are their accepted pairs, each with the content that died as `a`. Both are sorted.
-pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> Vec<Succession> {
+/// `pairs` are their accepted pairs. Both are sorted.
+pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[DeadPair]) -> Vec<Succession> {
     let mut chosen = Vec::new();
     for cluster in members.chunk_by(|a, b| (a.component, a.leader) == (b.component, b.leader)) {
         let living: Vec<Id> = cluster
@@ -255,14 +268,14 @@ pub(crate) fn choose(members: &[SuccessorCandidate], pairs: &[AcceptedPair]) -> 
             cluster.iter().filter(|member| member.lives == 0)
         {
             let from =
-                pairs.partition_point(|pair| (pair.component, pair.a) < (component, content));
+                pairs.partition_point(|pair| (pair.component, pair.died) < (component, content));
             let own = pairs[from..]
                 .iter()
-                .take_while(|pair| (pair.component, pair.a) == (component, content));
-            let near = own.filter(|pair| living.binary_search(&pair.b).is_ok());
+                .take_while(|pair| (pair.component, pair.died) == (component, content));
+            let near = own.filter(|pair| living.binary_search(&pair.other).is_ok());
             let (successor, similarity) = near
-                .max_by_key(|pair| (pair.similarity, Reverse(pair.b)))
-                .map_or((least, 0), |pair| (pair.b, pair.similarity));
+                .max_by_key(|pair| (pair.similarity, Reverse(pair.other)))
+                .map_or((least, 0), |pair| (pair.other, pair.similarity));
             chosen.push(Succession { content, successor, similarity });
         }
     }
@@ -373,14 +386,14 @@ mod tests {
             let pair = |(&(a, b), &similarity): (&(u64, u64), &u64)| {
                 let (&(of, _, lives), &(other, ..)) = (contents.get(&a)?, contents.get(&b)?);
                 let is_pair = a != b && of == other && !lives;
-                is_pair.then(|| AcceptedPair { component: id(of), a: id(a), b: id(b), similarity })
+                is_pair.then(|| DeadPair { component: id(of), died: id(a), other: id(b), similarity })
             };
-            let mut pairs: Vec<AcceptedPair> = similar.iter().filter_map(pair).collect();
+            let mut pairs: Vec<DeadPair> = similar.iter().filter_map(pair).collect();
             pairs.sort_unstable();
             let mut expected = BTreeMap::new();
             for (&n, &(component, leader, lives)) in &contents {
                 let living = contents.iter().filter(|(_, of)| **of == (component, leader, true)).map(|(other, _)| *other);
-                let best = living.min_by_key(|other| (Reverse(pairs.iter().filter(|pair| (pair.a, pair.b) == (id(n), id(*other))).map(|pair| pair.similarity).max()), *other));
+                let best = living.min_by_key(|other| (Reverse(pairs.iter().filter(|pair| (pair.died, pair.other) == (id(n), id(*other))).map(|pair| pair.similarity).max()), *other));
                 if let Some(best) = best.filter(|_| !lives) {
                     expected.insert(id(n), id(best));
                 }
