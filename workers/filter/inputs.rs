@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
-use crate::plan::consumed::History;
+use crate::plan::consumed::{Consumption, History};
 use crate::plan::examine::Passed;
 use crate::plan::inputs::{self, Input};
 use crate::read;
@@ -63,7 +63,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Originals> {
                 format!("{}: {why}; `pagefold run JOB` reads it, then filter again", input.shown());
             Error::new(Kind::NoInput, line)
         };
-        let Some((epoch, last)) = history.consumption(&input) else {
+        let Some(Consumption { epoch, line: last }) = history.consumption(&input) else {
             return Err(unread("is new, or changed since the store read it"));
         };
         if !history.holds(&input) {
@@ -86,7 +86,8 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Originals> {
             );
             return Err(Error::new(Kind::NoInput, line));
         }
-        let consumed = head.manifest.consumed.iter().find(|consumed| Some(consumed.epoch) == epoch);
+        let consumed =
+            head.manifest.consumed.iter().find(|consumed| Some(consumed.epoch) == *epoch);
         let source =
             consumed.and_then(|consumed| head.manifest.sources.get(usize::from(consumed.source)));
         originals.files.push(Original {

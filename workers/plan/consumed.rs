@@ -121,14 +121,36 @@ pub enum Due {
     No,
 }
 
+/// What one epoch took of a file.
+pub struct Consumption {
+    /// The epoch; `None` if a rollback undid it.
+    pub epoch: Option<u64>,
+    /// The line of the file in the list of the epoch.
+    pub line: ConsumedInput,
+}
+
+/// What a rename keeps of a file.
+#[derive(PartialEq, Eq, Hash)]
+struct Renamed {
+    bytes: u64,
+    changed_ns: u64,
+    inode: u64,
+}
+
+impl Renamed {
+    fn of(input: &Input) -> Renamed {
+        let Input { bytes, changed_ns, inode, .. } = *input;
+        Renamed { bytes, changed_ns, inode }
+    }
+}
+
 /// What the store has taken so far.
 pub struct History {
-    /// By path: its last consumption, with the epoch, which is `None` if a rollback undid it.
-    /// Undone inputs stay consumed.
-    by_path: BTreeMap<String, (Option<u64>, ConsumedInput)>,
+    /// The last consumption of each path. Undone inputs stay consumed.
+    by_path: BTreeMap<String, Consumption>,
     /// Consumptions of files whose paths were consumed with other bytes since, by their digests.
     /// Such a file may have been renamed.
-    former: BTreeMap<String, Vec<(Option<u64>, ConsumedInput)>>,
+    former: BTreeMap<String, Vec<Consumption>>,
     /// The paths by the digest of their bytes.
     by_digest: BTreeMap<String, Vec<String>>,
     /// The digests that were read by epochs that no rollback undid. The list of such an epoch may
@@ -140,27 +162,27 @@ pub struct History {
 impl History {
     /// The history of `head`, for a run of `job`.
     pub fn read(job: &Job, store: &Store, head: Option<&Head>) -> Result<History> {
-        let mut by_path: BTreeMap<String, (Option<u64>, ConsumedInput)> = BTreeMap::new();
-        let mut former: BTreeMap<String, Vec<(Option<u64>, ConsumedInput)>> = BTreeMap::new();
+        let mut by_path: BTreeMap<String, Consumption> = BTreeMap::new();
+        let mut former: BTreeMap<String, Vec<Consumption>> = BTreeMap::new();
         let mut read = BTreeSet::new();
         let mut lists = store.lists("consumed");
-        for epoch in head.into_iter().flat_map(|head| &head.manifest.consumed) {
-            let number = (!epoch.undone).then_some(epoch.epoch);
-            let lines_read = if epoch.undone { 0 } else { epoch.read + epoch.barren };
-            for (at, consumed) in (0..).zip(list(store, &mut lists, epoch)?) {
+        for taken in head.into_iter().flat_map(|head| &head.manifest.consumed) {
+            let epoch = (!taken.undone).then_some(taken.epoch);
+            let lines_read = if taken.undone { 0 } else { taken.read + taken.barren };
+            for (at, line) in (0..).zip(list(store, &mut lists, taken)?) {
                 if at < lines_read {
-                    read.insert(consumed.input.digest.clone());
+                    read.insert(line.input.digest.clone());
                 }
-                let (path, digest) = (consumed.input.path.clone(), consumed.input.digest.clone());
-                let before = by_path.insert(path, (number, consumed));
-                if let Some(before) = before.filter(|(_, last)| last.input.digest != digest) {
-                    former.entry(before.1.input.digest.clone()).or_default().push(before);
+                let (path, digest) = (line.input.path.clone(), line.input.digest.clone());
+                let before = by_path.insert(path, Consumption { epoch, line });
+                if let Some(before) = before.filter(|last| last.line.input.digest != digest) {
+                    former.entry(before.line.input.digest.clone()).or_default().push(before);
                 }
             }
         }
         let mut by_digest: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (path, (_, consumed)) in &by_path {
-            by_digest.entry(consumed.input.digest.clone()).or_default().push(path.clone());
+        for (path, last) in &by_path {
+            by_digest.entry(last.line.input.digest.clone()).or_default().push(path.clone());
         }
         Ok(History { by_path, former, by_digest, read, reading: Reading::of(job) })
     }
@@ -168,15 +190,15 @@ impl History {
     /// `input` with its digest. The file is read only if it does not look as it did when it was
     /// consumed.
     pub fn digested(&self, input: Input) -> Result<Input> {
-        match self.by_path.get(&input.path).filter(|(_, last)| last.input.looks_like(&input)) {
-            Some((_, last)) => Ok(Input { digest: last.input.digest.clone(), ..input }),
+        match self.by_path.get(&input.path).filter(|last| last.line.input.looks_like(&input)) {
+            Some(last) => Ok(Input { digest: last.line.input.digest.clone(), ..input }),
             None => input.digest(),
         }
     }
 
     /// Whether `input` has the same size, times and inode as when it was consumed from this path.
     pub fn is_as_it_was(&self, input: &Input) -> bool {
-        self.by_path.get(&input.path).is_some_and(|(_, last)| last.input.looks_like(input))
+        self.by_path.get(&input.path).is_some_and(|last| last.line.input.looks_like(input))
     }
 
     /// Whether the file at `path` was consumed, with whatever bytes.
@@ -187,8 +209,9 @@ impl History {
     /// Whether `input`, which has its digest, is due.
     pub fn due(&self, input: &Input) -> Due {
         let at_path =
-            self.by_path.get(&input.path).filter(|(_, last)| last.input.digest == input.digest);
-        let Some((epoch, last)) = at_path.or_else(|| self.renamed(input)) else {
+            self.by_path.get(&input.path).filter(|last| last.line.input.digest == input.digest);
+        let Some(Consumption { epoch, line: last }) = at_path.or_else(|| self.renamed(input))
+        else {
             return Due::New;
         };
         if let Some(epoch) = epoch
@@ -204,7 +227,7 @@ impl History {
     }
 
     /// The consumption of the file that `input` was before it was renamed.
-    fn renamed(&self, input: &Input) -> Option<&(Option<u64>, ConsumedInput)> {
+    fn renamed(&self, input: &Input) -> Option<&Consumption> {
         // Lists of earlier builds have no inodes.
         let same_inode = |a: &Input, b: &Input| a.inode == b.inode || a.inode == 0;
         let same = |a: &Input, b: &Input| {
@@ -214,9 +237,9 @@ impl History {
         let former = self.former.get(&input.digest).into_iter().flatten();
         let now = self.by_digest.get(&input.digest).into_iter().flatten();
         for consumed in former.chain(now.map(|path| &self.by_path[path])) {
-            let path = &consumed.1.input.path;
+            let path = &consumed.line.input.path;
             // A file that has its former bytes again, after others, was delivered and not renamed.
-            if *path == input.path || !same(&consumed.1.input, input) {
+            if *path == input.path || !same(&consumed.line.input, input) {
                 continue;
             }
             let is_there = Input::stat(&unspelled(path)).is_ok_and(|now| same(&now, input));
@@ -228,23 +251,23 @@ impl History {
         found
     }
 
-    /// The consumed inputs by what a rename keeps of a file: its size, its time and its inode.
-    fn by_inode(&self) -> HashMap<(u64, u64, u64), &ConsumedInput> {
+    /// The consumed inputs by what a rename keeps of a file.
+    fn by_inode(&self) -> HashMap<Renamed, &ConsumedInput> {
         // Lists of earlier builds have no inodes, and inputs that gave nothing may be read again.
         let is_recognisable =
             |last: &&ConsumedInput| last.input.inode != 0 && !last.taken.is_barren();
         let all = self.former.values().flatten().chain(self.by_path.values());
-        let consumed = all.map(|(_, last)| last).filter(is_recognisable);
-        consumed.map(|last| (by_rename(&last.input), last)).collect()
+        let consumed = all.map(|last| &last.line).filter(is_recognisable);
+        consumed.map(|last| (Renamed::of(&last.input), last)).collect()
     }
 
     /// Recognises, without reading it, a file that was renamed since it was consumed.
     pub fn renames(&self) -> impl Fn(&Input) -> bool + '_ {
         let consumed = self.by_inode();
         move |input| {
-            consumed.get(&by_rename(input)).is_some_and(|last| {
+            consumed.get(&Renamed::of(input)).is_some_and(|last| {
                 let now = Input::stat(&unspelled(&last.input.path));
-                !now.is_ok_and(|now| by_rename(&now) == by_rename(input))
+                !now.is_ok_and(|now| Renamed::of(&now) == Renamed::of(input))
                     || is_one_file(&last.input.path, input)
             })
         }
@@ -258,10 +281,10 @@ impl History {
         for path in inputs::find(&job.read.inputs)? {
             // A file that vanishes while the folder is listed does not count.
             let Ok(input) = Input::stat(&path) else { continue };
-            let at_path = self.by_path.get(&input.path).map(|(_, last)| last);
+            let at_path = self.by_path.get(&input.path).map(|last| &last.line);
             let last = at_path
                 .filter(|last| last.input.bytes == input.bytes)
-                .or_else(|| renamed.get(&by_rename(&input)).copied());
+                .or_else(|| renamed.get(&Renamed::of(&input)).copied());
             here.extend(last.map(|last| last.input.key()));
         }
         Ok(here)
@@ -274,15 +297,14 @@ impl History {
     }
 
     /// The last consumption of the bytes of `input`, which has its digest, from this or another
-    /// path, with its epoch. A consumption that was not undone is preferred.
-    pub fn consumption(&self, input: &Input) -> Option<(Option<u64>, &ConsumedInput)> {
+    /// path. A consumption that was not undone is preferred.
+    pub fn consumption(&self, input: &Input) -> Option<&Consumption> {
         let of = |path: &String| {
-            self.by_path.get(path).filter(|(_, last)| last.input.digest == input.digest)
+            self.by_path.get(path).filter(|last| last.line.input.digest == input.digest)
         };
         let paths = || self.by_digest.get(&input.digest).into_iter().flatten();
         let all = || std::iter::once(&input.path).chain(paths()).filter_map(of);
-        let found = all().find(|(epoch, _)| epoch.is_some()).or_else(|| all().next());
-        found.map(|(epoch, last)| (*epoch, last))
+        all().find(|found| found.epoch.is_some()).or_else(|| all().next())
     }
 
     /// Whether the job would read `input`, which was consumed as `last`, with other options than it
@@ -300,7 +322,7 @@ impl History {
     /// The first consumed input of `job` that the job would read with other options than it was
     /// read with. There may be others.
     pub fn read_otherwise(&self, job: &Job) -> Result<Option<String>> {
-        let is_other = |(epoch, last): &(Option<u64>, ConsumedInput)| {
+        let is_other = |Consumption { epoch, line: last }: &Consumption| {
             epoch.is_some() && !last.taken.is_barren() && last.reading != self.reading
         };
         if !self.by_path.values().any(is_other) {
@@ -310,8 +332,8 @@ impl History {
             // A file that is gone or has changed meanwhile is not the consumed one.
             let Ok(input) = Input::stat(&path) else { continue };
             let found = self.by_path.get(&input.path).filter(|found| is_other(found));
-            if let Some((_, last)) = found.filter(|(_, last)| last.input.looks_like(&input))
-                && self.is_read_otherwise(last, &input).unwrap_or(false)
+            if let Some(last) = found.filter(|last| last.line.input.looks_like(&input))
+                && self.is_read_otherwise(&last.line, &input).unwrap_or(false)
             {
                 return Ok(Some(input.shown()));
             }
@@ -324,11 +346,11 @@ impl History {
     pub fn gone(&self, job: &Job) -> Result<BTreeSet<u64>> {
         let here = self.here(job)?;
         let is_there = |last: &ConsumedInput| Input::stat(&last.input.file()).is_ok();
-        let missing = self.by_path.values().filter(|(epoch, last)| {
+        let missing = self.by_path.values().filter(|Consumption { epoch, line: last }| {
             let (key, taken) = (last.input.key(), last.taken);
             epoch.is_some() && taken.accepted > 0 && !here.contains(&key) && !is_there(last)
         });
-        let missing = missing.map(|(_, last)| last.input.key());
+        let missing = missing.map(|last| last.line.input.key());
         let replaced = self.read.iter().filter(|digest| !self.by_digest.contains_key(*digest));
         let replaced = replaced.map(|digest| key_of(digest)).filter(|key| !here.contains(key));
         Ok(missing.chain(replaced).collect())
@@ -341,8 +363,8 @@ impl History {
         let barren = self
             .by_path
             .values()
-            .filter(|(_, last)| last.taken.is_barren() && is_there(&last.input));
-        barren.map(|(_, last)| last.input.clone()).collect()
+            .filter(|last| last.line.taken.is_barren() && is_there(&last.line.input));
+        barren.map(|last| last.line.input.clone()).collect()
     }
 }
 
@@ -352,11 +374,6 @@ fn is_one_file(path: &str, input: &Input) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let here = real(&input.file());
     here.is_some() && here == real(&unspelled(path))
-}
-
-/// What a rename keeps of a file.
-fn by_rename(input: &Input) -> (u64, u64, u64) {
-    (input.bytes, input.changed_ns, input.inode)
 }
 
 /// The digest of a complete snapshot: of the bytes of its inputs, not of their names, and of how
