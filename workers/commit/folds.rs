@@ -119,9 +119,8 @@ impl Large {
         let pages = live(&tables.table::<PageRow>()?, origin);
         let mut contents: Vec<Id> = pages.iter().map(|(content, _)| *content).collect();
         contents.dedup();
-        let rows = tables.table::<ContentRow>()?.matching(&contents).into_iter();
-        let contents: Vec<Id> =
-            rows.filter(|row| !row.says_little(&job.clusters)).map(|row| row.content).collect();
+        let rows = tables.table::<ContentRow>()?.matching(&contents);
+        let contents = ContentRow::telling(&rows, &job.clusters);
         let leaders = tables.table::<LeaderRow>()?.matching(&contents);
         let leaders: BTreeMap<Id, Id> =
             leaders.into_iter().map(|row| (row.content, row.leader)).collect();

@@ -13,7 +13,7 @@ use crate::export::sink::Sink;
 use crate::export::tables::{Tables, by_url_bytes, find};
 use crate::job::clusters::Options;
 use crate::tables::pages::REDIRECTS_MAX;
-use crate::tables::{GoneRow, PageRow, successors};
+use crate::tables::{ContentRow, GoneRow, PageRow, successors};
 use crate::text::hash::BuildSeeded;
 use std::collections::HashMap;
 
@@ -31,8 +31,7 @@ pub(super) fn write(
         let had = sorted(gone.iter().map(|row| row.content).filter(|content| !content.is_none()));
         let ends = successors::ends(&tables.successors, &had);
         let live = tables.contents.matching(&sorted(ends.values().copied()));
-        let live: Vec<Id> =
-            live.iter().filter(|row| !row.says_little(options)).map(|row| row.content).collect();
+        let live = ContentRow::telling(&live, options);
         let clusters = tables.clusters_of(&live);
         // A live text that is in no cluster has one page.
         let alone = live.iter().copied().filter(|content| clusters.of(*content).is_none());

@@ -34,7 +34,7 @@ use crate::read::record::{Body, Item};
 use crate::store::manifest::Head;
 use crate::store::threads::in_threads;
 use crate::tables::pages::of_inputs;
-use crate::tables::{ClusterRow, PageRow};
+use crate::tables::{ClusterRow, ContentRow, PageRow};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -153,8 +153,7 @@ impl Promotions {
     fn twins(&self, job: &Job, tables: &Tables, here: &BTreeSet<u64>) -> Vec<(Id, Id)> {
         let others = || self.stand_ins.iter().filter(|of| of.differs);
         let facts = tables.contents.matching(&sorted(others().map(|of| of.content)));
-        let folding = facts.iter().filter(|row| !row.says_little(&job.clusters));
-        let contents: Vec<Id> = folding.map(|row| row.content).collect();
+        let contents = ContentRow::telling(&facts, &job.clusters);
         let mut first: BTreeMap<Id, Id> = BTreeMap::new();
         tables.each_pages(&contents, |pages| {
             for page in pages.iter().filter(|page| self.is_here(here, page)) {

@@ -55,7 +55,7 @@ pub fn redated(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     // A page keeps its URL, and a text its length.
     let rank = |page: &PageRow| rule.rank(page.facts(0, ""));
     let mut before: Option<PageRow> = None;
-    for row in (0..fresh.len()).map(|at| fresh.row(at)) {
+    for row in fresh.all_rows() {
         if let Some(before) = before.replace(row.clone())
             && (before.doc, before.content) == (row.doc, row.content)
             && rank(&before) != rank(&row)
@@ -103,10 +103,10 @@ fn touched_by_rows(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> R
     let mut contents: Vec<Id> =
         redated.iter().copied().filter(|content| !content.is_none()).collect();
     if let Some(fresh) = epoch.fresh::<ContentPageRow>()? {
-        contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
+        contents.extend(fresh.all_keys());
     }
     if let Some(fresh) = epoch.fresh::<ComponentRow>()? {
-        contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
+        contents.extend(fresh.all_keys());
     }
     // A changed pair can change the diameter and the leaders of a component whose contents stay.
     contents.extend_from_slice(&epoch.accepted().contents_led);

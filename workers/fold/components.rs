@@ -12,7 +12,7 @@
 //! both branches of the dataflow; the branch that is not used receives no rows. A worker sees only
 //! its own part of the epoch's pairs, so each broadcasts whether it retracted one ([`Retracted`]).
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
@@ -95,11 +95,9 @@ pub fn touched(epoch: &Epoch, emit: &mut dyn FnMut(Touch)) -> Result<()> {
 pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Result<()> {
     let mut components: Vec<Id> = touched.iter().map(|touch| touch.component).collect();
     components.dedup();
-    let mut contents: Vec<Id> = touched.iter().map(|touch| touch.content).collect();
-    contents
-        .extend(epoch.before::<MemberRow>()?.matching(&components).iter().map(|row| row.content));
-    contents.sort_unstable();
-    contents.dedup();
+    let members = epoch.before::<MemberRow>()?.matching(&components);
+    let contents = touched.iter().map(|touch| touch.content);
+    let contents = sorted(contents.chain(members.iter().map(|row| row.content)));
     contents.into_iter().for_each(emit);
     Ok(())
 }

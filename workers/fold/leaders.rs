@@ -149,7 +149,7 @@ pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
     let mut contents: Vec<Id> = led.iter().map(|led| led.content).collect();
     if let Some(fresh) = epoch.fresh::<ComponentRow>()? {
         // A content that is in no component any more loses its leader.
-        contents.extend((0..fresh.len()).map(|at| fresh.key(at)));
+        contents.extend(fresh.all_keys());
     }
     let before = if epoch.shared.plan.view_changed {
         let (from, to) = epoch.id_range();

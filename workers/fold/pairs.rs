@@ -6,7 +6,7 @@
 //! either content. It is stored under both contents, so that the owner of each can read its pairs
 //! ([`pairs`]).
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::fold::accepted::{AcceptedChange, AcceptedChanges};
 use crate::fold::contents::ContentChange;
@@ -159,11 +159,8 @@ impl<'a> Changes<'a> {
 
     /// The contents under which the pairs are stored, ascending.
     fn contents(&self) -> Vec<Id> {
-        let mut contents: Vec<Id> = self.candidates.iter().map(|row| row.content).collect();
-        contents.extend(self.deleted.iter().map(|row| row.content));
-        contents.sort_unstable();
-        contents.dedup();
-        contents
+        let deleted = self.deleted.iter().map(|row| row.content);
+        sorted(self.candidates.iter().map(|row| row.content).chain(deleted))
     }
 }
 

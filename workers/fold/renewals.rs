@@ -7,7 +7,7 @@
 //! none.
 
 use crate::candidates::pivots::{PIVOTS, examined_between};
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
@@ -32,7 +32,7 @@ pub struct Renewal {
 pub fn candidates(epoch: &Epoch, emit: &mut dyn FnMut(Renewal)) -> Result<()> {
     let fresh = epoch.fresh::<KeyRow>()?.filter(|_| may_be_due(epoch));
     let Some(fresh) = fresh else { return Ok(()) };
-    let mut rows = (0..fresh.len()).map(|at| fresh.row(at)).peekable();
+    let mut rows = fresh.all_rows().peekable();
     let (mut died, mut new) = (Vec::new(), Vec::new());
     while let Some(row) = rows.next() {
         let bucket = (row.key, row.kind);
@@ -71,11 +71,7 @@ pub fn decide(
     let mut contents: Vec<Id> = pairs.iter().map(|pair| pair.0).collect();
     contents.dedup();
     let rows = epoch.before::<ContentRow>()?.matching(&contents);
-    let says_much: Vec<Id> = rows
-        .into_iter()
-        .filter(|row| !row.says_little(&epoch.shared.job.clusters))
-        .map(|row| row.content)
-        .collect();
+    let says_much = ContentRow::telling(&rows, &epoch.shared.job.clusters);
     pairs.retain(|(content, ..)| says_much.binary_search(content).is_ok());
     let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
     judge.verdicts(&pairs, |at, _, verdict| {
@@ -91,14 +87,9 @@ pub fn decide(
 /// Emits those of the successions that were `found` whose new content does not say too little: no
 /// link leads to such a content.
 pub fn meant(epoch: &Epoch, found: &[Succession], emit: &mut dyn FnMut(Succession)) -> Result<()> {
-    let mut contents: Vec<Id> = found.iter().map(|one| one.successor).collect();
-    contents.sort_unstable();
-    contents.dedup();
-    let rows = epoch.after::<ContentRow>()?.matching(&contents).into_iter();
-    let says_much: Vec<Id> = rows
-        .filter(|row| !row.says_little(&epoch.shared.job.clusters))
-        .map(|row| row.content)
-        .collect();
+    let contents = sorted(found.iter().map(|one| one.successor));
+    let rows = epoch.after::<ContentRow>()?.matching(&contents);
+    let says_much = ContentRow::telling(&rows, &epoch.shared.job.clusters);
     let is_meant = |one: &&Succession| says_much.binary_search(&one.successor).is_ok();
     found.iter().filter(is_meant).for_each(|one| emit(*one));
     Ok(())

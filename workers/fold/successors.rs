@@ -22,7 +22,7 @@
 //! row is forgotten with the last page whose link leads to it, after the job's `[pages] gone_days`.
 //! An epoch in which no such content dies reads nothing of the components.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::Result;
 use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::passes::{PASS_ROWS, passes};
@@ -112,7 +112,7 @@ impl Linked {
 /// (-1), ascending.
 fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
     let Some(fresh) = epoch.fresh::<ContentRow>()? else { return Ok(Vec::new()) };
-    let mut rows = (0..fresh.len()).map(|at| fresh.row(at)).peekable();
+    let mut rows = fresh.all_rows().peekable();
     let mut contents = Vec::new();
     // A content that is live before and after, but changed, has two rows.
     while let Some(row) = rows.next() {
@@ -136,8 +136,8 @@ pub fn may_be_due(epoch: &Epoch) -> bool {
 /// Emits the last contents of the pages of this worker that went in the epoch.
 pub fn went(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
     let Some(fresh) = epoch.fresh::<GoneRow>()? else { return Ok(()) };
-    let rows = (0..fresh.len()).map(|at| fresh.row(at));
-    rows.filter(|row| row.diff > 0 && !row.content.is_none()).for_each(|row| emit(row.content));
+    let gone = fresh.all_rows().filter(|row| row.diff > 0 && !row.content.is_none());
+    gone.for_each(|row| emit(row.content));
     Ok(())
 }
 
@@ -177,10 +177,7 @@ pub fn touched(epoch: &Epoch, linked: &Linked, emit: &mut dyn FnMut(Id)) -> Resu
     }
     let due: Vec<Id> = linked.due.iter().map(|due| due.0).collect();
     let rows = epoch.before::<ComponentRow>()?.matching(&due);
-    let mut components: Vec<Id> = rows.into_iter().map(|row| row.component).collect();
-    components.sort_unstable();
-    components.dedup();
-    components.into_iter().for_each(emit);
+    sorted(rows.into_iter().map(|row| row.component)).into_iter().for_each(emit);
     Ok(())
 }
 
@@ -322,12 +319,9 @@ pub fn successors(epoch: &Epoch, chosen: &[Succeeded]) -> Result<()> {
         let back = in_range(&back, |content| *content, from, to);
         let rows =
             before.segments().iter().flat_map(|one| out_of_time(one, from, to, gone_min, seen_max));
-        let mut contents: Vec<Id> =
-            consolidate(rows.collect()).into_iter().map(|row| row.content).collect();
-        contents.extend(chosen.clone().map(|one| one.content));
-        contents.extend(back);
-        contents.sort_unstable();
-        contents.dedup();
+        let out_of_time = consolidate(rows.collect()).into_iter().map(|row| row.content);
+        let chosen_now = chosen.clone().map(|one| one.content);
+        let contents = sorted(out_of_time.chain(chosen_now).chain(back.iter().copied()));
         let mut rows = before.matching(&contents).into_iter().peekable();
         for content in contents {
             epoch.advanced();

@@ -6,7 +6,7 @@
 //! differ by linking by id, not by rank or size: with path halving an operation still takes
 //! amortised logarithmic time.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 
 /// For each id in `edges` the least id of its component, in order of id.
 ///
@@ -20,9 +20,7 @@ use crate::document::Id;
 /// assert_eq!(forest(&edges), [(b, a), (c, a), (e, d)]);
 /// ```
 pub fn components(edges: &[(Id, Id)]) -> Vec<(Id, Id)> {
-    let mut ids: Vec<Id> = edges.iter().flat_map(|&(a, b)| [a, b]).collect();
-    ids.sort_unstable();
-    ids.dedup();
+    let ids = sorted(edges.iter().flat_map(|&(a, b)| [a, b]));
     let number = |id: Id| ids.binary_search(&id).map_or(0, |n| n as u32);
     let mut parents: Vec<u32> = (0..ids.len() as u32).collect();
     for &(a, b) in edges {

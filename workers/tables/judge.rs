@@ -5,7 +5,7 @@
 
 use crate::confirm::prepared::{Prepared, PreparedTexts};
 use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::error::{Error, Result};
 use crate::graph::walk;
 use crate::tables::evidence::{Archive, Content, Sketched, damaged};
@@ -40,12 +40,7 @@ impl SketchedContents {
     fn without(&self, contents: impl Iterator<Item = Id>) -> Vec<Id> {
         let mut last = Id::NONE;
         let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
-        let contents = contents.filter(is_next);
-        let mut missing: Vec<Id> =
-            contents.filter(|content| !self.of.contains_key(content)).collect();
-        missing.sort_unstable();
-        missing.dedup();
-        missing
+        sorted(contents.filter(is_next).filter(|content| !self.of.contains_key(content)))
     }
 }
 
@@ -167,10 +162,7 @@ impl<'a> Judge<'a> {
         if open.is_empty() {
             return Ok(());
         }
-        let mut contents: Vec<Id> =
-            open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]).collect();
-        contents.sort_unstable();
-        contents.dedup();
+        let contents = sorted(open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]));
         let archive = self.archive()?;
         let places = archive.places(&contents)?;
         let is_read = vec![Cell::new(false); contents.len()];

@@ -206,6 +206,11 @@ impl ContentRow {
     pub fn says_little(&self, clusters: &clusters::Options) -> bool {
         clusters.says_little(self.letters, self.flags & visits::NOTICE != 0)
     }
+
+    /// The contents of those of `rows` that do not say too little, in the order of `rows`.
+    pub fn telling(rows: &[ContentRow], clusters: &clusters::Options) -> Vec<Id> {
+        rows.iter().filter(|row| !row.says_little(clusters)).map(|row| row.content).collect()
+    }
 }
 
 table! {

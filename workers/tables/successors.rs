@@ -1,6 +1,6 @@
 //! Follows the chains of the table `successors`.
 
-use crate::document::Id;
+use crate::document::{Id, sorted};
 use crate::store::runs::Table;
 use crate::tables::SuccessorRow;
 use std::collections::BTreeMap;
@@ -22,10 +22,7 @@ fn ends_of(look_up: impl Fn(&[Id]) -> Vec<SuccessorRow>, contents: &[Id]) -> BTr
     // The end and the epoch of each chain that has not ended, with its first content.
     let mut open: Vec<(Id, u32, Id)> = ends.keys().map(|content| (*content, 0, *content)).collect();
     while !open.is_empty() {
-        let mut at: Vec<Id> = open.iter().map(|(end, ..)| *end).collect();
-        at.sort_unstable();
-        at.dedup();
-        let rows = look_up(&at);
+        let rows = look_up(&sorted(open.iter().map(|(end, ..)| *end)));
         open.retain_mut(|(end, epoch, first)| {
             let next = rows.binary_search_by_key(end, |row| row.content).ok().map(|at| &rows[at]);
             let next = next.filter(|next| next.epoch > *epoch && !next.successor.is_none());

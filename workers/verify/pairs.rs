@@ -4,7 +4,7 @@
 
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{examined_before, examined_between};
-use crate::document::{Id, hex};
+use crate::document::{Id, hex, sorted};
 use crate::error::Result;
 use crate::job::Job;
 use crate::store::Store;
@@ -276,10 +276,7 @@ fn name(row: &PairRow) -> String {
 
 /// The contents of pairs, ascending.
 fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
-    let mut contents: Vec<Id> = rows.into_iter().flat_map(|row| [row.content, row.other]).collect();
-    contents.sort_unstable();
-    contents.dedup();
-    contents
+    sorted(rows.into_iter().flat_map(|row| [row.content, row.other]))
 }
 
 /// Compares the stored proposals of `rows`, SimHash's aside, with the contents' keys.

@@ -128,6 +128,16 @@ impl<R: Row> Segment<R> {
         R::key_at(self.batch(position / R::BATCH_ROWS), position % R::BATCH_ROWS)
     }
 
+    /// All rows, in their order.
+    pub fn all_rows(&self) -> impl Iterator<Item = R> {
+        (0..self.len()).map(|position| self.row(position))
+    }
+
+    /// The keys of all rows, in their order.
+    pub fn all_keys(&self) -> impl Iterator<Item = R::Key> {
+        (0..self.len()).map(|position| self.key(position))
+    }
+
     /// The mapped columns of the batch with the row at `position`, and the row's place in them.
     #[inline]
     pub fn place(&self, position: usize) -> (&R::Columns, usize) {
