@@ -1,9 +1,9 @@
 //! Extracts the main text of crawled pages.
 //!
-//! The text is what a reader came for, its blocks joined by line breaks; flags state how far to
-//! trust it. The title is left out, since sites add their own name to it. Extraction never fails
-//! and depends on the page alone: depth, elements and bytes are bounded, and the work is linear in
-//! the page (`tests.rs` counts it).
+//! The text is what a reader came for, its blocks joined by line breaks. The title is left out,
+//! since sites add their own name to it. Extraction never fails and depends on the page alone:
+//! depth, elements and bytes are bounded, and the work is linear in the page (`tests.rs` counts
+//! it).
 //!
 //! ```text
 //! bytes -charset-> UTF-8 -tokens-> text and block tags -tree-> blocks and elements
@@ -66,60 +66,29 @@ impl Default for Options {
     }
 }
 
-/// How far to trust an extracted text: a set with one bit for each flag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
-
-impl Flags {
-    /// More than 10 % of the text's characters are U+FFFD: the charset was not found, or the page
-    /// is damaged.
-    pub const REPLACED: Flags = Flags(1);
-    /// No element holds the main text, or the page has too many elements: the text is from the
-    /// whole page.
-    pub const FALLBACK: Flags = Flags(2);
-    /// Fewer than 70 characters.
-    pub const LOW_CONFIDENCE: Flags = Flags(4);
-    /// The page was longer than `html_bytes_max` and was cut.
-    pub const TRUNCATED: Flags = Flags(8);
-
-    /// The set as it is stored.
-    pub fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// Whether all of `other` is in this set.
-    pub fn contains(self, other: Flags) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    fn set(&mut self, flag: Flags, on: bool) {
-        self.0 |= if on { flag.0 } else { 0 };
-    }
-}
-
 /// The text of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// Blocks joined by `\n`; empty if the page has no text.
     pub text: String,
-    /// How far to trust it.
-    pub flags: Flags,
+    /// Whether no element holds the main text, or the page has too many elements, so that the text
+    /// was gathered from the whole page.
+    pub is_gathered: bool,
+    /// Whether the page was longer than `html_bytes_max`, and was cut.
+    pub is_cut: bool,
 }
-
-/// A text of fewer characters is of low confidence.
-const CONFIDENT_CHARS_MIN: usize = 70;
 
 /// The text of an HTML page. `http_charset` is the `charset` parameter of its Content-Type.
 ///
 /// ```
-/// use workers::extract::{Flags, Options, html};
+/// use workers::extract::{Options, html};
 ///
 /// let menu = "<nav><a href=/>Home</a><a href=/news>News</a></nav>";
 /// let text = "The bridge opened on Monday, two years later than planned, and is toll-free.";
 /// let page = format!("<title>News</title>{menu}<article><p>{text}</article>");
 /// let extracted = html(page.as_bytes(), None, &Options::default());
 /// assert_eq!(extracted.text, text);
-/// assert_eq!(extracted.flags, Flags::default());
+/// assert!(!extracted.is_gathered && !extracted.is_cut);
 ///
 /// let all = Options { main_text: false, ..Options::default() };
 /// assert_eq!(html(page.as_bytes(), None, &all).text, format!("HomeNews\n{text}"));
@@ -136,7 +105,7 @@ pub fn html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> Extr
 /// assert_eq!(plain(b"\xef\xbb\xbf<b>", None).text, "<b>");
 /// ```
 pub fn plain(bytes: &[u8], http_charset: Option<&str>) -> Extracted {
-    finished(decoded(bytes, http_charset), Flags::default())
+    Extracted { text: decoded(bytes, http_charset), ..Extracted::default() }
 }
 
 /// The decoded characters of a page or text with these bytes.
@@ -153,32 +122,20 @@ pub fn charset_name(bytes: &[u8], http_charset: Option<&str>) -> &'static str {
 fn counted_html(bytes: &[u8], http_charset: Option<&str>, options: &Options) -> (Extracted, u64) {
     let bytes_max = options.html_bytes_max.min(HTML_BYTES_LIMIT) as usize;
     let read = &bytes[..bytes.len().min(bytes_max)];
-    let mut flags = Flags::default();
-    flags.set(Flags::TRUNCATED, read.len() < bytes.len());
     let page = charset::decode(read, http_charset);
     let tree = if options.main_text { tree::Page::of(page.as_bytes()) } else { Err(0) };
-    let (text, steps) = match tree {
+    let (text, is_gathered, steps) = match tree {
         Ok(tree) => {
             let found = main_text::of(&tree);
-            flags.set(Flags::FALLBACK, found.is_gathered);
-            (found.text, tree.steps + found.steps)
+            (found.text, found.is_gathered, tree.steps + found.steps)
         }
         Err(steps) => {
-            flags.set(Flags::FALLBACK, options.main_text);
             let (text, more) = linear::text(page.as_bytes());
-            (text, steps + more)
+            (text, options.main_text, steps + more)
         }
     };
     // The page is UTF-8 and is cut only at ASCII, so its text is UTF-8.
     let text = String::from_utf8(text)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    (finished(text, flags), steps)
-}
-
-fn finished(text: String, mut flags: Flags) -> Extracted {
-    let chars = text.chars().count();
-    let replaced = memchr::memmem::find_iter(text.as_bytes(), "\u{FFFD}").count();
-    flags.set(Flags::REPLACED, replaced * 10 > chars);
-    flags.set(Flags::LOW_CONFIDENCE, chars < CONFIDENT_CHARS_MIN);
-    Extracted { text, flags }
+    (Extracted { text, is_gathered, is_cut: read.len() < bytes.len() }, steps)
 }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use super::{Flags, Options, counted_html, html, plain};
+use super::{Options, counted_html, html, plain};
 
 /// Work after decoding, for each byte of a page.
 const STEPS_PER_BYTE: u64 = 28;
@@ -182,27 +182,19 @@ fn same_text_in_every_charset() {
     }
 }
 
-/// Each flag is set by its own cause and by no other.
+/// Only a page without main text, or with too many elements, is gathered, and only a long one cut.
 #[test]
-fn each_flag_has_its_cause() {
-    let flags = |page: &[u8], options: &Options| html(page, None, options).flags;
+fn what_is_gathered_and_what_is_cut() {
+    let of = |page: &[u8], options: &Options| {
+        let extracted = html(page, None, options);
+        (extracted.is_gathered, extracted.is_cut)
+    };
     let options = Options::default();
     let good = in_chrome(CHROMES[1], NEWS, 1);
-    assert_eq!(flags(good.as_bytes(), &options), Flags::default());
-    assert_eq!(flags(in_chrome(CHROMES[1], SHORT, 1).as_bytes(), &options), Flags::LOW_CONFIDENCE);
-    let cut = flags(good.as_bytes(), &Options { html_bytes_max: 40, ..options.clone() });
-    assert!(cut.contains(Flags::TRUNCATED) && cut.contains(Flags::LOW_CONFIDENCE));
-    assert!(flags("<a href=/>x</a>".as_bytes(), &options).contains(Flags::FALLBACK));
-    assert!(flags("<p>".repeat((1 << 20) + 1).as_bytes(), &options).contains(Flags::FALLBACK));
-    assert_eq!(
-        flags(format!("<p>{}", "ab, c\u{FFFD} ".repeat(100)).as_bytes(), &options),
-        Flags::REPLACED
-    );
-    assert_eq!(
-        flags(format!("<p>{}", "abcdef, ghi\u{FFFD} ".repeat(100)).as_bytes(), &options),
-        Flags::default()
-    );
-    assert_eq!(plain(b"", None).flags, Flags::LOW_CONFIDENCE);
+    assert_eq!(of(good.as_bytes(), &options), (false, false));
+    assert!(of(good.as_bytes(), &Options { html_bytes_max: 40, ..options.clone() }).1);
+    assert_eq!(of("<a href=/>x</a>".as_bytes(), &options), (true, false));
+    assert_eq!(of("<p>".repeat((1 << 20) + 1).as_bytes(), &options), (true, false));
 }
 
 /// A page whose text is gathered lost its only sentence if the title repeats it, and every post of
@@ -433,10 +425,7 @@ fn all_text_on_request() {
     let page = "<title>t</title><nav><a href=/>Menu</a></nav><p>Body<br>two</p><script>no()</script><footer>Foot</footer>";
     let all = Options { main_text: false, ..Options::default() };
     let extracted = html(page.as_bytes(), None, &all);
-    assert_eq!(
-        (extracted.text.as_str(), extracted.flags),
-        ("Menu\nBody\ntwo\nFoot", Flags::LOW_CONFIDENCE)
-    );
+    assert_eq!((extracted.text.as_str(), extracted.is_gathered), ("Menu\nBody\ntwo\nFoot", false));
 }
 
 fn assert_linear(name: &str, page: &[u8]) {

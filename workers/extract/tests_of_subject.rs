@@ -1,7 +1,7 @@
 //! Tests that products of one shop have texts of their own, and that a page about reviews or about
 //! delivery keeps these.
 
-use super::{Flags, Options, html};
+use super::{Options, html};
 
 fn text(page: &str) -> String {
     html(page.as_bytes(), None, &Options::default()).text
@@ -132,5 +132,5 @@ fn page_of_reviews_or_terms() {
     }
     let all = reviews("<section class=reviews>", "<div class=review><p>{}</p></div>", "</section>");
     let found = html(format!("<body>{all}</body>").as_bytes(), None, &Options::default());
-    assert_eq!((found.text, found.flags), (WRITTEN.join("\n"), Flags::default()));
+    assert_eq!((found.text, found.is_gathered), (WRITTEN.join("\n"), false));
 }

@@ -5,7 +5,7 @@
 
 use crate::document::{Id, NO_DATE, NO_SCORE, canonical_url, page_url};
 use crate::error::Result;
-use crate::extract::{self, Extracted, Flags};
+use crate::extract::{self, Extracted};
 use crate::fold::evidence::EvidenceBuilder;
 use crate::job::Job;
 use crate::read::record::{Body, Record};
@@ -83,12 +83,11 @@ impl BodyReader {
         note: &mut impl FnMut(&str),
     ) -> Option<Extracted> {
         let mut extracted = text_of(body, &self.extract)?;
-        for (flag, word) in
-            [(Flags::FALLBACK, "extracted_by_fallback"), (Flags::TRUNCATED, "page_cut")]
-        {
-            if extracted.flags.contains(flag) {
-                note(word);
-            }
+        if extracted.is_gathered {
+            note("extracted_by_fallback");
+        }
+        if extracted.is_cut {
+            note("page_cut");
         }
         if let Some(furniture) = &mut self.furniture
             && furniture.take_off(host, &mut extracted.text) > 0
@@ -147,7 +146,7 @@ impl TextReader {
     /// seen.
     fn read(&mut self, body: Body, host: u64, note: &mut impl FnMut(&str)) -> Option<u8> {
         let extracted = self.bodies.text(body, host, note)?;
-        let mut flags = if extracted.flags.contains(Flags::FALLBACK) { GATHERED } else { 0 };
+        let mut flags = if extracted.is_gathered { GATHERED } else { 0 };
         self.whole = None;
         if normalize::normalize(&extracted.text, &self.normalize, &mut self.normal) {
             note("text_cut");
