@@ -6,9 +6,10 @@
 
 use crate::ask::answer::{Answer, Match, TextVerdict, because};
 use crate::ask::candidates::{Proposed, moved_without, proposed};
+use crate::ask::rules::Decided;
 use crate::ask::tables::{Tables, share};
 use crate::ask::texts::{Text, Texts};
-use crate::confirm::{self, Known, Reason, Repeated, Verdict, decide};
+use crate::confirm::{self, Known, Reason, Repeated, decide};
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::wrong_clock::sound;
@@ -22,7 +23,7 @@ use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
 use crate::tables::evidence::{damaged, unpack_text};
 use crate::tables::visits::{GATHERED, TOO_SHORT};
-use crate::tables::{ContentRow, EvidenceRow, PageRow, PairRow, Visit, pairs};
+use crate::tables::{ContentRow, EvidenceRow, PageRow, Visit, pairs};
 use crate::text::{simhash, sketch::Sketches};
 use std::sync::Arc;
 use std::time::Instant;
@@ -282,14 +283,7 @@ impl Index {
 
     fn stored_pairs(&self, content: Id, answer: &mut Answer) {
         for row in self.tables.mapped.pairs.first(content, STORED_PAIRS_MAX) {
-            let PairRow { other, distance, similarity, reason, accepted, proposals, .. } = row;
-            let found = self.matched(
-                other,
-                proposals,
-                distance.into(),
-                (similarity, reason, accepted == 1),
-            );
-            answer.push(found);
+            answer.push(self.matched(row.other, row.proposals, Decided::from(&row)));
         }
         answer.sort();
     }
@@ -309,24 +303,19 @@ impl Index {
             proposed.contents.iter().map(|(id, of)| (*id, *of)).zip(others)
         {
             let distance = simhash::distance(other.fingerprint, evidence.fingerprint);
-            let Verdict { accepted, similarity, reason } =
-                decide(&asked, &other, distance, &self.options);
+            let verdict = decide(&asked, &other, distance, &self.options);
             if other.is_damaged() {
                 return Err(damaged(content, "is damaged"));
             }
             // The pages of a text that says too little fold with no page.
-            let accepted = accepted
+            let accepted = verdict.accepted
                 && !self
                     .tables
                     .content(content)
                     .is_some_and(|row| row.says_little(self.clusters()));
             if accepted || all {
-                answer.push(self.matched(
-                    content,
-                    proposals,
-                    distance,
-                    (similarity, reason as u8, accepted),
-                ));
+                let decided = Decided { accepted, ..Decided::by(verdict, distance) };
+                answer.push(self.matched(content, proposals, decided));
             }
         }
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
@@ -364,13 +353,8 @@ impl Index {
         answer.moves_more |= proposed.is_cut;
     }
 
-    fn matched(
-        &self,
-        content: Id,
-        proposals: u64,
-        distance: u32,
-        (similarity, reason, accepted): (u16, u8, bool),
-    ) -> Match {
+    fn matched(&self, content: Id, proposals: u64, decided: Decided) -> Match {
+        let Decided { accepted, reason, similarity, distance } = decided;
         let doc = self.tables.first_pages(content, 1).first().copied().unwrap_or(Id::NONE);
         let cluster = self.tables.cluster(content, doc);
         Match {

@@ -6,7 +6,7 @@
 use crate::ask::chain::{self, Chain};
 use crate::ask::index::Index;
 use crate::ask::nearest::Nearest;
-use crate::ask::rules::{Rule, rule};
+use crate::ask::rules::{Decided, Rule, rule};
 use crate::ask::tables::BUCKET_CONTENTS_MAX;
 use crate::ask::tables::Cluster;
 use crate::candidates::near::NearRule;
@@ -250,20 +250,13 @@ impl Pair {
         let stored = index.tables.pair(x, y);
         self.signatures(index, [(x, a.fingerprint), (y, b.fingerprint)])?;
         if let Some(row) = &stored {
-            self.verdict = Some(rule_of(index, row));
+            self.verdict = Some(rule(row.into(), &index.options));
             self.proposed_by = Some(pairs::names(row.proposals));
         } else {
             self.not_compared = Some(self.why_not());
             let distance = simhash::distance(a.fingerprint, b.fingerprint);
             let verdict = decide(&a, &b, distance, &index.options);
-            let accepted = verdict.accepted;
-            self.if_compared = Some(rule(
-                verdict.reason as u8,
-                accepted,
-                verdict.similarity,
-                distance,
-                &index.options,
-            ));
+            self.if_compared = Some(rule(Decided::by(verdict, distance), &index.options));
         }
         if stored.is_some_and(|row| row.accepted == 1) {
             self.relation = Relation::Near;
@@ -288,7 +281,7 @@ impl Pair {
                 let link = |row: &PairRow| Link {
                     from: url(row.content),
                     to: url(row.other),
-                    rule: rule_of(index, row),
+                    rule: rule(row.into(), &index.options),
                 };
                 self.chain = rows.iter().map(link).collect();
             }
@@ -391,10 +384,6 @@ impl Pair {
             simhash.left_out_by.unwrap_or(why::NOT_PROPOSED)
         }
     }
-}
-
-fn rule_of(index: &Index, row: &PairRow) -> Rule {
-    rule(row.reason, row.accepted == 1, row.similarity, row.distance.into(), &index.options)
 }
 
 /// Whether the pivot rule compares two contents of a group or bucket with these first contents. A

@@ -1,7 +1,8 @@
 //! Says in a sentence by which rule a pair was decided, and by how much.
 
 use crate::ask::tables::share;
-use crate::confirm::{Options, Reason};
+use crate::confirm::{Options, Reason, Verdict};
+use crate::tables::PairRow;
 use serde::Serialize;
 
 /// A verdict, and the rule by which it was decided.
@@ -21,8 +22,37 @@ pub struct Rule {
     pub says: String,
 }
 
-/// The rule with the number `reason`, in words.
-pub fn rule(reason: u8, accepted: bool, similarity: u16, distance: u32, options: &Options) -> Rule {
+/// How a pair was decided.
+#[derive(Clone, Copy)]
+pub struct Decided {
+    /// Whether it is accepted.
+    pub accepted: bool,
+    /// The number of the rule.
+    pub reason: u8,
+    /// The similarity by that rule, in 1/10,000.
+    pub similarity: u16,
+    /// The number of bits in which the fingerprints differ.
+    pub distance: u32,
+}
+
+impl Decided {
+    /// By `verdict`, of fingerprints at this distance.
+    pub fn by(verdict: Verdict, distance: u32) -> Decided {
+        let Verdict { accepted, similarity, reason } = verdict;
+        Decided { accepted, reason: reason as u8, similarity, distance }
+    }
+}
+
+impl From<&PairRow> for Decided {
+    fn from(row: &PairRow) -> Decided {
+        let &PairRow { accepted, reason, similarity, distance, .. } = row;
+        Decided { accepted: accepted == 1, reason, similarity, distance: distance.into() }
+    }
+}
+
+/// The rule by which a pair was decided, in words.
+pub fn rule(decided: Decided, options: &Options) -> Rule {
+    let Decided { accepted, reason, similarity, distance } = decided;
     let decided = Reason::of(reason);
     // Where texts are not kept, the sketches of short texts have a threshold of their own.
     let is_short = matches!(decided, Some(Reason::Sketch | Reason::Numerals))
@@ -90,8 +120,9 @@ mod tests {
     #[test]
     fn rules_name_their_thresholds() {
         let options = Options::default().within(3);
-        let says =
-            |reason: Reason, similarity| rule(reason as u8, true, similarity, 2, &options).says;
+        let says = |reason: Reason, similarity| {
+            rule(Decided::by(Verdict { accepted: true, similarity, reason }, 2), &options).says
+        };
         assert_eq!(
             says(Reason::Coverage, 8731),
             "short texts: similarity 0.8731 is 0.0731 above similarity_min = 0.8000"
@@ -109,7 +140,8 @@ mod tests {
     #[test]
     fn short_texts_have_a_threshold_of_their_own() {
         let options = Options::default().within(3);
-        let rule = |reason: Reason| rule(reason as u8, true, 7100, 2, &options);
+        let verdict = |reason: Reason| Verdict { accepted: true, similarity: 7100, reason };
+        let rule = |reason: Reason| rule(Decided::by(verdict(reason), 2), &options);
         let accepted = rule(Reason::Sketch);
         let above = "similarity 0.7100 is 0.0400 above short_similarity_min = 0.6700";
         assert_eq!(accepted.says, format!("by sketches, {above}"));

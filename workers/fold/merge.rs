@@ -4,12 +4,13 @@ use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::resolve::Candidate;
 use crate::tables::PairRow;
+use crate::tables::judge::Asked;
 
 /// A pair that is to be decided.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Due {
-    /// The two contents, and the distance of their fingerprints in bits if it is known.
-    pub pair: (Id, Id, Option<u32>),
+    /// The pair.
+    pub pair: Asked,
     /// The stored pair, if there is one.
     pub before: Option<Box<PairRow>>,
     /// The proposals after the epoch, as in [`PairRow`].
@@ -75,7 +76,7 @@ pub fn merge(
             before => {
                 let known = || changes.iter().find_map(|candidate| candidate.distance.get());
                 let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
-                let pair = (key.0, key.1, distance);
+                let pair = Asked { a: key.0, b: key.1, distance };
                 merged.due.push(Due { pair, before: before.map(Box::new), proposals });
             }
         }
@@ -157,7 +158,7 @@ mod tests {
                     }
                     (old, _) => {
                         let distance = old.as_ref().map(|_| 2).or(by(0).map(|_| 1));
-                        let pair = (id(a), id(b), distance);
+                        let pair = Asked { a: id(a), b: id(b), distance };
                         expected.due.push(Due { pair, before: old.map(Box::new), proposals });
                     }
                 }

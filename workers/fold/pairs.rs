@@ -240,10 +240,10 @@ fn portion(
         if at % ADVANCED_PAIRS == 0 {
             epoch.advanced();
         }
-        let Due { pair: (content, other, _), before, proposals } = &due[at];
+        let Due { pair, before, proposals } = &due[at];
         let after = PairRow {
-            content: *content,
-            other: *other,
+            content: pair.a,
+            other: pair.b,
             distance: distance as u8,
             similarity: verdict.similarity,
             reason: verdict.reason as u8,

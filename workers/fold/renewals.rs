@@ -13,7 +13,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
 use crate::fold::successors::{Linked, Succession, may_be_due};
 use crate::store::segment::SegmentRef;
-use crate::tables::judge::Judge;
+use crate::tables::judge::{Asked, Judge};
 use crate::tables::{ContentRow, KeyRow};
 
 /// A content that died and one that the epoch made live, which share a key. Sent to the owner of
@@ -60,23 +60,23 @@ pub fn decide(
     candidates: &[Renewal],
     emit: &mut dyn FnMut(Succession),
 ) -> Result<()> {
-    let mut pairs: Vec<(Id, Id, Option<u32>)> = candidates
+    let mut pairs: Vec<Asked> = candidates
         .chunk_by(|a, b| a == b)
         .filter(|same| linked.is_due(same[0].content))
-        .map(|same| (same[0].content, same[0].new, None))
+        .map(|same| Asked { a: same[0].content, b: same[0].new, distance: None })
         .collect();
     if pairs.is_empty() {
         return Ok(());
     }
-    let mut contents: Vec<Id> = pairs.iter().map(|pair| pair.0).collect();
+    let mut contents: Vec<Id> = pairs.iter().map(|pair| pair.a).collect();
     contents.dedup();
     let rows = epoch.before::<ContentRow>()?.matching(&contents);
     let says_much = ContentRow::telling(&rows, &epoch.shared.job.clusters);
-    pairs.retain(|(content, ..)| says_much.binary_search(content).is_ok());
+    pairs.retain(|pair| says_much.binary_search(&pair.a).is_ok());
     let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
     judge.verdicts(&pairs, |at, _, verdict| {
         if verdict.accepted {
-            let (content, successor, _) = pairs[at];
+            let Asked { a: content, b: successor, .. } = pairs[at];
             emit(Succession { content, successor, similarity: verdict.similarity.into() });
         }
         epoch.advanced();

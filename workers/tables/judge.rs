@@ -44,6 +44,17 @@ impl SketchedContents {
     }
 }
 
+/// A pair that is to be decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// One content.
+    pub a: Id,
+    /// The other content.
+    pub b: Id,
+    /// The number of bits in which their fingerprints differ, if it is known.
+    pub distance: Option<u32>,
+}
+
 /// Decides pairs by the evidence of both contents. The archive is opened when it is first needed.
 pub struct Judge<'a> {
     options: Options,
@@ -75,7 +86,7 @@ impl<'a> Judge<'a> {
     /// order. If only fingerprints decide and the distance is known, no evidence is read.
     pub fn verdicts(
         &self,
-        pairs: &[(Id, Id, Option<u32>)],
+        pairs: &[Asked],
         mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
         let mut open = Vec::new();
@@ -91,17 +102,17 @@ impl<'a> Judge<'a> {
     fn by_sketches(
         &self,
         start: usize,
-        pairs: &[(Id, Id, Option<u32>)],
+        pairs: &[Asked],
         open: &mut Vec<usize>,
         found: &mut impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
         let by_distance =
-            |pair: &(Id, Id, Option<u32>)| pair.2.filter(|_| self.options.by == By::Fingerprint);
+            |pair: &Asked| pair.distance.filter(|_| self.options.by == By::Fingerprint);
         let looked_up = pairs.iter().filter(|pair| by_distance(pair).is_none());
         let mut known = self.sketched.borrow_mut();
         self.sketch(
             &mut known,
-            looked_up.clone().map(|pair| pair.0).chain(looked_up.map(|pair| pair.1)),
+            looked_up.clone().map(|pair| pair.a).chain(looked_up.map(|pair| pair.b)),
         )?;
         let of = |content: &Id| {
             let lost = || Error::internal("a pair of a content without evidence");
@@ -115,11 +126,11 @@ impl<'a> Judge<'a> {
                 continue;
             }
             let a = match first {
-                Some((content, sketched)) if content == pair.0 => sketched,
-                _ => of(&pair.0)?,
+                Some((content, sketched)) if content == pair.a => sketched,
+                _ => of(&pair.a)?,
             };
-            first = Some((pair.0, a));
-            let b = of(&pair.1)?;
+            first = Some((pair.a, a));
+            let b = of(&pair.b)?;
             let distance = simhash::distance(a.fingerprint, b.fingerprint);
             match decide_unread(a, b, distance, &self.options) {
                 Some(verdict) => found(at, distance, verdict)?,
@@ -155,14 +166,14 @@ impl<'a> Judge<'a> {
     /// Decides, by their texts, those of `pairs` whose positions are in `open`.
     fn by_texts(
         &self,
-        pairs: &[(Id, Id, Option<u32>)],
+        pairs: &[Asked],
         open: &[usize],
         mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
         if open.is_empty() {
             return Ok(());
         }
-        let contents = sorted(open.iter().flat_map(|at| [pairs[*at].0, pairs[*at].1]));
+        let contents = sorted(open.iter().flat_map(|at| [pairs[*at].a, pairs[*at].b]));
         let archive = self.archive()?;
         let places = archive.places(&contents)?;
         let is_read = vec![Cell::new(false); contents.len()];
@@ -175,7 +186,7 @@ impl<'a> Judge<'a> {
         };
         let number = |content: &Id| contents.binary_search(content).unwrap_or_default() as u32;
         let edges: Vec<(u32, u32)> =
-            open.iter().map(|at| (number(&pairs[*at].0), number(&pairs[*at].1))).collect();
+            open.iter().map(|at| (number(&pairs[*at].a), number(&pairs[*at].b))).collect();
         // Pairs of texts that are alike follow each other, so that few texts have to be prepared
         // again. Pairs with the same later text are neighbours.
         let mut later: Option<Compared<'_>> = None;

@@ -13,7 +13,7 @@ use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::tables::evidence;
 use crate::tables::evidence::Archive;
-use crate::tables::judge::Judge;
+use crate::tables::judge::{Asked, Judge};
 use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
@@ -251,7 +251,11 @@ pub fn pairs(
         for rows in sound.chunks(KEYED_PAIRS_MAX) {
             proposed(known, rows, &mut check);
         }
-        let ask = |row: &&PairRow| (row.content, row.other, Some(u32::from(row.distance)));
+        let ask = |row: &&PairRow| Asked {
+            a: row.content,
+            b: row.other,
+            distance: Some(row.distance.into()),
+        };
         judge.verdicts(&sound.iter().map(ask).collect::<Vec<_>>(), |at, distance, again| {
             let row = sound[at];
             let (similarity, reason, accepted) =

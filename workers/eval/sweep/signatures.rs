@@ -10,7 +10,7 @@ use crate::eval::sweep::settings::{Frame, Knob};
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::tables::evidence::Archive;
-use crate::tables::judge::Judge;
+use crate::tables::judge::{Asked, Judge};
 use crate::text::signatures::{self, Shinglings, Text, minhash};
 use std::collections::BTreeMap;
 
@@ -48,8 +48,8 @@ impl<'a> Verdicts<'a> {
             .collect();
         due.sort_unstable();
         due.dedup();
-        let asked: Vec<(Id, Id, Option<u32>)> =
-            due.iter().map(|(a, b, _)| (*a, *b, None)).collect();
+        let asked: Vec<Asked> =
+            due.iter().map(|&(a, b, _)| Asked { a, b, distance: None }).collect();
         let known = &mut self.known;
         self.judge.verdicts(&asked, |at, _, verdict| {
             known.insert(due[at].2, verdict.accepted);
