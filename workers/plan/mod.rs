@@ -118,6 +118,37 @@ impl Plan {
     pub fn bytes(&self) -> u64 {
         self.splits.iter().map(PlannedSplit::bytes).sum()
     }
+
+    /// The same plan with its digest: that of the JSON in which the fields that are not part of it
+    /// are empty.
+    fn digested(self) -> Result<Plan> {
+        let Plan { splits, passed, absent, left_out, retention, gone_min, logical_time, .. } = self;
+        let bare = Plan {
+            digest: String::new(),
+            splits: Vec::new(),
+            passed: Vec::new(),
+            absent: Vec::new(),
+            left_out: LeftOut::default(),
+            retention: Retention { time_min: 0, ..retention },
+            gone_min: 0,
+            logical_time: 0,
+            ..self
+        };
+        let text = serde_json::to_vec(&bare)
+            .map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
+        let digest = digest::of_bytes(&text)[..16].to_owned();
+        Ok(Plan {
+            digest,
+            splits,
+            passed,
+            absent,
+            left_out,
+            retention,
+            gone_min,
+            logical_time,
+            ..bare
+        })
+    }
 }
 
 /// The digest of [`Plan::config`].
@@ -194,25 +225,33 @@ pub fn replay(job: &Job, store: &Store, head: Option<&Head>, again: Again) -> Re
     let snapshot = snapshot_of(&Reading::of(job), inputs.iter().chain(&same_bytes));
     let again = was_barren && !inputs.is_empty();
     let found = DueInputs { again, inputs, same_bytes, renamed, snapshot, ..DueInputs::default() };
-    let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some((epoch, retention)))?;
+    let replayed = Replayed { epoch, retention };
+    let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some(replayed))?;
     let plan = plan.ok_or_else(|| Error::internal("an epoch is not replayed"))?;
     Ok(Plan { gone_min: gone_min.unwrap_or(plan.gone_min), ..plan })
 }
 
-/// `replayed` has the number of the epoch that is replayed, and its bounds of expiry, if they are
-/// known.
+/// An epoch that is made again.
+#[derive(Clone, Copy)]
+struct Replayed {
+    /// Its number.
+    epoch: u32,
+    /// Its bounds of expiry, if they are known.
+    retention: Option<Retention>,
+}
+
 fn plan_of(
     job: &Job,
     store: &Store,
     head: Option<&Head>,
     mut found: DueInputs,
     clock: Clock,
-    replayed: Option<(u32, Option<Retention>)>,
+    replayed: Option<Replayed>,
 ) -> Result<Option<Plan>> {
     let manifest = head.map(|head| &head.manifest);
-    let replays = replayed.is_some();
-    let (replayed, replayed_retention) = replayed.unzip();
-    let epoch = replayed.unwrap_or(manifest.map_or(0, |manifest| manifest.epoch as u32) + 1);
+    let next = || manifest.map_or(0, |manifest| manifest.epoch as u32) + 1;
+    let epoch = replayed.map_or_else(next, |replayed| replayed.epoch);
+    let known = replayed.and_then(|replayed| replayed.retention);
     let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
     let reading = [&read_before[..], &[u64::from(epoch)]].concat();
     let (logical_time, comes_back) = match manifest {
@@ -226,10 +265,9 @@ fn plan_of(
         found.read_unchanged();
     }
     let reading = if found.inputs.is_empty() { &read_before } else { &reading };
-    let retention =
-        replayed_retention.flatten().unwrap_or_else(|| job.pages.retention(reading, logical_time));
+    let retention = known.unwrap_or_else(|| job.pages.retention(reading, logical_time));
     // For an epoch that is replayed it is known whether it read something.
-    let epoch_min_useless = match replayed_retention.flatten() {
+    let epoch_min_useless = match known {
         Some(known) => known.epoch_min,
         None => job.pages.retention(&read_before, logical_time).epoch_min,
     };
@@ -237,6 +275,7 @@ fn plan_of(
     let decision_changed = manifest.is_some_and(|manifest| manifest.decision != decision);
     let view_changed = manifest.is_some_and(|manifest| manifest.view != view);
     let changed = decision_changed || view_changed || comes_back;
+    let replays = replayed.is_some();
     let due =
         replays || !found.inputs.is_empty() || changed || expires(store, head, retention, None)?;
     if !due {
@@ -244,7 +283,7 @@ fn plan_of(
     }
     let complete = job.read.complete && !found.inputs.is_empty();
     let replaced = if complete { inputs_of(store, head, source.into())? } else { None };
-    let mut plan = Plan {
+    let plan = Plan {
         digest: String::new(),
         store: store.uuid().to_owned(),
         epoch,
@@ -265,27 +304,16 @@ fn plan_of(
         same_bytes: found.same_bytes,
         renamed: found.renamed,
         again: found.again,
-        passed: Vec::new(),
-        absent: Vec::new(),
-        left_out: LeftOut::default(),
-        retention: Retention { time_min: 0, ..retention },
-        epoch_min_useless,
-        gone_min: 0,
-        logical_time: 0,
-        comes_back,
-    };
-    let text = serde_json::to_vec(&plan)
-        .map_err(|e| Error::internal("cannot write a plan").caused_by(e))?;
-    plan.digest = digest::of_bytes(&text)[..16].to_owned();
-    Ok(Some(Plan {
         passed: found.passed,
         absent: if complete { found.absent } else { Vec::new() },
         left_out: found.left_out,
         retention,
+        epoch_min_useless,
         gone_min: job.pages.gone_min(logical_time),
         logical_time,
-        ..plan
-    }))
+        comes_back,
+    };
+    plan.digested().map(Some)
 }
 
 /// When the file of `manifest` was written, in seconds since 1970; 0 if the system does not say it.
@@ -321,5 +349,35 @@ fn expires(
             Ok(pages::any_expired(&Snapshot::of(store, head).table()?, retention, source))
         }
         _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The digest is that of these bytes: if it moved, unfinished epochs of earlier builds would be
+    /// given up. What is not part of it changes nothing.
+    #[test]
+    fn the_digest_of_a_plan() {
+        let text = concat!(
+            r#"{"digest":"","store":"s","epoch":3,"version":4,"previous":"p","config":"c","#,
+            r#""decision_changed":false,"view":"v","view_changed":true,"source":1,"#,
+            r#""sources":["a","b"],"complete":false,"snapshot":"","inputs":[],"splits":[],"#,
+            r#""same_bytes":[],"renamed":[],"again":false,"passed":[],"#,
+            r#""retention":{"epoch_min":2,"time_min":0},"epoch_min_useless":1,"gone_min":0,"#,
+            r#""logical_time":0,"comes_back":false}"#
+        );
+        let bare: Plan = serde_json::from_str(text).expect("a plan");
+        let plan = Plan {
+            absent: vec!["a file".into()],
+            left_out: LeftOut { hidden: 1, ..LeftOut::default() },
+            retention: Retention { time_min: 7, ..bare.retention },
+            gone_min: 5,
+            logical_time: 9,
+            ..bare
+        };
+        let digest = digest::of_bytes(text.as_bytes())[..16].to_owned();
+        assert_eq!(plan.clone().digested().expect("written"), Plan { digest, ..plan });
     }
 }
