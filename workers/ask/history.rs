@@ -4,6 +4,7 @@ use crate::ask::tables::time;
 use crate::document::Id;
 use crate::error::Result;
 use crate::store::Store;
+use crate::store::column::KeyRange;
 use crate::store::manifest::{self, Manifest, Op};
 use crate::store::open::OpenSegments;
 use crate::store::table::Row;
@@ -117,7 +118,7 @@ fn state(
 }
 
 fn rows<R: Row<Key = Id>>(snapshot: &Snapshot<'_>, open: &OpenSegments, key: Id) -> Result<Vec<R>> {
-    let range = (key.high, key.high.checked_add(1));
+    let range = KeyRange { from: key.high, to: key.high.checked_add(1) };
     Ok(snapshot.shared::<R>(open, R::NAME, range)?.matching(&[key]))
 }
 

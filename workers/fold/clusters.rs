@@ -77,7 +77,7 @@ pub fn touched(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> Resul
 /// Emits every component, and every content of several pages, because the view changed. A content
 /// that was no cluster may be one now.
 fn touched_by_view(epoch: &Epoch, emit: &mut dyn FnMut(Id)) -> Result<()> {
-    let (from, to) = epoch.id_range();
+    let (from, to) = epoch.range().ids();
     epoch.before::<ClusterRow>()?.range(from, to).into_iter().for_each(|row| emit(row.component));
     for rows in epoch.before::<MemberRow>()?.portions_in(from, to, TOUCHED_ROWS) {
         rows.chunk_by(|a, b| a.component == b.component).for_each(|rows| emit(rows[0].component));

@@ -5,7 +5,7 @@
 //! later stages do nothing, so that every worker still builds the same dataflows. An epoch with a
 //! failure is not committed.
 
-use crate::document::{Id, owner, range_start};
+use crate::document::{owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::accepted::AcceptedChanges;
 use crate::fold::counters::Counter;
@@ -20,6 +20,7 @@ use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::progress::{Progress, Turns};
+use crate::store::column::KeyRange;
 use crate::store::damage::caught;
 use crate::store::durable;
 use crate::store::fsyncs::Fsyncs;
@@ -110,23 +111,17 @@ impl Epoch {
         owner(top, self.peers)
     }
 
-    /// The leading bits of the keys that this worker owns: from the first number up to, but not
-    /// including, the second. `None` is the end of all keys.
-    pub fn range(&self) -> (u64, Option<u64>) {
-        let end = (self.index + 1 < self.peers).then(|| range_start(self.index + 1, self.peers));
-        (range_start(self.index, self.peers), end)
+    /// The keys that this worker owns.
+    pub fn range(&self) -> KeyRange {
+        let start = |worker| range_start(worker, self.peers);
+        let next = self.index + 1;
+        KeyRange { from: start(self.index), to: (next < self.peers).then(|| start(next)) }
     }
 
     /// For each worker the leading bits of the first key that it owns, to send it a row.
     pub fn everyone(&self) -> impl Iterator<Item = u64> {
         let peers = self.peers;
         (0..peers).map(move |worker| range_start(worker, peers))
-    }
-
-    /// The ids that this worker owns, in the same form.
-    pub fn id_range(&self) -> (Id, Option<Id>) {
-        let (from, to) = self.range();
-        (Id::least(from), to.map(Id::least))
     }
 
     /// Whether a worker of this process failed.
@@ -169,12 +164,12 @@ impl Epoch {
     /// The table `name` before the epoch, with the segments that may have keys of this worker. Keys
     /// of a `band` are owned by buckets, and the last bucket may end beyond the worker's range.
     fn owned<R: Row>(&self, name: &str, band: Option<usize>) -> Result<Table<R>> {
-        let (from, mut to) = self.range();
+        let mut range = self.range();
         if let Some(band) = band {
             let bucket = self.shared.job.bands()?.key_fixed(band);
-            to = to.and_then(|to| (to | !bucket).checked_add(1));
+            range.to = range.to.and_then(|to| (to | !bucket).checked_add(1));
         }
-        let table = self.snapshot().shared(&self.shared.open, name, (from, to))?;
+        let table = self.snapshot().shared(&self.shared.open, name, range)?;
         Ok(table.counted(self.rows_read(name), self.turns.busy.clone()))
     }
 

@@ -152,7 +152,7 @@ pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
         contents.extend(fresh.all_keys());
     }
     let before = if epoch.shared.plan.view_changed {
-        let (from, to) = epoch.id_range();
+        let (from, to) = epoch.range().ids();
         table.range(from, to)
     } else {
         contents.sort_unstable();

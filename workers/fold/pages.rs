@@ -17,6 +17,7 @@ use crate::fold::winner::{Known, Now};
 use crate::fold::wrong_clock::seen_max;
 use crate::plan::inputs::Input;
 use crate::read::PageKey;
+use crate::store::column::KeyRange;
 use crate::store::damage::end_reading;
 use crate::store::runs::Table;
 use crate::store::table::{consolidate, replacement};
@@ -77,15 +78,15 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
     let by_rows = (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS);
     let by_bytes = bytes.div_ceil(epoch.peers as u64 * PASS_BYTES);
-    for (from, to) in passes(epoch, by_rows.max(by_bytes)) {
-        let mut rows = in_range(&visits, from, to)?;
+    for range in passes(epoch, by_rows.max(by_bytes)) {
+        let mut rows = in_range(&visits, range)?;
         rows.sort_unstable();
         // Repeated visits within one portion of a split are counted already. The sum of both counts
         // does not depend on how inputs are divided.
         epoch.count(Counter::VisitsRepeated, dedup(&mut rows) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
-        for TouchedUrl { doc, url, known: old } in before.touched(epoch, visited, now, from, to) {
+        for TouchedUrl { doc, url, known: old } in before.touched(epoch, visited, now, range) {
             epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url =
@@ -131,29 +132,27 @@ struct Before {
 }
 
 impl Before {
-    /// What is known of the URLs in `[from, to)` that the epoch may change: URLs with visits, whose
+    /// What is known of the URLs in `range` that the epoch may change: URLs with visits, whose
     /// DocIds are `visited`, and URLs whose pages lapse or are forgotten.
     fn touched(
         &self,
         epoch: &Epoch,
         visited: Vec<Id>,
         now: Now<'_>,
-        from: u64,
-        to: Option<u64>,
+        range: KeyRange,
     ) -> Vec<TouchedUrl> {
         let mut docs = visited;
         if !now.lapse.is_never() {
             let rows =
-                self.pages.segments().iter().flat_map(|segment| now.lapse.rows(segment, from, to));
+                self.pages.segments().iter().flat_map(|segment| now.lapse.rows(segment, range));
             let lapsing = consolidate(rows.collect());
             let known = lapsing.iter().filter(|page| Some(page.source) == now.lapse.complete);
             epoch.count(Counter::PagesKnown, known.count() as u64);
             docs.extend(lapsing.into_iter().map(|page| page.doc));
         }
-        let rows =
-            self.gone.segments().iter().flat_map(|segment| {
-                out_of_time(segment, from, to, now.gone_min, now.lapse.seen_max)
-            });
+        let times = now.gone_min..=now.lapse.seen_max;
+        let gone = self.gone.segments().iter();
+        let rows = gone.flat_map(|segment| out_of_time(segment, range, times.clone()));
         docs.extend(consolidate(rows.collect()).into_iter().map(|gone| gone.doc));
         docs.sort_unstable();
         docs.dedup();
@@ -183,13 +182,12 @@ impl Before {
     }
 }
 
-/// The visits in a range of leading bits. One segment is open at a time.
-fn in_range(visits: &SplitVisits, from: u64, to: Option<u64>) -> Result<Vec<Visit>> {
+/// The visits whose DocIds are in `range`. One segment is open at a time.
+fn in_range(visits: &SplitVisits, range: KeyRange) -> Result<Vec<Visit>> {
     let mut rows = Vec::new();
     for number in 0..visits.segments().len() {
         let segment = visits.get(number)?;
-        let within = segment.within(Id::least(from), to.map(Id::least));
-        rows.extend(within.map(|position| segment.row(position)));
+        rows.extend(segment.within_range(range).map(|position| segment.row(position)));
     }
     Ok(rows)
 }

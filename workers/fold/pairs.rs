@@ -178,7 +178,7 @@ pub fn confirm(
     let table = epoch.before::<PairRow>()?;
     let mut rest = Changes { candidates, deleted };
     if epoch.shared.plan.decision_changed {
-        let (from, to) = epoch.id_range();
+        let (from, to) = epoch.range().ids();
         for stored in table.portions_in(from, to, MERGED_ROWS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
             portion(epoch, &judge, stored, rest.take(last), true, emit)?;

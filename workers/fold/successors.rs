@@ -29,6 +29,7 @@ use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::touched::TouchedContent;
 use crate::fold::wrong_clock::{corrected, seen_max};
 use crate::plan::Plan;
+use crate::store::column::KeyRange;
 use crate::store::table::{Row as _, consolidate, replacement};
 use crate::tables::pages::out_of_time;
 use crate::tables::{
@@ -296,10 +297,10 @@ pub fn best(epoch: &Epoch, found: &[Succession], linked: &Linked, emit: &mut dyn
     linked.live.iter().for_each(|content| emit(live(*content, epoch.shared.plan.logical_time)));
 }
 
-/// The rows whose content is in `[from, to)`. `rows` ascend by content.
-fn in_range<T>(rows: &[T], content: impl Fn(&T) -> Id, from: u64, to: Option<u64>) -> &[T] {
-    let start = rows.partition_point(|row| content(row).high < from);
-    let end = to.map_or(rows.len(), |to| rows.partition_point(|row| content(row).high < to));
+/// The rows whose content is in `range`. `rows` ascend by content.
+fn in_range<T>(rows: &[T], content: impl Fn(&T) -> Id, range: KeyRange) -> &[T] {
+    let start = rows.partition_point(|row| content(row).high < range.from);
+    let end = range.to.map_or(rows.len(), |to| rows.partition_point(|row| content(row).high < to));
     &rows[start..end]
 }
 
@@ -312,13 +313,12 @@ pub fn successors(epoch: &Epoch, chosen: &[Succeeded]) -> Result<()> {
         return Ok(());
     }
     let back = if before.is_empty() { Vec::new() } else { changed(epoch, 1)? };
-    let (gone_min, seen_max) = (plan.gone_min, seen_max(plan));
+    let times = plan.gone_min..=seen_max(plan);
     let mut writer = epoch.writer::<SuccessorRow>()?;
-    for (from, to) in passes(epoch, (before.rows() as u64).div_ceil(PASS_ROWS)) {
-        let mut chosen = in_range(chosen, |one| one.content, from, to).iter().peekable();
-        let back = in_range(&back, |content| *content, from, to);
-        let rows =
-            before.segments().iter().flat_map(|one| out_of_time(one, from, to, gone_min, seen_max));
+    for range in passes(epoch, (before.rows() as u64).div_ceil(PASS_ROWS)) {
+        let mut chosen = in_range(chosen, |one| one.content, range).iter().peekable();
+        let back = in_range(&back, |content| *content, range);
+        let rows = before.segments().iter().flat_map(|one| out_of_time(one, range, times.clone()));
         let out_of_time = consolidate(rows.collect()).into_iter().map(|row| row.content);
         let chosen_now = chosen.clone().map(|one| one.content);
         let contents = sorted(out_of_time.chain(chosen_now).chain(back.iter().copied()));

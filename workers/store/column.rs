@@ -33,6 +33,25 @@ pub trait Key: Column + Copy + std::fmt::Debug + Send + Sync {
     fn parse_all(bytes: &[u8]) -> Option<Vec<Self>>;
 }
 
+/// The keys whose leading bits are in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The least leading bits.
+    pub from: u64,
+    /// The leading bits that are the first beyond it; `None` if it has no end.
+    pub to: Option<u64>,
+}
+
+impl KeyRange {
+    /// All keys.
+    pub const ALL: KeyRange = KeyRange { from: 0, to: None };
+
+    /// The first id and the first one beyond.
+    pub fn ids(self) -> (Id, Option<Id>) {
+        (Id::least(self.from), self.to.map(Id::least))
+    }
+}
+
 impl Key for u64 {
     fn leading(&self) -> u64 {
         *self

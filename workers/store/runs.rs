@@ -5,7 +5,7 @@
 //! added and -1 where they were retracted.
 
 use crate::error::Result;
-use crate::store::column::Key;
+use crate::store::column::{Key, KeyRange};
 use crate::store::manifest::TableState;
 use crate::store::map::Access;
 use crate::store::open::OpenSegments;
@@ -53,13 +53,13 @@ impl<R: Row> Table<R> {
         Ok(Table { segments: segments.map(few).collect::<Result<_>>()?, ..Table::default() })
     }
 
-    /// As [`Table::open`], for the segments that may have keys whose leading bits are in `range`
-    /// (see [`SegmentRef::overlaps`]); `open` shares them with other workers.
+    /// As [`Table::open`], for the segments that may have keys in `range`; `open` shares them with
+    /// other workers.
     pub fn open_range(
         open: &OpenSegments,
         folder: &Path,
         state: Option<&TableState>,
-        range: (u64, Option<u64>),
+        range: KeyRange,
     ) -> Result<Table<R>> {
         let segments = state
             .into_iter()

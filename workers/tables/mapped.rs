@@ -2,6 +2,7 @@
 
 use crate::candidates::bands::Bands;
 use crate::error::Result;
+use crate::store::column::KeyRange;
 use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
@@ -50,7 +51,7 @@ impl Mapped {
     /// Maps the tables of `snapshot`; `open` shares segments with other heads. A table that no
     /// epoch has written is empty.
     pub fn open(snapshot: &Snapshot<'_>, bands: Bands, open: &OpenSegments) -> Result<Mapped> {
-        let band = |band| snapshot.shared(open, &band_table(band), WHOLE);
+        let band = |band| snapshot.shared(open, &band_table(band), KeyRange::ALL);
         Ok(Mapped {
             pages: whole(snapshot, open)?,
             urls: whole(snapshot, open)?,
@@ -90,9 +91,6 @@ impl Mapped {
     }
 }
 
-/// All keys.
-const WHOLE: (u64, Option<u64>) = (0, None);
-
 fn whole<R: Row>(snapshot: &Snapshot<'_>, open: &OpenSegments) -> Result<Table<R>> {
-    snapshot.shared(open, R::NAME, WHOLE)
+    snapshot.shared(open, R::NAME, KeyRange::ALL)
 }

@@ -6,6 +6,7 @@
 
 use crate::document::Id;
 use crate::graph::keep_rule::Facts;
+use crate::store::column::KeyRange;
 use crate::store::entry::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
@@ -14,6 +15,7 @@ use crate::tables::{
     GoneColumns, GoneRow, PageColumns, PageRow, SuccessorColumns, SuccessorRow, Visit, visits,
 };
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// `cause` of a gone page: a record said that it was removed.
@@ -92,15 +94,14 @@ impl LapseRule {
             && self.seen_max == i64::MAX
     }
 
-    /// The rows of selected pages in `segment` with keys in `[from, to)`. Rows are tested by their
+    /// The rows of selected pages in `segment` with keys in `range`. Rows are tested by their
     /// mapped columns, because most do not match.
     pub fn rows(
         self,
         segment: &Segment<PageRow>,
-        from: u64,
-        to: Option<u64>,
+        range: KeyRange,
     ) -> impl Iterator<Item = PageRow> + '_ {
-        let within = segment.within(Id::least(from), to.map(Id::least));
+        let within = segment.within_range(range);
         segment.scan(within.clone()).flat_map(move |(batch, columns)| {
             let at = |position: usize| {
                 position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len())
@@ -145,21 +146,18 @@ impl Remembered for SuccessorRow {
     }
 }
 
-/// The rows of `segment` with keys in `[from, to)` whose time is before `time_min`, which are
-/// forgotten, or after `time_max`, when the clock was wrong.
+/// The rows of `segment` with keys in `range` whose time is before `times`, which are forgotten, or
+/// after them, when the clock was wrong.
 pub fn out_of_time<R: Remembered>(
     segment: &Segment<R>,
-    from: u64,
-    to: Option<u64>,
-    time_min: i64,
-    time_max: i64,
+    range: KeyRange,
+    times: RangeInclusive<i64>,
 ) -> impl Iterator<Item = R> + '_ {
     let is_old = move |position: &usize| {
         let (columns, row) = segment.place(*position);
-        !(time_min..=time_max).contains(&R::last_time(columns, row))
+        !times.contains(&R::last_time(columns, row))
     };
-    let within = segment.within(Id::least(from), to.map(Id::least));
-    within.filter(is_old).map(|position| segment.row(position))
+    segment.within_range(range).filter(is_old).map(|position| segment.row(position))
 }
 
 /// The number of live pages whose records are in inputs with keys that `is_counted` takes. The
@@ -183,7 +181,7 @@ pub fn any_expired(pages: &Table<PageRow>, retention: Retention, source: Option<
         return false;
     }
     let live = |segment: &Arc<Segment<PageRow>>| {
-        let rows = rule.rows(segment, 0, None);
+        let rows = rule.rows(segment, KeyRange::ALL);
         let rows = rows.filter(|row| source.is_none_or(|source| row.source == source));
         rows.map(|row| i64::from(row.diff)).sum::<i64>()
     };

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::store::Store;
+use crate::store::column::KeyRange;
 use crate::store::lookup::Lookup;
 use crate::store::manifest::{Head, TableState};
 use crate::store::open::OpenSegments;
@@ -51,13 +52,13 @@ impl<'a> Snapshot<'a> {
         )
     }
 
-    /// Maps the segments of the table `name`, which has rows `R`, that may have keys with leading
-    /// bits in `range`; `open` shares them with other workers.
+    /// Maps the segments of the table `name`, which has rows `R`, that may have keys in `range`;
+    /// `open` shares them with other workers.
     pub fn shared<R: Row>(
         &self,
         open: &OpenSegments,
         name: &str,
-        range: (u64, Option<u64>),
+        range: KeyRange,
     ) -> Result<Table<R>> {
         Table::open_range(open, &self.data.join(name), self.states.get(name), range)
     }

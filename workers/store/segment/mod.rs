@@ -15,9 +15,10 @@ mod writer;
 pub use segment_ref::SegmentRef;
 pub use writer::{SegmentWriter, write, write_by};
 
+use crate::document::Id;
 use crate::error::Result;
 use crate::gallop::{gallop, gallop_around};
-use crate::store::column::Key;
+use crate::store::column::{Key, KeyRange};
 use crate::store::damage::end_reading;
 use crate::store::map::Access;
 use crate::store::segment::filter::Filters;
@@ -277,6 +278,15 @@ impl<R: Row> Segment<R> {
     /// The first position at or after `from` whose key is greater than `key`, at the same cost.
     pub fn seek_past(&self, key: R::Key, from: usize) -> usize {
         self.seek_in(from, key, |other| *other <= key, |batch| self.batch(batch))
+    }
+
+    /// The positions of the rows with keys in `range`.
+    pub fn within_range(&self, range: KeyRange) -> Range<usize>
+    where
+        R: Row<Key = Id>,
+    {
+        let (from, to) = range.ids();
+        self.within(from, to)
     }
 
     /// The positions of the rows with keys in `[from, to)`, or from `from` on if there is no `to`.

@@ -1,5 +1,6 @@
 //! How a manifest names a segment.
 
+use crate::store::column::KeyRange;
 use crate::store::table::MultisetHash;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -29,9 +30,8 @@ impl SegmentRef {
         folder.join(format!("{}.arrow", self.digest))
     }
 
-    /// Whether it may have keys whose leading bits are in `[from, to)`, or are at least `from` if
-    /// there is no `to`.
-    pub fn overlaps(&self, (from, to): (u64, Option<u64>)) -> bool {
-        from <= self.last && to.is_none_or(|to| self.first < to)
+    /// Whether it may have keys in `range`.
+    pub fn overlaps(&self, range: KeyRange) -> bool {
+        range.from <= self.last && range.to.is_none_or(|to| self.first < to)
     }
 }
