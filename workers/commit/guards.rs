@@ -8,9 +8,8 @@ use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped, megabytes, percent, plain};
 use crate::fold::receipt::OVERWRITTEN_NAMED_MAX;
-use crate::fold::splits::are_too_many;
-use crate::job::Results;
 use crate::job::guards::Options;
+use crate::job::{Results, are_too_many};
 use std::path::Path;
 
 /// A reason to refuse an epoch.

@@ -119,9 +119,8 @@ impl Rejects {
         let Some(RejectLine { file, reason, detail, .. }) = &self.example else {
             return "Almost all records were rejected".into();
         };
-        let fields: Vec<&str> = detail
-            .rsplit_once("; it has ")
-            .map_or(vec![], |(_, names)| names.split(", ").collect());
+        let fields: Vec<&str> =
+            detail.rsplit_once(json::HAS).map_or(vec![], |(_, names)| names.split(", ").collect());
         let among = |likely: &[&str]| {
             let found = likely.iter().find(|name| fields.contains(name));
             found.map_or("FIELD".to_owned(), |name| (*name).to_owned())
@@ -165,24 +164,24 @@ impl Rejects {
             }
             "bad_row_group" => format!("{file} is damaged; fetch it or write it again"),
             "bad_file" => match among_columns(detail, &URLS) {
-                Some(name) if detail.contains("[read.fields] url") => format!(
+                Some(name) if detail.contains(parquet::OF_URL) => format!(
                     "The files have no URL where the job looks for it. Name its column: \
                      [read.fields] url = [\"{name}\"]"
                 ),
-                None if detail.contains("no column") && detail.contains("[read.fields] url") => {
+                None if detail.contains(parquet::NO_COLUMN) && detail.contains(parquet::OF_URL) => {
                     format!(
                         "The files have no URL where the job looks for it. If they are a corpus, name the \
                      column of an id, [read] key = \"{}\"; with [read] key = \"row\" each row is a page",
                         among_columns(detail, &IDS).unwrap_or("FIELD")
                     )
                 }
-                _ if detail.contains("[read] key names") => format!(
+                _ if detail.contains(parquet::OF_KEY) => format!(
                     "Name a column that every row has, [read] key = \"{}\"; with [read] key = \"row\" each \
                      row is a page",
                     among_columns(detail, &IDS).unwrap_or("FIELD")
                 ),
                 _ => match among_columns(detail, &TEXTS) {
-                    Some(name) if detail.contains("[read.fields] text") => format!(
+                    Some(name) if detail.contains(parquet::OF_TEXT) => format!(
                         "The job reads another column than the files have. Name that of the text: \
                          [read.fields] text = \"{name}\""
                     ),
@@ -217,7 +216,7 @@ pub fn is_of_document(reason: &str, detail: &str) -> bool {
 
 /// The first of the `likely` names that is a column of the file, whose columns `detail` lists.
 fn among_columns(detail: &str, likely: &[&'static str]) -> Option<&'static str> {
-    let (_, columns) = detail.rsplit_once("; its columns are ")?;
+    let (_, columns) = detail.rsplit_once(parquet::COLUMNS)?;
     let columns = columns.split("; ").next().unwrap_or(columns);
     likely.iter().find(|name| columns.split(", ").any(|column| column == **name)).copied()
 }

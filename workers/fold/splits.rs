@@ -116,17 +116,6 @@ impl Counts {
     }
 }
 
-/// The share of so few bad records, or of fewer, says nothing if at least as many records were
-/// good: otherwise one truncated file would stop a small delivery, and every later run. If a job
-/// allows no bad record, none passes.
-const REJECTS_MIN: u64 = 20;
-
-/// Whether of `read` records more were `rejected` than the share `rejects_max` allows.
-pub fn are_too_many(rejected: u64, accepted: u64, read: u64, rejects_max: f64) -> bool {
-    let are_few = rejected <= REJECTS_MIN && rejected <= accepted && rejects_max > 0.0;
-    rejected as f64 > rejects_max * read as f64 && !are_few
-}
-
 /// A bad record, as a line of `rejects.jsonl`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RejectLine {

@@ -19,7 +19,7 @@ mod serve;
 
 pub use output::{Form, Output, Results, TableForms, When, check_ping};
 pub use places::{base, collide, resolved};
-pub use read::Read;
+pub use read::{Read, are_too_many};
 pub use serve::Serve;
 
 use crate::candidates::bands::Bands;

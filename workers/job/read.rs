@@ -20,7 +20,7 @@ pub struct Read {
     #[serde(default)]
     pub complete: bool,
     /// The share of records that may be bad. If more are bad, the run ends before it commits,
-    /// unless they are few (`commit/guards.rs`). Default: 0.05.
+    /// unless they are few ([`are_too_many`]). Default: 0.05.
     #[serde(default = "rejects_max")]
     pub rejects_max: f64,
     /// A sample: at most so many records of each input are read. Default: all.
@@ -50,6 +50,17 @@ impl Read {
         let (fields, key, limits) = (self.fields.clone(), self.key.clone(), self.limits.clone());
         read::Options { fields, key, limits, file: file.to_owned() }
     }
+}
+
+/// The share of so few bad records, or of fewer, says nothing if at least as many records were
+/// good: otherwise one truncated file would stop a small delivery, and every later run. If a job
+/// allows no bad record, none passes.
+const REJECTS_MIN: u64 = 20;
+
+/// Whether of `read` records more were `rejected` than the share `rejects_max` allows.
+pub fn are_too_many(rejected: u64, accepted: u64, read: u64, rejects_max: f64) -> bool {
+    let are_few = rejected <= REJECTS_MIN && rejected <= accepted && rejects_max > 0.0;
+    rejected as f64 > rejects_max * read as f64 && !are_few
 }
 
 /// The longest name of a source, in bytes.

@@ -81,12 +81,16 @@ impl<'de> Visitor<'de> for &mut Names {
     }
 }
 
-/// The names of the fields that a line has: one of them may be what the job means.
+/// What stands in a detail before the names of the fields that a line has.
+pub const HAS: &str = "; it has ";
+
+/// The end of a detail: the names of the fields that a line has. One of them may be what the job
+/// means.
 pub fn fields_of(text: &str) -> String {
     let mut names = Names::default();
     // Reading ends when there are enough names, which the parser calls an error.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut names);
-    format!("it has {}", if names.0.is_empty() { "nothing" } else { &names.0 })
+    format!("{HAS}{}", if names.0.is_empty() { "nothing" } else { &names.0 })
 }
 
 /// The reject word for a parser's error, by its message, because the parser has no error codes.

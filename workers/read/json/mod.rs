@@ -11,7 +11,7 @@ mod mistakes;
 mod numbers;
 mod object;
 
-pub use mistakes::{ARRAY, OF_OBJECTS, PRINTED, SEVERAL, UTF_16, array};
+pub use mistakes::{ARRAY, HAS, OF_OBJECTS, PRINTED, SEVERAL, UTF_16, array};
 
 use crate::read::fields::Wanted;
 use crate::read::record::{DETAIL_BYTES_MAX, Item};
@@ -71,7 +71,7 @@ pub fn item(line: &[u8], place: u64, wanted: &Wanted, mut note: impl FnMut(&'sta
                 url,
                 ..
             } => {
-                let rejected = Item::reject(reason, format!("{detail}; {}", fields_of(text)));
+                let rejected = Item::reject(reason, detail + &fields_of(text));
                 url.iter().fold(rejected, |rejected, url| rejected.about(url))
             }
             item => item,

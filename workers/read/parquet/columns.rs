@@ -293,6 +293,17 @@ fn pruned(
     Ok(Some((kind, Field::new(name, column.hint.clone(), optional))))
 }
 
+/// How the reject of a file without a needed column begins.
+pub const NO_COLUMN: &str = "no column";
+/// What it says behind the name of the column: what names the column in the job.
+pub const OF_URL: &str = ", which [read.fields] url names";
+/// The same for a key that is a field.
+pub const OF_KEY: &str = ", which [read] key names";
+/// The same for the text.
+pub const OF_TEXT: &str = ", which [read.fields] text and html name";
+/// What stands before the columns that the file has.
+pub const COLUMNS: &str = "; its columns are ";
+
 /// Checks that the needed columns are there, and not `unfit`.
 fn check_found(
     schema: &SchemaDescriptor,
@@ -308,7 +319,7 @@ fn check_found(
         let roots = schema.root_schema().get_fields();
         let names: Vec<&str> = roots.iter().map(|root| root.name()).take(LISTED_MAX).collect();
         let more = if roots.len() > LISTED_MAX { ", ..." } else { "" };
-        format!("; its columns are {}{more}", names.join(", "))
+        format!("{COLUMNS}{}{more}", names.join(", "))
     };
     let has = |is_for: Use| {
         wanted.names.iter().zip(leaves).any(|(name, leaf)| name.is_for == is_for && leaf.is_some())
@@ -321,10 +332,10 @@ fn check_found(
         let named = own(part);
         return Err(match wanted.key {
             PageKey::Url => format!(
-                "no column `{named}`, which [read.fields] url names{}; a corpus without URLs: [read] key = \"row\"",
+                "{NO_COLUMN} `{named}`{OF_URL}{}; a corpus without URLs: [read] key = \"row\"",
                 listed()
             ),
-            _ => format!("no column `{named}`, which [read] key names{}", listed()),
+            _ => format!("{NO_COLUMN} `{named}`{OF_KEY}{}", listed()),
         });
     }
     if ![Use::Text, Use::Html].into_iter().any(has) {
@@ -332,10 +343,7 @@ fn check_found(
         if ![Use::Deleted, Use::Op].into_iter().any(has) {
             unfit(&[Use::Deleted, Use::Op])?;
             let (text, html) = (own(Use::Text), own(Use::Html));
-            return Err(format!(
-                "no column `{text}` and none `{html}`, which [read.fields] text and html name{}",
-                listed()
-            ));
+            return Err(format!("{NO_COLUMN} `{text}` and none `{html}`{OF_TEXT}{}", listed()));
         }
     }
     Ok(())

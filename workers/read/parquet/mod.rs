@@ -22,6 +22,7 @@ use crate::error::{Error, Kind, Result};
 use arrow_array::RecordBatch;
 pub use checks::PAGE_BYTES_MAX;
 use checks::schema_is_sound;
+pub use columns::{COLUMNS, NO_COLUMN, OF_KEY, OF_TEXT, OF_URL};
 use columns::{Selection, selection};
 use pages::{ColumnChunks, guarded};
 pub use pages::{PagedFile, pages};
