@@ -94,20 +94,21 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
             let new = now.after(old.clone(), visits, &url);
             count(epoch, &old, &new, visits, now);
             epoch.lost(&url, now.lost(visits, &old, &inserted));
-            if let (Some(page), Some(new)) = (&old.page, &new.page)
+            if let (Some(page), Some(new)) = (old.page(), new.page())
                 && !page.content.is_none()
                 && page.content != new.content
                 && page.input != new.input
             {
                 epoch.changed(page.input);
             }
-            emit_changes(doc, old.page.as_ref(), new.page.as_ref(), visits, emit);
-            let live = (i8::from(new.page.is_some())) - i8::from(old.page.is_some());
+            emit_changes(doc, old.page(), new.page(), visits, emit);
+            let live = i8::from(new.page().is_some()) - i8::from(old.page().is_some());
             if live != 0 {
                 urls.push(UrlRow { doc, url, diff: live })?;
             }
-            replacement(old.page, new.page).try_for_each(|row| pages.push(row))?;
-            replacement(old.gone, new.gone).try_for_each(|row| gone.push(row))?;
+            let ((old_page, old_gone), (new_page, new_gone)) = (old.rows(), new.rows());
+            replacement(old_page, new_page).try_for_each(|row| pages.push(row))?;
+            replacement(old_gone, new_gone).try_for_each(|row| gone.push(row))?;
         }
     }
     epoch.finish(pages)?;
@@ -161,12 +162,19 @@ impl Before {
         let mut touched: Vec<TouchedUrl> = Vec::with_capacity(docs.len());
         for doc in docs {
             let page = pages.next_if(|page| page.doc == doc);
-            let known = Known { page, gone: gone.next_if(|gone| gone.doc == doc) };
+            let known = match (page, gone.next_if(|gone| gone.doc == doc)) {
+                (None, None) => Known::Unknown,
+                (Some(page), None) => Known::Live(page),
+                (None, Some(gone)) => Known::Gone(gone),
+                (Some(_), Some(_)) => end_reading(Error::new(
+                    Kind::Io,
+                    "table gone: a page is live, too; `pagefold verify JOB --deep` says what helps",
+                )),
+            };
             touched.push(TouchedUrl { doc, url: None, known });
         }
-        let may_lapse = |touched: &TouchedUrl| {
-            touched.known.page.as_ref().is_some_and(|page| now.lapse.takes(page))
-        };
+        let may_lapse =
+            |touched: &TouchedUrl| touched.known.page().is_some_and(|page| now.lapse.takes(page));
         let lapsing: Vec<Id> =
             touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
         let urls = self.urls.matching(&lapsing);
@@ -225,7 +233,7 @@ fn emit_changes(
 
 /// Counts what became of a page.
 fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now<'_>) {
-    let counter = match (&old.page, &new.page, visits) {
+    let counter = match (old.page(), new.page(), visits) {
         // The row of a gone page is forgotten.
         (None, None, []) => None,
         (None, None, _) => Some(Counter::PagesUnknown),

@@ -20,13 +20,35 @@ use crate::tables::visits::{PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
 use std::collections::BTreeSet;
 
-/// What the store knows of a URL: a live page, or that it is gone; never both.
+/// What the store knows of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub enum Known {
+    /// Nothing.
+    #[default]
+    Unknown,
     /// The live page.
-    pub page: Option<PageRow>,
-    /// The row of the page that is gone.
-    pub gone: Option<GoneRow>,
+    Live(PageRow),
+    /// That the page is gone.
+    Gone(GoneRow),
+}
+
+impl Known {
+    /// The live page, if there is one.
+    pub fn page(&self) -> Option<&PageRow> {
+        match self {
+            Known::Live(page) => Some(page),
+            Known::Unknown | Known::Gone(_) => None,
+        }
+    }
+
+    /// The rows that say so in the tables of live pages and of gone pages.
+    pub fn rows(self) -> (Option<PageRow>, Option<GoneRow>) {
+        match self {
+            Known::Unknown => (None, None),
+            Known::Live(page) => (Some(page), None),
+            Known::Gone(gone) => (None, Some(gone)),
+        }
+    }
 }
 
 /// The epoch that applies visits.
@@ -67,10 +89,10 @@ impl Now<'_> {
     /// its source, so its records do not compete with records of earlier snapshots, or with pages
     /// that were not seen for long.
     fn least(self, before: &Known) -> i64 {
-        let is_anew = match (&before.page, &before.gone) {
-            (Some(page), _) => self.is_replaced(page),
-            (None, Some(gone)) => gone.cause != pages::REMOVED,
-            (None, None) => true,
+        let is_anew = match before {
+            Known::Live(page) => self.is_replaced(page),
+            Known::Gone(gone) => gone.cause != pages::REMOVED,
+            Known::Unknown => true,
         };
         if is_anew && self.lapse.complete.is_some() { NO_DATE } else { self.known_date(before) }
     }
@@ -86,9 +108,12 @@ impl Now<'_> {
 
     /// The date that what is known has reached.
     fn known_date(self, before: &Known) -> i64 {
-        let page = before.page.as_ref().map(|page| page.as_of);
-        let gone = before.gone.as_ref().filter(|gone| gone.last_time >= self.gone_min);
-        sound(page.or(gone.map(|gone| gone.as_of)).unwrap_or(NO_DATE), self.time)
+        let date = match before {
+            Known::Live(page) => page.as_of,
+            Known::Gone(gone) if gone.last_time >= self.gone_min => gone.as_of,
+            Known::Gone(_) | Known::Unknown => NO_DATE,
+        };
+        sound(date, self.time)
     }
 
     /// The date by which a record competes with the record that holds. A date that is too far ahead
@@ -105,7 +130,7 @@ impl Now<'_> {
         let (date, least) = (self.date(visit), self.least(before));
         let is_record = |page: &PageRow| !page.is_conversion();
         let is_made_of_it =
-            visit.is_conversion() && before.page.as_ref().is_some_and(is_record) && date == least;
+            visit.is_conversion() && before.page().is_some_and(is_record) && date == least;
         visit.kind != SEEN && visit.date != NO_DATE && (date < least || is_made_of_it)
     }
 
@@ -152,37 +177,41 @@ impl Now<'_> {
     }
 
     /// What is known of a URL after its `visits`. There may be no visits.
-    pub fn after(self, mut before: Known, visits: &[Visit], url: &[u8]) -> Known {
-        before.gone = before.gone.filter(|gone| gone.last_time >= self.gone_min);
-        if let Some(gone) = &mut before.gone {
-            gone.last_time = corrected(gone.last_time, self.lapse.seen_max, self.time);
-        }
+    pub fn after(self, before: Known, visits: &[Visit], url: &[u8]) -> Known {
+        let before = self.remembered(before);
         match self.winner(visits, &before) {
             Some(visit) if visit.kind == PAGE => {
-                let as_of = self.as_of(visits, &before);
-                Known { page: Some(self.page(&before, visit, as_of)), gone: None }
+                Known::Live(self.page(&before, visit, self.as_of(visits, &before)))
             }
             Some(visit) => self.gone(&before, Some(visit), self.as_of(visits, &before), url),
-            None => {
+            None => match before {
                 // Even an outdated record shows that the page was met.
-                let is_seen = visits.iter().any(|visit| visit.kind != REMOVED);
-                match &mut before.page {
-                    Some(page) if is_seen => {
-                        (page.last_epoch, page.last_time, page.source) =
-                            (self.epoch, self.time, self.source);
-                        before
-                    }
-                    Some(page) if self.lacks_row(page) => Known::default(),
-                    Some(page) if self.lapses(page) => {
-                        self.gone(&before, None, self.known_date(&before), url)
-                    }
-                    Some(page) => {
-                        page.last_time = corrected(page.last_time, self.lapse.seen_max, self.time);
-                        before
-                    }
-                    None => before,
+                Known::Live(page) if visits.iter().any(|visit| visit.kind != REMOVED) => {
+                    let (last_epoch, last_time, source) = (self.epoch, self.time, self.source);
+                    Known::Live(PageRow { last_epoch, last_time, source, ..page })
                 }
+                Known::Live(page) if self.lacks_row(&page) => Known::Unknown,
+                Known::Live(ref page) if self.lapses(page) => {
+                    self.gone(&before, None, self.known_date(&before), url)
+                }
+                Known::Live(page) => {
+                    let last_time = corrected(page.last_time, self.lapse.seen_max, self.time);
+                    Known::Live(PageRow { last_time, ..page })
+                }
+                Known::Gone(_) | Known::Unknown => before,
+            },
+        }
+    }
+
+    /// `known`, unless the page has been gone for too long.
+    fn remembered(self, known: Known) -> Known {
+        match known {
+            Known::Gone(gone) if gone.last_time >= self.gone_min => {
+                let last_time = corrected(gone.last_time, self.lapse.seen_max, self.time);
+                Known::Gone(GoneRow { last_time, ..gone })
             }
+            Known::Gone(_) => Known::Unknown,
+            known => known,
         }
     }
 
@@ -221,7 +250,7 @@ impl Now<'_> {
             url_bytes: visit.url.len() as u32,
             gathered: PageRow::gathered_of(visit),
             score: visit.score,
-            first_epoch: before.page.as_ref().map_or(self.epoch, |page| page.first_epoch),
+            first_epoch: before.page().map_or(self.epoch, |page| page.first_epoch),
             last_epoch: self.epoch,
             last_time: self.time,
             source: self.source,
@@ -234,13 +263,15 @@ impl Now<'_> {
 
     /// What is known of a page that is gone, by the `removal` or because it lapsed.
     fn gone(self, before: &Known, removal: Option<&Visit>, as_of: i64, url: &[u8]) -> Known {
-        let known = before.page.as_ref().map(|page| (page.doc, page.content, self.epoch));
-        let known = known.or(before.gone.as_ref().map(|gone| (gone.doc, gone.content, gone.epoch)));
-        // An undated removal of an unknown page says nothing of later use.
-        let known = known.or(removal
-            .filter(|_| as_of != NO_DATE)
-            .map(|visit| (visit.doc, Id::NONE, self.epoch)));
-        let cause = match (removal, &before.page) {
+        let known = match before {
+            Known::Live(page) => Some((page.doc, page.content, self.epoch)),
+            Known::Gone(gone) => Some((gone.doc, gone.content, gone.epoch)),
+            // An undated removal of an unknown page says nothing of later use.
+            Known::Unknown => {
+                removal.filter(|_| as_of != NO_DATE).map(|visit| (visit.doc, Id::NONE, self.epoch))
+            }
+        };
+        let cause = match (removal, before.page()) {
             (Some(_), _) => pages::REMOVED,
             (None, Some(page)) if has_expired(page, self.lapse.retention) => pages::EXPIRED,
             (None, _) => pages::MISSING,
@@ -258,7 +289,7 @@ impl Now<'_> {
                 last_time: self.time,
                 diff: 1,
             });
-        Known { page: None, gone }
+        gone.map_or(Known::Unknown, Known::Gone)
     }
 }
 
@@ -271,6 +302,15 @@ mod tests {
     use crate::tables::visits::CONVERSION;
 
     const TIME: i64 = 1_000_000_000;
+
+    impl Known {
+        fn gone(&self) -> Option<&GoneRow> {
+            match self {
+                Known::Gone(gone) => Some(gone),
+                Known::Unknown | Known::Live(_) => None,
+            }
+        }
+    }
 
     fn visit(date: i64, kind: u8, content: u64) -> Visit {
         Visit {
@@ -311,7 +351,7 @@ mod tests {
     #[test]
     fn conversions_give_way() {
         let converted = |date, content| Visit { flags: CONVERSION, ..visit(date, PAGE, content) };
-        let holds = |known: &Known| known.page.as_ref().map(|page| page.content.high);
+        let holds = |known: &Known| known.page().map(|page| page.content.high);
         for visits in [[visit(5, PAGE, 1), converted(5, 9)], [converted(5, 9), visit(5, PAGE, 1)]] {
             let lost = now(1).lost(&visits, &Known::default(), &BTreeSet::new());
             assert_eq!(lost, Lost::default());
@@ -389,10 +429,10 @@ mod tests {
     #[test]
     fn a_seen_page_is_kept() {
         let known = after(&Known::default(), &[visit(5, PAGE, 1)], now(1));
-        let page = known.page.clone().expect("a page");
+        let page = known.page().cloned().expect("a page");
         let seen = PageRow { last_epoch: 2, last_time: TIME + 2, source: 2, ..page.clone() };
         for met in [visit(9, SEEN, 0), visit(4, PAGE, 7)] {
-            assert_eq!(after(&known, &[met], now(2)).page.as_ref(), Some(&seen), "still a page");
+            assert_eq!(after(&known, &[met], now(2)).page(), Some(&seen), "still a page");
         }
         assert_eq!(
             after(&known, &[visit(4, REMOVED, 0)], now(2)),
@@ -400,7 +440,7 @@ mod tests {
             "an older removal does not see it"
         );
         assert_eq!(after(&Known::default(), &[visit(9, SEEN, 0)], now(2)), Known::default());
-        assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page, None);
+        assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page(), None);
     }
 
     /// A page has the place of the record that decided it. If records of several epochs say the
@@ -409,9 +449,8 @@ mod tests {
     #[test]
     fn a_page_has_the_place_of_its_record() {
         let at = |visit: Visit, input, position| Visit { input, position, ..visit };
-        let place = |known: &Known| {
-            known.page.as_ref().map(|page| (page.input, page.position)).expect("a page")
-        };
+        let place =
+            |known: &Known| known.page().map(|page| (page.input, page.position)).expect("a page");
         let visits = [
             at(visit(5, PAGE, 1), 7, 10),
             at(visit(6, PAGE, 1), 3, 20),
@@ -430,7 +469,7 @@ mod tests {
     fn a_date_far_ahead_does_not_last() {
         let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
         let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(60, PAGE, 3)], now(2));
-        let content = |known: &Known| known.page.as_ref().expect("a page").content.high;
+        let content = |known: &Known| known.page().expect("a page").content.high;
         assert_eq!(content(&known), 2);
         assert_eq!(content(&after(&known, &[visit(60, PAGE, 4)], now(3))), 4);
         assert_eq!(content(&after(&known, &[visit(59, PAGE, 4)], now(3))), 2);
@@ -444,7 +483,7 @@ mod tests {
             [(visit(TIME * 2, PAGE, 2), Some(2)), (visit(TIME * 2, REMOVED, 0), None)]
         {
             let known = after(&Known::default(), &[visit(50, PAGE, 1), far], now(1));
-            let of = |known: &Known| known.page.as_ref().map(|page| page.content.high);
+            let of = |known: &Known| known.page().map(|page| page.content.high);
             assert_eq!(of(&known), content);
             assert_eq!(of(&after(&known, &[visit(49, PAGE, 3)], now(2))), content);
             assert_eq!(of(&after(&known, &[visit(50, PAGE, 3)], now(2))), Some(3));
@@ -487,9 +526,8 @@ mod tests {
                 }
                 said.push(sorted);
                 known = after(&known, &visits, now(epoch));
-                let found = known.page.as_ref().map(|page| (page.date, page.content.high));
+                let found = known.page().map(|page| (page.date, page.content.high));
                 assert_eq!(found, holds, "seed {seed}, epoch {epoch}: {said:?}");
-                assert!(known.page.is_none() || known.gone.is_none(), "seed {seed}: both");
                 assert_eq!(
                     now(epoch).least(&known),
                     newest,
@@ -509,28 +547,22 @@ mod tests {
             |epoch| Now { lapse, source: 1, replaced: Some(&[11, 12, 13]), ..now(epoch) };
         let visit =
             |date, kind, content| Visit { input: 10 + content, ..visit(date, kind, content) };
-        let text = |known: &Known| known.page.as_ref().map(|page| page.content.high);
+        let text = |known: &Known| known.page().map(|page| page.content.high);
         let first = after(&Known::default(), &[visit(50, PAGE, 1)], snapshot(1));
         let second = after(&first, &[visit(40, PAGE, 2)], snapshot(2));
-        assert_eq!(
-            (text(&second), second.page.as_ref().map(|page| page.as_of)),
-            (Some(2), Some(40))
-        );
+        assert_eq!((text(&second), second.page().map(|page| page.as_of)), (Some(2), Some(40)));
         let missing = after(&first, &[], snapshot(2));
         assert_eq!(after(&missing, &[visit(40, PAGE, 2)], now(3)), missing, "a late archive");
         assert_eq!(text(&after(&missing, &[visit(40, PAGE, 2)], snapshot(3))), Some(2));
         let removed = after(&first, &[visit(40, REMOVED, 0)], snapshot(2));
-        assert_eq!(
-            removed.gone.as_ref().map(|gone| (gone.cause, gone.as_of)),
-            Some((pages::REMOVED, 40))
-        );
+        assert_eq!(removed.gone().map(|gone| (gone.cause, gone.as_of)), Some((pages::REMOVED, 40)));
         let removed = after(&first, &[visit(60, REMOVED, 0)], snapshot(2));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
         // A removal of a page that would expire was remembered as expiry.
         let retention = Retention { epoch_min: 2, time_min: i64::MIN };
         let expires = LapseRule { retention, ..now(2).lapse };
         let removed = after(&first, &[visit(60, REMOVED, 0)], Now { lapse: expires, ..now(2) });
-        assert_eq!(removed.gone.as_ref().map(|gone| gone.cause), Some(pages::REMOVED));
+        assert_eq!(removed.gone().map(|gone| gone.cause), Some(pages::REMOVED));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
         let other = after(&Known::default(), &[visit(50, PAGE, 9)], Now { source: 7, ..now(1) });
         let seen = after(&other, &[visit(40, PAGE, 2)], snapshot(2));
@@ -552,7 +584,7 @@ mod tests {
             let lapse = LapseRule { retention, complete: Some(1), seen_max: i64::MAX };
             let kept = after(&known, &[], Now { lapse, keeps_missing: true, ..now(2) });
             assert_eq!(kept == known, stays, "{kept:?}");
-            assert!(after(&known, &[], Now { lapse, ..now(2) }).page.is_none());
+            assert!(after(&known, &[], Now { lapse, ..now(2) }).page().is_none());
         }
     }
 
@@ -565,8 +597,8 @@ mod tests {
         let gone = after(&known, &[visit(60, REMOVED, 0)], wrong);
         let lapse = LapseRule { seen_max: TIME + 9, ..now(2).lapse };
         let back = Now { lapse, ..now(2) };
-        assert_eq!(after(&known, &[], back).page.expect("still a page").last_time, TIME + 2);
-        assert_eq!(after(&gone, &[], back).gone.expect("remembered").last_time, TIME + 2);
+        assert_eq!(after(&known, &[], back).page().expect("still a page").last_time, TIME + 2);
+        assert_eq!(after(&gone, &[], back).gone().expect("remembered").last_time, TIME + 2);
     }
 
     /// A page, or what is gone, with a date of the time when the clock was far ahead held over all
@@ -578,9 +610,9 @@ mod tests {
         let gone = after(&page, &[visit(TIME * 2, REMOVED, 0)], wrong);
         for known in [page, gone] {
             let back = after(&known, &[visit(TIME, PAGE, 2)], now(2));
-            let row = back.page.as_ref().expect("a page");
+            let row = back.page().expect("a page");
             assert_eq!((row.content.high, row.as_of), (2, TIME));
-            assert_eq!(after(&known, &[visit(TIME, REMOVED, 0)], now(2)).page, None);
+            assert_eq!(after(&known, &[visit(TIME, REMOVED, 0)], now(2)).page(), None);
             assert!(now(3).is_outdated(&visit(TIME - 1, PAGE, 3), &back), "the date is sound now");
         }
     }
@@ -595,7 +627,7 @@ mod tests {
             let visit = Visit { host, ..visit(50, PAGE, 1) };
             let known = after(&Known::default(), &[visit], now(1));
             let gone = after(&known, &[], Now { lapse, row_keys, ..now(2) });
-            assert_eq!((gone.page, gone.gone.is_some()), (None, is_remembered));
+            assert_eq!((gone.page(), gone.gone().is_some()), (None, is_remembered));
         }
     }
 
@@ -619,26 +651,23 @@ mod tests {
         ];
         for (visits, now_2, cause) in cases {
             let gone = after(&known, &visits, now_2);
-            let row = gone.gone.clone().expect("remembered");
-            assert_eq!(
-                (gone.page.clone(), row.cause, row.content.high, row.epoch),
-                (None, cause, 1, 2)
-            );
+            let row = gone.gone().expect("remembered");
+            assert_eq!((gone.page(), row.cause, row.content.high, row.epoch), (None, cause, 1, 2));
             assert_eq!(after(&gone, &[visit(49, PAGE, 2)], now(3)), gone, "a late archive");
             assert_eq!(
-                after(&gone, &[visit(50, PAGE, 2)], now(3)).page.expect("back").first_epoch,
+                after(&gone, &[visit(50, PAGE, 2)], now(3)).page().expect("back").first_epoch,
                 3
             );
-            assert!(after(&gone, &[visit(NO_DATE, PAGE, 2)], now(3)).page.is_some());
+            assert!(after(&gone, &[visit(NO_DATE, PAGE, 2)], now(3)).page().is_some());
             let forgets = Now { gone_min: TIME + 3, ..now(9) };
             assert_eq!(after(&gone, &[], forgets), Known::default());
-            assert!(after(&gone, &[visit(49, PAGE, 2)], forgets).page.is_some());
+            assert!(after(&gone, &[visit(49, PAGE, 2)], forgets).page().is_some());
             let never = Now { gone_min: i64::MAX, ..now_2 };
             assert_eq!(after(&known, &visits, never), Known::default(), "nothing is remembered");
         }
         // A removal that comes before the page does.
         let removed = after(&Known::default(), &[visit(50, REMOVED, 0)], now(1));
-        assert_eq!(after(&removed, &[visit(49, PAGE, 2)], now(2)).page, None);
+        assert_eq!(after(&removed, &[visit(49, PAGE, 2)], now(2)).page(), None);
         assert_eq!(
             after(&Known::default(), &[visit(NO_DATE, REMOVED, 0)], now(1)),
             Known::default()
