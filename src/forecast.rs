@@ -12,8 +12,6 @@ use serde::Serialize;
 use std::path::Path;
 use workers::confirm::By;
 use workers::error::Result;
-use workers::fold::ingest;
-use workers::fold::visit_maker::text_of;
 use workers::job::contents::Keep;
 use workers::job::{Form, Job, When};
 use workers::plan::Plan;
@@ -22,6 +20,7 @@ use workers::read::record::Item;
 use workers::read::{Split, splits};
 use workers::text::features::Unit;
 use workers::text::signatures::SignatureKind;
+use workers::visit::{self, text_of};
 
 /// Work of all workers together: reading, folding, and deciding pairs.
 struct Work {
@@ -258,7 +257,7 @@ fn sampled(job: &Job, inputs: &[Input], records_max: usize) -> Result<Load> {
 /// The first records of the part `split` of `input`.
 fn first_records(job: &Job, input: &Input, split: &Split, records_max: usize) -> Result<Load> {
     let mut load = Load::default();
-    let mut reader = ingest::open(job, split, input)?;
+    let mut reader = visit::open(job, split, input)?;
     for _ in 0..records_max {
         let Some(entry) = reader.next()? else { break };
         let Item::Record(record) = entry.item else { continue };

@@ -37,6 +37,8 @@ pub mod tables;
 
 pub mod plan;
 
+pub mod visit;
+
 pub mod fold;
 
 pub mod commit;

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
 use workers::export::ours;
 use workers::extract;
-use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::lexicon::{self, Inputs, furniture};
 use workers::progress::Progress;
@@ -22,6 +21,7 @@ use workers::store::threads::processors;
 use workers::store::{digest, durable};
 use workers::text::signatures::lexicon::{Form, Limits, VERSION, write};
 use workers::text::{features, normalize};
+use workers::visit::counts::Counts;
 
 /// A word in more than one of this many texts is a stop word, unless `--docs-min` is set. I-Match
 /// has the same limit.

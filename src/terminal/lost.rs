@@ -4,10 +4,10 @@ use crate::terminal::print::{counted, grouped};
 use std::collections::BTreeMap;
 use workers::ask::elsewhere::Elsewhere;
 use workers::fold::counters::Counter;
-use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::read::PageKey;
 use workers::read::fields::{REMOVED_BY_DELETED, REMOVED_BY_OP, removers};
+use workers::visit::counts::Counts;
 
 /// An epoch's counts of such records.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use crate::document::page_url;
 use crate::error::Result;
-use crate::fold::visit_maker::{BodyReader, furniture};
 use crate::job::Job;
 use crate::read::record::Record;
+use crate::visit::{BodyReader, furniture};
 use serde::Serialize;
 
 /// The main text of a record.

@@ -5,7 +5,6 @@
 
 use crate::document::Id;
 use crate::error::Result;
-use crate::fold::visit_maker::{VisitMaker, furniture};
 use crate::job::Job;
 use crate::locks::lock;
 use crate::read::record::{Body, Record};
@@ -13,6 +12,7 @@ use crate::tables::visits::NOTICE;
 use crate::tables::{EvidenceRow, Visit};
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
+use crate::visit::{VisitMaker, furniture};
 use std::sync::Mutex;
 
 /// Makes texts of records, for many threads.

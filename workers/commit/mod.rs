@@ -16,7 +16,7 @@ use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::receipt::{self, Receipt};
-use crate::fold::splits::{self, Counts, Finished};
+use crate::fold::splits::{self, Finished};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, History, Reading, Taken};
 use crate::plan::inputs::Input;
@@ -28,6 +28,7 @@ use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};
 use crate::tables::PageRow;
 use crate::tables::snapshot::Snapshot;
+use crate::visit::counts::Counts;
 use std::collections::BTreeMap;
 
 /// A committed epoch.

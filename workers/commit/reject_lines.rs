@@ -6,12 +6,13 @@
 use crate::commit::rejects::is_of_document;
 use crate::error::{Error, Result};
 use crate::fold::split_writer::REJECTS_NAMED_MAX;
-use crate::fold::splits::{Counts, Finished, RejectLine, each_reject};
+use crate::fold::splits::{Finished, RejectLine, each_reject};
 use crate::plan::Plan;
 use crate::store::digest::HashingFile;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::lists::FileRef;
 use crate::store::{Store, durable};
+use crate::visit::counts::Counts;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

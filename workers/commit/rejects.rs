@@ -5,12 +5,13 @@
 //! the job reads the wrong field, and a commit would consume the inputs for nothing.
 
 use crate::figures::{counted, grouped, plain};
-use crate::fold::splits::{Counts, RejectLine};
+use crate::fold::splits::RejectLine;
 use crate::job::Job;
 use crate::read::documents::{self, WhyRead};
 use crate::read::likely::{IDS, TEXTS, URLS};
 use crate::read::record::DETAIL_BYTES_MAX;
 use crate::read::{json, parquet, shell};
+use crate::visit::counts::Counts;
 use std::path::{Path, PathBuf};
 
 /// The most characters of a record's detail that a message repeats.

@@ -13,7 +13,6 @@ use crate::document::{Id, PageUrl, canonical_url, page_url, sorted};
 use crate::error::Result;
 use crate::eval::world::rows;
 use crate::extract::canonical_link::canonical;
-use crate::fold::ingest;
 use crate::job::Job;
 use crate::lexicon::Inputs;
 use crate::read::headers::{Headers, link};
@@ -25,6 +24,7 @@ use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{PageRow, UrlRow};
+use crate::visit;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -104,7 +104,7 @@ type AllNamed = [BTreeMap<Id, Named>; 3];
 pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
     let mut named = AllNamed::default();
     for (input, split) in Inputs::of(job)?.splits() {
-        let mut reader = ingest::open(job, split, input)?;
+        let mut reader = visit::open(job, split, input)?;
         reader.keep_heads();
         while let Some(entry) = reader.next()? {
             let heading = reader.take_head();

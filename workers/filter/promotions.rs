@@ -25,8 +25,6 @@ use crate::document::{Id, NO_DATE, PageUrl, page_url, sorted};
 use crate::error::{Kind, Result};
 use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find};
 use crate::filter::inputs::Original;
-use crate::fold::ingest;
-use crate::fold::visit_maker::{TextReader, furniture};
 use crate::graph::keep_rule::{KeepRule, Rank};
 use crate::job::Job;
 use crate::read::Split;
@@ -35,6 +33,7 @@ use crate::store::manifest::Head;
 use crate::store::threads::in_threads;
 use crate::tables::pages::of_inputs;
 use crate::tables::{ClusterRow, ContentRow, PageRow};
+use crate::visit::{self, TextReader, furniture};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -251,7 +250,7 @@ fn stand_ins_of(
     }
     let input = &original.input;
     let split = Split { path: input.file(), start: 0, end: input.bytes };
-    let mut reader = ingest::open(job, &split, input)?;
+    let mut reader = visit::open(job, &split, input)?;
     let is_key = reader.has_keys();
     let mut texts = TextReader::new(job, furniture(job)?);
     loop {

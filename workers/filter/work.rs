@@ -15,7 +15,6 @@ use crate::filter::revisit::{Target, revisit};
 use crate::filter::totals::Totals;
 use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record, Verdict};
 use crate::filter::{annotate, parquet, rows};
-use crate::fold::ingest;
 use crate::job::Job;
 use crate::plan::inputs::{Input, unspelled};
 use crate::read::codec::Codec;
@@ -23,6 +22,7 @@ use crate::read::fields::removers;
 use crate::read::source::BOMB;
 use crate::read::{self, BAD_FILE, Format, Reader, Split};
 use crate::store::{Lock, manifest};
+use crate::visit;
 use std::cmp;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl Work<'_> {
             return Ok(targets);
         }
         let mut reader =
-            ingest::open(self.job, &Split { path, start: 0, end: size }, &original.input)?;
+            visit::open(self.job, &Split { path, start: 0, end: size }, &original.input)?;
         reader.keep_heads();
         let mut file = Portions::new(&mut *reader, shape, size);
         while let Some((mut portion, _)) = file.next()? {
@@ -197,7 +197,7 @@ impl Work<'_> {
 
     /// The message of the reader about `original`, which it refuses.
     fn complaint(&self, original: &Original) -> String {
-        let found = ingest::complaint(self.job, &original.input);
+        let found = visit::complaint(self.job, &original.input);
         found.unwrap_or_else(|| "its reader refuses it".into())
     }
 
@@ -207,7 +207,7 @@ impl Work<'_> {
         let (path, size) = (input.file(), input.bytes);
         let shape = read::shape(&path, size)?;
         let mut reader =
-            ingest::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
+            visit::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
         let is_whole = is_whole || shape.is_none();
         if self.options.revisits && matches!(shape, Some((Format::Warc, _))) {
             reader.keep_heads();

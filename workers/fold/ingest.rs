@@ -10,16 +10,15 @@ use crate::fold::epoch::Epoch;
 use crate::fold::spans::Volume;
 use crate::fold::split_writer::SplitWriter;
 use crate::fold::splits;
-use crate::fold::visit_maker::VisitMaker;
-use crate::job::Job;
 use crate::locks::lock;
 use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
 use crate::read::record::{Entry, Item, Mirror, Record};
-use crate::read::{self, Reader, Split, first_records};
+use crate::read::{Reader, Split};
 use crate::tables::Visit;
+use crate::visit::{self, VisitMaker};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::rc::Rc;
@@ -36,42 +35,6 @@ const TURN_RECORDS: usize = 256;
 /// The longest time that it reads before it returns, except that it finishes a record. A worker
 /// that does not return for long counts as stuck, and a record may take a second.
 const TURN_TIME: Duration = Duration::from_millis(100);
-
-/// Opens the reader of a split of `input`, which is an input of the job.
-pub fn open(job: &Job, split: &Split, input: &Input) -> Result<Box<dyn Reader>> {
-    // A file that the job names must be readable; a file found in a folder may be anything.
-    let is_named = job.read.names(&split.path);
-    let open = if is_named { read::open } else { read::open_or_reject };
-    let options = job.read.options(&input.digest);
-    match job.read.records_max {
-        Some(most) => first_records::open(split, &options, open, most, input.bytes),
-        None => open(split, &options),
-    }
-}
-
-/// The most records that are searched for a bad one.
-const LOOKED_AT_MAX: usize = 1000;
-
-/// What is wrong with `input`, of which no record was accepted: what its reader says of the whole
-/// file, or else of the first bad record. `None` if it says nothing.
-pub fn complaint(job: &Job, input: &Input) -> Option<String> {
-    let split = Split { path: input.file(), start: 0, end: input.bytes };
-    let options = job.read.options(&input.digest);
-    if let Some(why) = read::refusal(&split, &options).ok()? {
-        return Some(why);
-    }
-    let mut reader = read::open(&split, &options).ok()?;
-    for _ in 0..LOOKED_AT_MAX {
-        if let Item::Reject { reason, detail, .. } = reader.next().ok()??.item {
-            return Some(if detail.is_empty() {
-                reason.into()
-            } else {
-                format!("{reason}, {detail}")
-            });
-        }
-    }
-    None
-}
 
 /// A split that is being read.
 struct SplitReader {
@@ -182,7 +145,7 @@ impl SplitReader {
             return Ok(None);
         }
         let split = Split { path: planned.file(), start: part.start, end: part.end };
-        let reader = open(&epoch.shared.job, &split, planned)?;
+        let reader = visit::open(&epoch.shared.job, &split, planned)?;
         self.writer.begin(part.input, planned.shown());
         let before = self.writer.counts.bytes;
         let (key, bytes) = (planned.key(), part.end - part.start);

@@ -19,7 +19,7 @@ pub mod failure;
 pub mod gather;
 pub mod groups;
 mod incumbents;
-pub mod ingest;
+mod ingest;
 mod keys;
 pub(crate) mod leaders;
 mod merge;
@@ -38,7 +38,6 @@ pub(crate) mod split_writer;
 pub mod splits;
 mod successors;
 pub(crate) mod touched;
-pub mod visit_maker;
 mod winner;
 mod wire;
 pub(crate) mod wrong_clock;
@@ -69,7 +68,6 @@ use crate::fold::resolve::{Candidate, GroupMember};
 use crate::fold::splits::SharedSplits;
 use crate::fold::successors::{DeadPair, Linked, Succeeded, Succession, SuccessorCandidate};
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
-use crate::fold::visit_maker::VisitMaker;
 use crate::job::Job;
 use crate::locks::lock;
 use crate::mesh::{self, Mesh};
@@ -82,6 +80,7 @@ use crate::store::segment::SegmentRef;
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
 use crate::text::simhash;
+use crate::visit::{self, VisitMaker};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -123,7 +122,7 @@ pub struct ProcessTask {
 pub fn check_files(job: &Job) -> Result<()> {
     Featurizer::new(&job.features, &job.normalize)?;
     Signer::new(&job.signatures, &job.normalize)?;
-    visit_maker::furniture(job)?;
+    visit::furniture(job)?;
     job.verdicts().map(|_| ())
 }
 
@@ -147,7 +146,7 @@ pub fn run(
     // Each worker clones these. They are locked because threads share the closure.
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
-    let furniture = Mutex::new(visit_maker::furniture(&job)?);
+    let furniture = Mutex::new(visit::furniture(&job)?);
     let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
     let reported = failure.clone();
     let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());

@@ -2,7 +2,7 @@
 //! its host each line.
 //!
 //! Records are read, extracted, normalised and cut into words in the same way as in an epoch
-//! ([`crate::fold::ingest`]), so the words are those of the store's texts. No store is needed. All
+//! ([`crate::visit`]), so the words are those of the store's texts. No store is needed. All
 //! inputs count, consumed or not, and all versions of a page. The result is a function of the set
 //! of texts, in any order and with any number of threads ([`crate::text::signatures::lexicon`]).
 //! Lines that hosts repeat are counted likewise ([`mod@furniture`]).
@@ -15,9 +15,6 @@ pub mod furniture;
 use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
-use crate::fold::ingest;
-use crate::fold::splits::Counts;
-use crate::fold::visit_maker::{self, BodyReader};
 use crate::job::{Job, are_too_many};
 use crate::locks::{into_inner, lock};
 use crate::plan::division::SPLIT_BYTES_MAX;
@@ -29,6 +26,8 @@ use crate::text::features::{self, Featurizer, Unit};
 use crate::text::furniture::lines;
 use crate::text::normalize;
 use crate::text::signatures::lexicon::{Batch, Counter, Limits};
+use crate::visit::counts::Counts;
+use crate::visit::{self, BodyReader};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -122,7 +121,7 @@ impl Reading<'_> {
         counts: &mut Counts,
         found: &mut impl FnMut(&str, &str),
     ) -> Result<()> {
-        let mut reader = ingest::open(self.job, split, input)?;
+        let mut reader = visit::open(self.job, split, input)?;
         let (bytes, mut reported, mut records) = (split.end - split.start, 0, 0);
         let mut report = |consumed: u64, records: &mut u64| {
             let consumed = consumed.min(bytes);
@@ -175,7 +174,7 @@ fn read_all(
         job,
         inputs,
         progress,
-        bodies: BodyReader::new(job, visit_maker::furniture(job)?),
+        bodies: BodyReader::new(job, visit::furniture(job)?),
         next: AtomicUsize::new(0),
         has_failed: AtomicBool::new(false),
     };

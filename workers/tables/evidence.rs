@@ -1,7 +1,7 @@
 //! Reads evidence: the facts about a content by which its pairs are decided.
 //!
 //! A row is a pure function of the text and the identity configuration. So all rows of one content,
-//! from any split or epoch, are equal, and any of them may be read. [`crate::fold::evidence`] makes
+//! from any split or epoch, are equal, and any of them may be read. [`crate::visit::evidence`] makes
 //! the rows.
 
 use crate::confirm;

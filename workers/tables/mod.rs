@@ -215,7 +215,7 @@ impl ContentRow {
 
 table! {
     /// The evidence by which the pairs of a content are decided. A row has a few hundred bytes and
-    /// a text. Ingest makes it (`fold/evidence.rs`); `fold/contents.rs` copies it to the store when
+    /// a text. Ingest makes it (`visit/evidence.rs`); `fold/contents.rs` copies it to the store when
     /// the content becomes comparable. Other contents have none.
     pub struct EvidenceRow in "evidence", columns EvidenceColumns, batch 1024 {
         key {

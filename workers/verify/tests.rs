@@ -6,7 +6,7 @@ use crate::commit::commit;
 use crate::document::{Id, NO_SCORE, host_key};
 use crate::fold::failure::Failure;
 use crate::fold::operators::OPERATORS;
-use crate::fold::splits::{Counts, SplitDone};
+use crate::fold::splits::SplitDone;
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;
 use crate::plan::{self, consumed::Taken};
@@ -26,6 +26,7 @@ use crate::verify::findings::Deep;
 use crate::verify::live::Live;
 use crate::verify::recall::choose;
 use crate::verify::tampers::{Case, LED_TAMPERS, TAMPERS, Tamper};
+use crate::visit::counts::Counts;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 

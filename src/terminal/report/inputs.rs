@@ -5,12 +5,12 @@ use crate::advice;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes};
 use std::collections::BTreeSet;
-use workers::fold::ingest;
 use workers::job::Job;
 use workers::online::has_left_records;
 use workers::plan::Plan;
 use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::inputs::Input;
+use workers::visit;
 
 /// The most inputs without a record that are named; the others are counted.
 const BARREN_NAMED_MAX: usize = 3;
@@ -28,7 +28,7 @@ pub fn barren(job: &Job, inputs: &[Input]) -> Vec<String> {
     );
     let mut lines = vec![first];
     lines.extend(inputs.iter().take(BARREN_NAMED_MAX).map(|input| {
-        let why = ingest::complaint(job, input).map_or(String::new(), |why| format!(": {why}"));
+        let why = visit::complaint(job, input).map_or(String::new(), |why| format!(": {why}"));
         plain(&format!("{}{why}", input.shown()))
     }));
     let more = inputs.len().saturating_sub(BARREN_NAMED_MAX);
@@ -43,7 +43,7 @@ pub fn warn_of_barren(job: &Job, plan: &Plan, inputs: &[Input]) {
     let now: Vec<&Input> =
         inputs.iter().filter(|input| read.contains(input.path.as_str())).collect();
     for input in now.iter().take(BARREN_NAMED_MAX) {
-        let why = plain(&ingest::complaint(job, input).unwrap_or_default());
+        let why = plain(&visit::complaint(job, input).unwrap_or_default());
         tracing::warn!(input = %plain(&input.shown()), %why, "nothing was read of this input");
     }
     if now.len() > BARREN_NAMED_MAX {

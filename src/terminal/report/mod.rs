@@ -23,13 +23,13 @@ use workers::document::host_name;
 use workers::error::{Error, Result};
 use workers::export::Exported;
 use workers::fold::receipt::Receipt;
-use workers::fold::splits::Counts;
 use workers::job::Job;
 use workers::plan::Plan;
 use workers::plan::examine;
 use workers::plan::inputs::Input;
 use workers::read::PageKey;
 use workers::store::durable;
+use workers::visit::counts::Counts;
 
 /// The rows that all workers looked up in each table.
 pub fn rows_read(receipts: &[Receipt]) -> BTreeMap<String, u64> {

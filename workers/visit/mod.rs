@@ -3,10 +3,13 @@
 //! The steps are extraction of the main text, normalisation, features, SimHash and evidence. The
 //! result depends on the record and the job only, not on the split, the worker or the epoch.
 
+pub mod counts;
+pub mod evidence;
+mod open;
+
 use crate::document::{Id, NO_DATE, NO_SCORE, canonical_url, page_url};
 use crate::error::Result;
 use crate::extract::{self, Extracted};
-use crate::fold::evidence::EvidenceBuilder;
 use crate::job::Job;
 use crate::read::record::{Body, Record};
 use crate::tables::visits::{
@@ -20,6 +23,8 @@ use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
 use crate::text::site_lines::SiteLines;
 use crate::text::{little, normalize};
+use crate::visit::evidence::EvidenceBuilder;
+pub use crate::visit::open::{complaint, open};
 
 /// The text of a record's body; `None` if the record says that the page was removed or only seen.
 pub fn text_of(body: Body, options: &extract::Options) -> Option<Extracted> {
