@@ -379,8 +379,9 @@ impl World {
         for (epoch, live) in &mut self.history {
             live.consumed = self.live.consumed.clone();
             live.consumed.retain(|_, consumed| *consumed <= *epoch);
+            // All epochs were replayed by the settings of today.
+            live.settings.clone_from(&self.live.settings);
         }
-        // All epochs were replayed by the settings of today.
         (self.live.represented, self.live.placed) = (self.represented(), self.placed());
         self.note();
         "a rebuild"

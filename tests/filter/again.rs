@@ -189,8 +189,8 @@ fn a_later_epoch_is_not_replaced() {
 }
 
 /// The kept and removed parts of a table, or of an archive whose members were compressed again,
-/// were joined even if they, or the order of both, had been changed since: the rows of another order
-/// were called alike. Now they are compared with what was written.
+/// were joined even if they, or the order of both, had been changed since: the rows of another
+/// order were called alike. Now they are compared with what was written.
 #[test]
 fn parts_are_as_they_were_written() {
     let bench = Bench::new(Path::new("in"), "[confirm]\nfacts = \"off\"\n");

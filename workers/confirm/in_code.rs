@@ -72,8 +72,8 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     behind || follows || version
 }
 
-/// Whether a mark of code ends `before`: a quotation mark of a value, or an angle bracket that touches
-/// something.
+/// Whether a mark of code ends `before`: a quotation mark of a value, or an angle bracket that
+/// touches something.
 fn ends_with_mark(before: &str) -> bool {
     let of_value = before.strip_suffix('"').map(str::trim_end);
     let of_tag = before.strip_suffix(['<', '>']);

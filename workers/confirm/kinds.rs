@@ -314,8 +314,8 @@ fn part_begins(a: &Tokens<'_>, b: &Tokens<'_>, spans: &mut Vec<Span>) {
     spans.splice(..1, parts);
 }
 
-/// The most tokens of an edit that may turn a sentence into its opposite. A longer one is a sentence
-/// in other words.
+/// The most tokens of an edit that may turn a sentence into its opposite. A longer one is a
+/// sentence in other words.
 const OPPOSITE_TOKENS_MAX: usize = 8;
 
 /// Whether a rewritten clause has a word that denies in one text and none in the other: `未造成人员伤亡`
@@ -399,8 +399,8 @@ mod tests {
         }
     }
 
-    /// A reworded clause that says the opposite was an edit, because three edits side by side are one
-    /// clause in other words. A clause that one text has more, and a hyphen, say no opposite.
+    /// A reworded clause that says the opposite was an edit, because three edits side by side are
+    /// one clause in other words. A clause that one text has more, and a hyphen, say no opposite.
     #[test]
     fn clauses_that_say_the_opposite() {
         let frame = "市消防支队立即调派六辆消防车赶赴现场,明火很快被扑灭,过火面积约三百平方米,";

@@ -68,8 +68,8 @@ fn adds_minutes(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
         && !is_nothing(tokens, range)
 }
 
-/// Whether the first text has a bare hour where the other one has its minutes behind a colon: `3点` and
-/// `3:30`.
+/// Whether the first text has a bare hour where the other one has its minutes behind a colon: `3点`
+/// and `3:30`.
 pub fn lacks_minutes(hour: Passage<'_>, minutes: Passage<'_>) -> bool {
     let is_hour = matches!(hour.tokens.passage(hour.range), "点" | "时" | "点钟");
     is_hour && minutes.range.start > 0 && adds_minutes(minutes.tokens, minutes.range)

@@ -205,8 +205,8 @@ fn is_harmless(passage: Passage<'_>) -> bool {
         places.any(|(front, rest)| before.ends_with(front) && from.starts_with(rest))
     };
     let one = range.len() == 1 && from.starts_with(is_han);
-    one && lists().harmless.iter().any(|word| holds(word))
-        && !lists().denials.iter().any(|word| holds(word))
+    one && lists().harmless.iter().any(holds)
+        && !lists().denials.iter().any(holds)
         && lists().harmless.iter().any(|word| word_at(tokens, range.start).contains(word))
 }
 

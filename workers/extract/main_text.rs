@@ -160,10 +160,10 @@ fn title_line(page: &Page, chosen: usize) -> Option<usize> {
 
 /// Whether the article was dropped, and `chosen` is a disclaimer or a footer behind it, which all
 /// pages of a site have. Either an element with an unlikely name holds the page's heading, enough
-/// running text for an article, and one part in `HEADED_SHARE` of the `found` bytes. Or between the heading
-/// and `chosen`, or with the heading, stands `DROPPED_TIMES` of `found`: in an element with an
-/// unlikely name, in a hidden one, or in the posts of a thread whose first page is another. `all`
-/// are the sums of the whole page.
+/// running text for an article, and one part in `HEADED_SHARE` of the `found` bytes. Or between the
+/// heading and `chosen`, or with the heading, stands `DROPPED_TIMES` of `found`: in an element with
+/// an unlikely name, in a hidden one, or in the posts of a thread whose first page is another.
+/// `all` are the sums of the whole page.
 fn drops_article<'s>(
     page: &Page,
     subject: &Subject,

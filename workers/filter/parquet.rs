@@ -661,8 +661,8 @@ mod tests {
         assert!(kept < original + 1000, "{kept} {original}");
     }
 
-    /// 1,024 rows were copied at once, however large: a table of 284 kB that is filtered took 716 MB
-    /// of memory.
+    /// 1,024 rows were copied at once, however large: a table of 284 kB that is filtered took 716
+    /// MB of memory.
     #[test]
     fn large_rows_are_copied_by_few() {
         let batch_rows = |bytes: usize| {

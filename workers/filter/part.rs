@@ -127,8 +127,8 @@ fn unwritten(path: &Path, error: io::Error) -> Error {
     Error::io("write", path, error).as_output()
 }
 
-/// How the names of the parts of `path` begin: with all bytes of its name, so that no other file has
-/// such parts. A name with a dot in front is no input for a job that reads this folder.
+/// How the names of the parts of `path` begin: with all bytes of its name, so that no other file
+/// has such parts. A name with a dot in front is no input for a job that reads this folder.
 fn stem(path: &Path) -> OsString {
     let mut stem = OsString::from(".");
     stem.push(path.file_name().unwrap_or_default());

@@ -7,7 +7,7 @@
 //!
 //! - If the record that holds a URL is in no input, another record of the URL **stands in**: a
 //!   record with the page's text if there is one, then the one with the latest date, then the first
-//!   by path and position. If it has another text than the page, it folds into a page with that text
+//! by path and position. If it has another text than the page, it folds into a page with that text
 //!   that has a record here. If there is none, the store knows nothing of its text, and it is kept.
 //! - If the page that represents a cluster has no record here, another page of the cluster that has
 //!   one is **promoted**: a page with the text of the leader or of the representative if there is
@@ -61,8 +61,8 @@ const _: () = assert!(size_of::<StandIn>() == 72, "the page on memory says so");
 pub struct Promotions {
     /// The best record of each URL, by DocId.
     stand_ins: Vec<StandIn>,
-    /// The DocIds of those that have the text of another page, ascending, each with such a page that
-    /// has a record here.
+    /// The DocIds of those that have the text of another page, ascending, each with such a page
+    /// that has a record here.
     twins: Vec<(Id, Id)>,
     /// Pages that represent clusters and have no record here, ascending, each with the page that is
     /// kept in its place.

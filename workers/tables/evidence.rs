@@ -1,8 +1,8 @@
 //! Reads evidence: the facts about a content by which its pairs are decided.
 //!
 //! A row is a pure function of the text and the identity configuration. So all rows of one content,
-//! from any split or epoch, are equal, and any of them may be read. [`crate::visit::evidence`] makes
-//! the rows.
+//! from any split or epoch, are equal, and any of them may be read. [`crate::visit::evidence`]
+//! makes the rows.
 
 use crate::confirm;
 use crate::document::{Id, TEXT_USED_BYTES_MAX};

@@ -215,8 +215,8 @@ impl ContentRow {
 
 table! {
     /// The evidence by which the pairs of a content are decided. A row has a few hundred bytes and
-    /// a text. Ingest makes it (`visit/evidence.rs`); `fold/contents.rs` copies it to the store when
-    /// the content becomes comparable. Other contents have none.
+    /// a text. Ingest makes it (`visit/evidence.rs`); `fold/contents.rs` copies it to the store
+    /// when the content becomes comparable. Other contents have none.
     pub struct EvidenceRow in "evidence", columns EvidenceColumns, batch 1024 {
         key {
             /// The content.

@@ -2,7 +2,7 @@
 //! furniture, by the labels, units and marks around them.
 
 use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::digit_value;
+use crate::confirm::digits::{HAN_DIGITS, digit_value};
 use crate::confirm::furniture::counters::{
     is_behind_counters, is_last_of_counters, is_line_of_page, is_of_list, is_rate, without_units,
 };
@@ -192,45 +192,33 @@ impl<'t> Group<'t> {
     }
 }
 
-/// Words with which a sentence goes on that begins with its date: `5月15日 上午停水`, `may 15 from 10`.
-const BEHIND_DATE: [&str; 14] = [
-    "上午", "下午", "早上", "晚上", "晚间", "凌晨", "中午", "夜间", "起", "至", "到", "之前",
-    "以前", "前",
-];
-const WORDS_BEHIND_DATE: [&str; 26] = [
+/// Parts of a day, and words, with which a sentence goes on that begins with its date: `5月15日
+/// 上午10点`, `may 15 from 10 to 12`.
+const PARTS_OF_DAY: [&str; 8] = ["上午", "下午", "早上", "晚上", "晚间", "凌晨", "中午", "夜间"];
+const BEHIND_DATE: [&str; 13] = [
     "from",
-    "to",
     "until",
     "till",
-    "at",
     "between",
-    "is",
-    "was",
-    "will",
-    "and",
-    "through",
     "von",
     "bis",
     "ab",
-    "um",
     "wird",
     "werden",
-    "ist",
-    "de",
-    "a",
-    "à",
     "hasta",
     "с",
     "до",
-    "в",
     "будет",
 ];
 
 /// Whether the sentence that began with a date goes on in `rest`.
 fn goes_on(rest: &str) -> bool {
     let rest = rest.trim_start();
+    let is_hour = |c: char| digit_value(c).is_some() || HAN_DIGITS.contains(c) || c == '十';
+    let tells_hour =
+        |part: &&str| rest.strip_prefix(**part).is_some_and(|hour| hour.starts_with(is_hour));
     let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    BEHIND_DATE.iter().any(|word| rest.starts_with(word)) || WORDS_BEHIND_DATE.contains(&word)
+    PARTS_OF_DAY.iter().any(|part| tells_hour(&part)) || BEHIND_DATE.contains(&word)
 }
 
 /// The most characters of a label in front of a date.
