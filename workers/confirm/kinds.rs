@@ -9,7 +9,7 @@ use crate::confirm::differences::{Around, Counted, Difference, are_all_opposites
 use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
-use crate::confirm::negations::{are_reversed, deny, says_no};
+use crate::confirm::negations::{are_reversed, deny, is_misspelt, says_no};
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
 use crate::confirm::other_signs::of_other_signs;
@@ -221,8 +221,15 @@ impl<'t> Kinds<'t> {
         };
         let (mut kept, mut alone) = (Vec::new(), Vec::new());
         let mut denied: Vec<&Span> = Vec::new();
+        // Headlines are always in other words.
+        let lengths = self.own_lengths();
+        let may_deny = |clause: &[&Span]| {
+            counted > Counted::None
+                && lengths[0].max(lengths[1]) <= OPPOSITE_CHARS_MAX
+                && !clause.iter().any(|span| self.headlines.of_both_have(span))
+        };
         for clause in others {
-            if counted > Counted::None && says_the_opposite((a, b), clause) {
+            if may_deny(clause) && says_the_opposite((a, b), clause) {
                 denied.extend(clause.iter().copied());
                 continue;
             }
@@ -314,6 +321,9 @@ fn part_begins(a: &Tokens<'_>, b: &Tokens<'_>, spans: &mut Vec<Span>) {
     spans.splice(..1, parts);
 }
 
+/// Up to this length, in characters, a clause in other words may say the opposite. In a longer text
+/// more is rewritten.
+const OPPOSITE_CHARS_MAX: usize = 600;
 /// The most tokens of an edit that may turn a sentence into its opposite. A longer one is a
 /// sentence in other words.
 const OPPOSITE_TOKENS_MAX: usize = 8;
@@ -325,17 +335,14 @@ fn says_the_opposite((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bo
         let parts = |at: usize| tokens.gap(at).contains(CLAUSE_MARKS) || at == tokens.len();
         !(parts(range.start) || range.start == 0) || !parts(range.end)
     };
-    let letters = |tokens: &Tokens<'_>, range: &Range<usize>| -> String {
-        range.clone().map(|at| tokens.token(at)).collect()
-    };
-    let is_short = |span: &&&Span| {
+    let counts = |span: &&&Span| {
         span.a.len().max(span.b.len()) <= OPPOSITE_TOKENS_MAX
-            && letters(a, &span.a) != letters(b, &span.b)
+            && !is_misspelt(a.within(&span.a), b.within(&span.b))
             && (!span.b.is_empty() || is_within(a, &span.a))
             && (!span.a.is_empty() || is_within(b, &span.b))
     };
     let denies = |tokens: &Tokens<'_>, side: fn(&Span) -> &Range<usize>| {
-        clause.iter().filter(is_short).any(|span| says_no(tokens.within(side(span))))
+        clause.iter().filter(counts).any(|span| says_no(tokens.within(side(span))))
     };
     denies(a, |span| &span.a) != denies(b, |span| &span.b)
 }

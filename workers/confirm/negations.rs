@@ -262,7 +262,7 @@ fn is_different(Passage { tokens, range }: Passage<'_>) -> bool {
 }
 
 /// Whether the sides are one word, misspelt or with a space in it.
-fn is_misspelt(a: Passage<'_>, b: Passage<'_>) -> bool {
+pub fn is_misspelt(a: Passage<'_>, b: Passage<'_>) -> bool {
     let letters = |Passage { tokens, range }: Passage<'_>| -> Vec<char> {
         range.clone().flat_map(|at| tokens.token(at).chars()).collect()
     };

@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "a988f5fc499ed705c3d301ba4d6379d8970431177fa0a975f334f23b7c8e2a0a"
+            "16b0c99533c4a6b8885bc301f1fb72805369075b37e7ad85f9a5ac96b7c70585"
         );
     }
 }

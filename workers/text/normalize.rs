@@ -6,7 +6,7 @@
 //! Chinese characters instead of traditional ones.
 //!
 //! Both the text and its normal form are cut at [`TEXT_USED_BYTES_MAX`]. A content is named by its
-//! normal form and, if it was cut, by its whole text (`fold/visit_maker.rs`).
+//! normal form and, if it was cut, by its whole text (`visit/mod.rs`).
 //!
 //! The mapping of scripts serves comparison, not reading. It maps character by character, so that a
 //! text in either script gets the same normal form. If a traditional character has two simplified

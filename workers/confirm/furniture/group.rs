@@ -216,9 +216,9 @@ fn goes_on(rest: &str) -> bool {
     let rest = rest.trim_start();
     let is_hour = |c: char| digit_value(c).is_some() || HAN_DIGITS.contains(c) || c == '十';
     let tells_hour =
-        |part: &&str| rest.strip_prefix(**part).is_some_and(|hour| hour.starts_with(is_hour));
+        |part: &str| rest.strip_prefix(part).is_some_and(|hour| hour.starts_with(is_hour));
     let word = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    PARTS_OF_DAY.iter().any(|part| tells_hour(&part)) || BEHIND_DATE.contains(&word)
+    PARTS_OF_DAY.iter().any(|part| tells_hour(part)) || BEHIND_DATE.contains(&word)
 }
 
 /// The most characters of a label in front of a date.
