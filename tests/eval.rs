@@ -81,8 +81,8 @@ fn pairs_of_many_kinds() {
         ["precision", "recall"].map(|name| found["pair"][name].as_f64().expect("a share"))
     };
     let least = |[precision, recall]: [f64; 2], at: [f64; 2]| precision >= at[0] && recall >= at[1];
-    // .938/.920, 1/.804, 1/.736, .888/.768, .820/.865, .984/.787, .964/.779, .887/.840, 1/.849 and
-    // 1/1 as of today.
+    // .943/.920, 1/.804, 1/.736, .893/.768, .833/.859, .984/.787, .965/.788, .906/.840, 1/.842,
+    // .910/.881 and 1/1 as of today.
     assert!(least(shares("first"), [0.93, 0.91]), "{:?}", shares("first"));
     assert!(least(shares("second"), [0.98, 0.77]), "{:?}", shares("second"));
     assert!(least(shares("third"), [0.98, 0.71]), "{:?}", shares("third"));
@@ -92,7 +92,7 @@ fn pairs_of_many_kinds() {
     assert!(least(shares("seventh"), [0.94, 0.76]), "{:?}", shares("seventh"));
     assert!(least(shares("eighth"), [0.86, 0.82]), "{:?}", shares("eighth"));
     assert!(least(shares("ninth"), [0.98, 0.83]), "{:?}", shares("ninth"));
-    assert!(least(shares("tenth"), [0.89, 0.86]), "{:?}", shares("tenth"));
+    assert!(least(shares("tenth"), [0.90, 0.87]), "{:?}", shares("tenth"));
     // Written by a reader of the rules, of what they decided wrongly.
     assert!(least(shares("review"), [0.95, 0.95]), "{:?}", shares("review"));
 }
