@@ -329,17 +329,16 @@ const OPPOSITE_CHARS_MAX: usize = 600;
 const OPPOSITE_TOKENS_MAX: usize = 8;
 
 /// Whether a rewritten clause has a word that denies in one text and none in the other: `未造成人员伤亡`
-/// and `造成2人死亡`. A clause that one text has more denies nothing of what the other text says.
+/// and `造成2人死亡`. What it denies stands behind it, in both texts.
 fn says_the_opposite((a, b): (&Tokens<'_>, &Tokens<'_>), clause: &[&Span]) -> bool {
-    let is_within = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        let parts = |at: usize| tokens.gap(at).contains(CLAUSE_MARKS) || at == tokens.len();
-        !(parts(range.start) || range.start == 0) || !parts(range.end)
+    let goes_on = |tokens: &Tokens<'_>, range: &Range<usize>| {
+        range.end < tokens.len() && !tokens.gap(range.end).contains(CLAUSE_MARKS)
     };
     let counts = |span: &&&Span| {
         span.a.len().max(span.b.len()) <= OPPOSITE_TOKENS_MAX
             && !is_misspelt(a.within(&span.a), b.within(&span.b))
-            && (!span.b.is_empty() || is_within(a, &span.a))
-            && (!span.a.is_empty() || is_within(b, &span.b))
+            && goes_on(a, &span.a)
+            && goes_on(b, &span.b)
     };
     let denies = |tokens: &Tokens<'_>, side: fn(&Span) -> &Range<usize>| {
         clause.iter().filter(counts).any(|span| says_no(tokens.within(side(span))))

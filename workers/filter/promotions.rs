@@ -7,8 +7,9 @@
 //!
 //! - If the record that holds a URL is in no input, another record of the URL **stands in**: a
 //!   record with the page's text if there is one, then the one with the latest date, then the first
-//! by path and position. If it has another text than the page, it folds into a page with that text
-//!   that has a record here. If there is none, the store knows nothing of its text, and it is kept.
+//!   by path and position. If it has another text than the page, it folds into a page with that
+//!   text that has a record here. If there is none, the store knows nothing of its text, and it is
+//!   kept.
 //! - If the page that represents a cluster has no record here, another page of the cluster that has
 //!   one is **promoted**: a page with the text of the leader or of the representative if there is
 //!   one, because every text of the cluster has an accepted pair with these, then the page that the
