@@ -442,7 +442,8 @@ mod tests {
     fn percent_is_no_share() {
         let text = "store = \"s\"\n[read]\ninputs = \"in\"\n[confirm]\nleast = ";
         for (written, advice) in [
-            ("2", "; write 0.02"),
+            ("2", ""),
+            ("50", "; write 0.5"),
             ("70", "; write 0.7"),
             ("100", "; write 1"),
             ("101", ""),
