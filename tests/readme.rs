@@ -72,8 +72,8 @@ fn the_demo_is_as_shown() {
     let [same, right] = ["same", "right"].map(|key| pair[key].as_u64().expect("a count"));
     let recall = format!("{:.3}", right as f64 / same as f64);
     let recall = recall.trim_start_matches('0');
-    let claim =
-        format!("Precision 1, recall {recall}: of {same} pairs {} are missed", same - right);
+    let missed = same - right;
+    let claim = format!("Precision 1, recall {recall}: {missed} of {same} pairs are missed");
     assert!(page.contains(&claim) && pair["precision"] == 1.0, "README.md does not say {claim:?}");
     assert!(page.contains(&format!("| default | 1.000/{recall} |")));
 }
@@ -168,7 +168,7 @@ fn the_recipe_for_a_corpus() {
         .find(|block| block.contains("deduplicated"))
         .expect("commands");
     run(at, &recipe);
-    let members = lines(&at.join("result/members.jsonl"));
+    let members = lines(&at.join("corpus-result/members.jsonl"));
     assert_eq!(members.len(), rows.len(), "every row has its line");
     let representatives: BTreeSet<&str> = members
         .iter()
