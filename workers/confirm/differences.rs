@@ -307,6 +307,8 @@ mod tests {
                 "正文在此。 阅读 98 评论 77",
                 vec![Furniture, Furniture],
             ),
+            // The hours of one clock are the minutes of the other.
+            ("当前时间:10:20:30 正文在此。", "当前时间:20:30:41 正文在此。", vec![Furniture; 2]),
             ("奋力谱写中国式现代化甘肃篇章", "奋力谱写中国式现代化湖南篇章", vec![Name]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("本院受理原告李志强诉某公司一案", "本院受理原告李志刚诉某公司一案", vec![Name]),

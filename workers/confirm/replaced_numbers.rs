@@ -119,12 +119,11 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     }
     if x.is_empty() || y.is_empty() {
         let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
-        if lengthens_number(tokens, &range) {
-            return Difference::Number;
-        }
-        return match furniture::of(tokens, range) {
+        let lengthens = || lengthens_number(tokens, &range);
+        return match furniture::of(tokens, range.clone()) {
             Some(Furniture::Credit) => Difference::Credit,
             Some(_) => Difference::Furniture,
+            None if lengthens() => Difference::Number,
             None => Difference::Edit,
         };
     }
