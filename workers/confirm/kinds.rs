@@ -200,8 +200,9 @@ impl<'t> Kinds<'t> {
     /// make another question or another quotation.
     pub fn replaced_words(&self, options: &Options) -> Vec<(&Span, Difference)> {
         let [a, b] = self.texts;
+        let lengths = self.own_lengths();
         let counted = match options.facts {
-            Facts::Words if is_short(self.own_lengths(), options) => Counted::All,
+            Facts::Words if is_short(lengths, options) => Counted::All,
             Facts::Words => Counted::Negations,
             _ => Counted::None,
         };
@@ -222,7 +223,6 @@ impl<'t> Kinds<'t> {
         let (mut kept, mut alone) = (Vec::new(), Vec::new());
         let mut denied: Vec<&Span> = Vec::new();
         // Headlines are always in other words.
-        let lengths = self.own_lengths();
         let may_deny = |clause: &[&Span]| {
             counted > Counted::None
                 && lengths[0].max(lengths[1]) <= OPPOSITE_CHARS_MAX

@@ -6,8 +6,8 @@ use crate::confirm::digits::{is_digit, is_digit_or_numeral};
 use crate::confirm::numbers::{self, is_part};
 use std::ops::Range;
 
-/// A half of what stands before it.
-const HALF: &str = "半";
+/// A half: 半片, 三点半.
+pub const HALF: &str = "半";
 
 /// Units, each with the lesser unit in which the number behind it counts. No unit: the number may
 /// end there.

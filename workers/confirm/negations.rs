@@ -205,9 +205,10 @@ fn is_harmless(passage: Passage<'_>) -> bool {
         places.any(|(front, rest)| before.ends_with(front) && from.starts_with(rest))
     };
     let one = range.len() == 1 && from.starts_with(is_han);
-    one && lists().harmless.iter().any(holds)
-        && !lists().denials.iter().any(holds)
-        && lists().harmless.iter().any(|word| word_at(tokens, range.start).contains(word))
+    one && lists().harmless.iter().any(holds) && !lists().denials.iter().any(holds) && {
+        let whole = word_at(tokens, range.start);
+        lists().harmless.iter().any(|word| whole.contains(word))
+    }
 }
 
 /// The tokens on each side of a negation among which jieba finds its word.

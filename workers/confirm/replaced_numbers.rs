@@ -9,7 +9,7 @@ use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::in_code::in_code;
 use crate::confirm::lcs;
-use crate::confirm::longer_numbers::{lacks_minutes, lengthens_number};
+use crate::confirm::longer_numbers::{HALF, lacks_minutes, lengthens_number};
 use crate::confirm::models::{is_other_edition, is_other_model, is_other_roman};
 use crate::confirm::numbers::{self, is_part};
 use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
@@ -19,9 +19,6 @@ use std::ops::Range;
 
 /// A shorter word is no misspelt number: `tent` is another word than `ten`.
 const MISSPELT_LETTERS_MIN: usize = 5;
-
-/// What counts as a numeral where the other text has a numeral: 半片, 两片.
-const HALF: &str = "半";
 
 /// The days of the week, and what stands before them.
 const DAYS: &str = "一二三四五六日天";
@@ -131,7 +128,8 @@ fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Differ
     if is_longer || furniture::are_opposites(here, there) {
         return Difference::Number;
     }
-    // A numeral in place of another is another number, whatever stands behind it.
+    // A numeral in place of another is another number, whatever stands behind it. A half counts as
+    // a numeral here: 半片, 两片.
     let is_count = |token: &str| is_numeral(token) || token == HALF;
     let alone = x.len() == 1 && y.len() == 1;
     let numerals = alone && is_count(a.token(x.start)) && is_count(b.token(y.start));

@@ -84,11 +84,9 @@ pub fn decode_as<'a>(
             return (text, encoding);
         }
     }
-    // Detection rules UTF-8 out at its first error.
-    match decoded(bytes, UTF_8, not_ascii / DAMAGE_SHARE) {
-        Some(text) => (text, UTF_8),
-        None => as_is(detected(bytes), bytes),
-    }
+    // Detection rules UTF-8 out at its first error. Many bytes were tried as UTF-8 above.
+    let few = (!are_many).then(|| read(UTF_8, not_ascii / DAMAGE_SHARE)).flatten();
+    few.unwrap_or_else(|| as_is(detected(bytes), bytes))
 }
 
 /// The encoding of a label. GB2312 and GBK are read as GB18030, which includes both: servers name

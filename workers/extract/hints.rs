@@ -46,6 +46,8 @@ impl Hints {
     pub const TERMS: Hints = Hints(2048);
     /// A word for a list, which is against main text if its entries are links.
     pub const LINKS: Hints = Hints(8192);
+    /// A word against main text, at least if it has links.
+    pub const AGAINST: Hints = Hints::NEGATIVE.with(Hints::LINKS);
 
     /// Whether any of `other` is in this set.
     pub fn any(self, other: Hints) -> bool {

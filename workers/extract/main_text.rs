@@ -362,8 +362,7 @@ fn belongs(node: &Node, sum: &Sum, best_score: i64) -> bool {
     let reads = node.tag == Tag::Paragraph
         && (sum.bytes > 120 && !sum.is_linked_over(25)
             || sum.bytes > 30 && sum.link_bytes == 0 && sum.marks > 0);
-    let is_negative = node.hints.any(Hints::NEGATIVE.with(Hints::LINKS));
-    reads || scores && !is_negative && !sum.is_linked_over(25)
+    reads || scores && !node.hints.any(Hints::AGAINST) && !sum.is_linked_over(25)
 }
 
 /// With so many cells a table is one of data, which has few sentences.

@@ -237,8 +237,7 @@ fn tag_points(tag: Tag) -> i64 {
 
 fn word_points(hints: Hints) -> i64 {
     let points = |hint, points| if hints.any(hint) { points } else { 0 };
-    let against = Hints::NEGATIVE.with(Hints::LINKS);
-    points(Hints::POSITIVE, 25) + points(Hints::BODY, 25) - points(against, 25)
+    points(Hints::POSITIVE, 25) + points(Hints::BODY, 25) - points(Hints::AGAINST, 25)
 }
 
 /// `score * part / whole`, without overflow.
@@ -340,5 +339,5 @@ fn gains(inner: Choice<'_>, outer: Choice<'_>, levels: u32, best_score: i64) -> 
     is_part && added_paragraphs > 1
         || added_paragraphs > 0
             && outer.sum.score * 4 >= best_score * 3
-            && !outer.node.hints.any(Hints::NEGATIVE.with(Hints::LINKS))
+            && !outer.node.hints.any(Hints::AGAINST)
 }

@@ -46,11 +46,7 @@ pub fn says_time(line: &str) -> bool {
         let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         at = start + digits;
         let behind = &line[at..];
-        let two_digits =
-            behind.get(1..3).is_some_and(|two| two.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_clock = digits <= 2
-            && behind.starts_with(':')
-            && two_digits
+        let is_clock = has_clock_at(&line[start..])
             && !begins_range(&behind[3..])
             && !ends_range(&line[..start]);
         let is_day = digits <= 2 && behind.starts_with('月') && behind.contains('日');
