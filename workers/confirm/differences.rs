@@ -26,7 +26,7 @@ use crate::text::dictionary::UserDictionary;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 24;
+pub const VERSION: u32 = 25;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

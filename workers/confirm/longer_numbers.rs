@@ -1,9 +1,10 @@
 //! Finds what only one text adds to a number that both have, and what makes another number of it:
-//! minutes, months, a half, a dozen.
+//! minutes, months, a half, a dozen, the other end of a range.
 
 use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::{is_digit, is_digit_or_numeral};
 use crate::confirm::numbers::{self, is_part};
+use crate::confirm::units::is_amount;
 use std::ops::Range;
 
 /// A half: 半片, 三点半.
@@ -11,7 +12,7 @@ pub const HALF: &str = "半";
 
 /// Units, each with the lesser unit in which the number behind it counts. No unit: the number may
 /// end there.
-const LESSER: [(&str, &[&str]); 12] = [
+const LESSER: [(&str, &[&str]); 13] = [
     ("点", &["分", ""]),
     ("时", &["分", ""]),
     ("小时", &["分"]),
@@ -22,7 +23,8 @@ const LESSER: [(&str, &[&str]); 12] = [
     ("天", &["小时", "个小时"]),
     ("周", &["天"]),
     ("元", &["角"]),
-    ("块", &["毛"]),
+    ("块", &["毛", ""]),
+    ("米", &["厘米", ""]),
     ("斤", &["两"]),
 ];
 
@@ -36,14 +38,35 @@ const LESSER_WORDS: [(&[&str], &[&str]); 4] = [
 
 /// Whether the passage, which only one text has, makes another number of the number before it.
 pub fn lengthens_number(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    if range.is_empty() || range.start == 0 {
+    if range.is_empty() {
         return false;
     }
-    adds_half(tokens, range)
-        || adds_minutes(tokens, range)
-        || adds_lesser_unit(tokens, range)
-        || adds_lesser_word(tokens, range)
-        || adds_words(tokens, range)
+    if makes_range(tokens, range) {
+        return true;
+    }
+    range.start > 0
+        && (adds_half(tokens, range)
+            || adds_minutes(tokens, range)
+            || adds_lesser_unit(tokens, range)
+            || adds_lesser_word(tokens, range)
+            || adds_words(tokens, range))
+}
+
+/// Whether the passage is one end of a range, where the other text has the other end alone: `5至8人`,
+/// `3 to 5 days`, `3-5天`. Behind a range is what it counts, so `2024-05` is none.
+fn makes_range(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let is_number = |at: usize| at < tokens.len() && is_part(tokens, at);
+    let joint = |at: usize| matches!(tokens.token(at), "至" | "到" | "to");
+    let upper = range.start > 0 && is_number(range.start - 1) && is_number(range.end - 1);
+    let lower = is_number(range.start) && is_number(range.end);
+    let (from, to, gap) = match (upper, lower) {
+        (true, _) => (range.start + usize::from(joint(range.start)), range.end, range.start),
+        (_, true) => (range.start, range.end - usize::from(joint(range.end - 1)), range.end),
+        _ => return false,
+    };
+    let is_joined = to - from < range.len() || matches!(tokens.gap(gap), "-" | "–" | "~");
+    let last = if upper { range.end } else { number_end(tokens, range.end, tokens.len()) };
+    is_joined && from < to && (from..to).all(is_number) && is_amount(tokens, last - 1)
 }
 
 /// `五点半`, `一年半`, `两个半小时`.
@@ -146,6 +169,12 @@ mod tests {
             ("sentenced to two years in prison", "sentenced to two and a half years in prison"),
             ("it takes 2 hours to the island", "it takes 2 hours 45 minutes to the island"),
             ("about two people were hurt", "about two dozen people were hurt"),
+            ("这次活动每组5人,自由组合", "这次活动每组5至8人,自由组合"),
+            ("这次活动每组8人,自由组合", "这次活动每组5至8人,自由组合"),
+            ("假期共有3天,请提前安排", "假期共有3-5天,请提前安排"),
+            ("it takes 5 days to arrive", "it takes 3 to 5 days to arrive"),
+            ("早上买菜一共花了8块,不贵", "早上买菜一共花了8块5,不贵"),
+            ("这张桌子长一米,很结实", "这张桌子长一米二,很结实"),
         ] {
             assert!(longer(a, b), "{a} | {b}");
         }
@@ -155,6 +184,9 @@ mod tests {
             ("公司于2024年成立", "公司于2024年5月成立"),
             ("他一年来过", "他一年三次来过"),
             ("会议上午9点开始", "会议上午9点准时开始"),
+            ("本项目于2024年启动", "本项目于2024-05启动"),
+            ("他买了3米布", "他买了3米2匹布"),
+            ("work from 9 every day", "work from 9 to 5 every day"),
         ] {
             assert!(!longer(a, b), "{a} | {b}");
         }
