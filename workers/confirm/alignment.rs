@@ -237,11 +237,17 @@ fn mark_before(text: &str, at: usize, thousands: &mut Thousands) -> usize {
     let head = &text[..at - mark.len_utf8()];
     let belongs = match mark {
         _ if is_minus_sign(mark) => is_minus(head, mark, &text[at..]),
+        '.' if begins_decimal(head) => true,
         _ if !is_decimal_mark(mark) || before.next().and_then(digit_value).is_none() => false,
         ',' => !thousands.have_comma(text, at - 1),
         _ => true,
     };
     if belongs { mark.len_utf8() } else { 0 }
+}
+
+/// Whether a point behind `head` may begin a number without a zero in front, such as `.5 mg`.
+fn begins_decimal(head: &str) -> bool {
+    head.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"“=<>~≤≥+-−$€£¥".contains(c))
 }
 
 /// Units and signs of quantities that may be below zero, or may fall.

@@ -41,7 +41,7 @@ pub fn lengthens_number(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     if range.is_empty() {
         return false;
     }
-    if makes_range(tokens, range) {
+    if makes_range(tokens, range) || adds_fraction(tokens, range) {
         return true;
     }
     range.start > 0
@@ -67,6 +67,31 @@ fn makes_range(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     let is_joined = to - from < range.len() || matches!(tokens.gap(gap), "-" | "–" | "~");
     let last = if upper { range.end } else { number_end(tokens, range.end, tokens.len()) };
     is_joined && from < to && (from..to).all(is_number) && is_amount(tokens, last - 1)
+}
+
+/// The most digits of a number with a fraction behind it, and of the parts of the fraction.
+const FRACTION_DIGITS_MAX: usize = 2;
+
+/// `3 1/2 cups`, where the other text has `3 cups`, and `1/2 cup`, where it has `1 cup`. A fraction
+/// in one character has a stroke of its own in the normal form.
+fn adds_fraction(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let is_stroke = |at: usize| matches!(tokens.gap(at), "/" | "⁄");
+    let are_digits = |range: Range<usize>| {
+        range.len() <= FRACTION_DIGITS_MAX && range.clone().all(|at| tokens.is_bare_digit(at))
+    };
+    let digits_before = (0..range.start).rev().take_while(|at| {
+        tokens.is_bare_digit(*at) && (*at + 1 == range.start || tokens.touches(*at + 1))
+    });
+    if range.start == 0 || !(1..=FRACTION_DIGITS_MAX).contains(&digits_before.count()) {
+        return false;
+    }
+    if is_stroke(range.start) {
+        let is_fraction = tokens.gap(range.start) == "⁄" || is_amount(tokens, range.end - 1);
+        return are_digits(range.clone()) && is_fraction;
+    }
+    let stroke = range.clone().skip(1).find(|at| is_stroke(*at));
+    tokens.gap(range.start) == " "
+        && stroke.is_some_and(|at| are_digits(range.start..at) && are_digits(at..range.end))
 }
 
 /// `五点半`, `一年半`, `两个半小时`.
@@ -175,6 +200,10 @@ mod tests {
             ("it takes 5 days to arrive", "it takes 3 to 5 days to arrive"),
             ("早上买菜一共花了8块,不贵", "早上买菜一共花了8块5,不贵"),
             ("这张桌子长一米,很结实", "这张桌子长一米二,很结实"),
+            ("stir 3 cups of flour into it", "stir 3 1/2 cups of flour into it"),
+            ("stir 2 cups of flour into it", "stir 2 1\u{2044}2 cups of flour into it"),
+            ("stir 1 cup of flour into it", "stir 1\u{2044}2 cup of flour into it"),
+            ("a hole of 1 kg in it", "a hole of 1/4 kg in it"),
         ] {
             assert!(longer(a, b), "{a} | {b}");
         }
@@ -187,6 +216,7 @@ mod tests {
             ("本项目于2024年启动", "本项目于2024-05启动"),
             ("他买了3米布", "他买了3米2匹布"),
             ("work from 9 every day", "work from 9 to 5 every day"),
+            ("look at page 1 of it", "look at page 1/2 of it"),
         ] {
             assert!(!longer(a, b), "{a} | {b}");
         }

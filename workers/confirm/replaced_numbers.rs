@@ -82,7 +82,7 @@ fn is_other_day(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 }
 
 /// Whether the first text has an amount without a number, a half or nothing, where the second one
-/// has another number: `若干名` and `五名`, `半决赛` and `四分之一决赛`, `无人` and `3人`.
+/// has another number: `若干名` and `五名`, `半决赛` and `四分之一决赛`, `无人` and `3人`, `several` and `12`.
 fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_exact = |tokens: &Tokens<'_>, range: &Range<usize>| {
         let is_part = |at: usize| {
@@ -94,12 +94,12 @@ fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         tokens.touches(range.end) && numbers::MEASURES.contains(tokens.token(range.end))
     };
     let values = || numbers::values(b, span.b.clone());
+    let is_number = || !span.b.is_empty() && span.b.clone().all(|at| is_part(b, at));
     match a.passage(&span.a) {
         // `no people` and `12 people`, `无人` and `3人`.
-        "no" => {
-            let is_number = |at: usize| is_part(b, at);
-            !span.b.is_empty() && span.b.clone().all(is_number) && values() != [0]
-        }
+        "no" => is_number() && values() != [0],
+        "several" | "some" | "many" | "few" | "unknown" | "n/a" | "tbd" => is_number(),
+        "half" => is_number() && values() != [ONE / 2],
         "无" | "没有" => is_exact(b, &span.b) && counts(b, &span.b) && values() != [0],
         "若干" | "多" | "几" | "数" => is_exact(b, &span.b) && counts(a, &span.a),
         HALF => is_exact(b, &span.b) && values() != [ONE / 2],

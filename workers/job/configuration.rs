@@ -186,7 +186,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "16b0c99533c4a6b8885bc301f1fb72805369075b37e7ad85f9a5ac96b7c70585"
+            "e14cab68c1a8ed87e441060cb2a2815fe3f39eff7adb0228687dbb234f0b20b2"
         );
     }
 }

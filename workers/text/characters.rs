@@ -12,11 +12,16 @@ pub fn stands_alone(c: char) -> bool {
     is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}')
 }
 
+/// Whether `c` is of a script of South-East Asia that is written without spaces between words: Thai,
+/// Lao, Burmese, Khmer.
+pub fn is_southeast_asian(c: char) -> bool {
+    matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+}
+
 /// Whether letters of the script of `c` run on over several words: no spaces part words in Chinese,
 /// Japanese, Thai, Lao, Burmese and Khmer, and a Korean word ends with its particles.
 pub fn runs_on(c: char) -> bool {
-    stands_alone(c)
-        || matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
+    stands_alone(c) || is_southeast_asian(c) || matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
 /// Whether a Chinese character of the most frequent range, U+4E00 to U+9FFF, begins at byte `at`.
@@ -63,7 +68,10 @@ pub fn is_letter(c: char) -> bool {
 /// virama and nukta of India. Variation selectors are not.
 #[inline]
 pub fn is_mark_of_letter(c: char) -> bool {
-    c >= '\u{300}' && !matches!(c, '\u{fe00}'..='\u{fe0f}') && is_combining_mark(c)
+    // Frequent punctuation need not be looked up.
+    c >= '\u{300}'
+        && !matches!(c, '\u{2010}'..='\u{203b}' | '\u{3000}'..='\u{3011}' | '\u{fe00}'..='\u{fe0f}')
+        && is_combining_mark(c)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Extracts the weighted features of a normalised text, from which SimHash is made.
 //!
 //! Features are words by default: jieba's for runs of Chinese characters, those of Unicode Standard
-//! Annex 29 elsewhere. A job may add words to jieba's, or ask for character n-grams instead.
+//! Annex 29 elsewhere. Without a dictionary that annex has no words in hiragana, Thai, Lao, Burmese
+//! and Khmer, but single letters, which all texts share: there four consecutive letters are a
+//! feature. A job may add words to jieba's, or ask for character n-grams instead.
 //!
 //! A weight is the square root of the feature's count, times its inverse document frequency where
 //! the job names a frozen file of frequencies (Salton, Buckley: "Term-weighting approaches in
@@ -11,7 +13,7 @@
 //! machines.
 
 use crate::error::{Error, Kind, Result};
-use crate::text::characters::is_han;
+use crate::text::characters::{is_han, is_letter, is_mark_of_letter, is_southeast_asian};
 use crate::text::dictionary::UserDictionary;
 use crate::text::letters::Letters;
 use crate::text::log2::log2;
@@ -26,7 +28,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of these rules and of the dictionary; part of a store's identity.
-pub const VERSION: &str = "1, jieba-rs 0.11 with its dictionary, Unicode 16";
+pub const VERSION: &str = "2, jieba-rs 0.11 with its dictionary, Unicode 16";
 
 /// One feature of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -262,11 +264,39 @@ fn words(text: &str, segmenter: &mut Segmenter, mut found: impl FnMut(&str)) {
 fn words_between(mut text: &str, mut found: impl FnMut(&str)) {
     while !text.is_empty() {
         let (other, rest) = text.split_at(text.find(is_han).unwrap_or(text.len()));
-        other.unicode_words().for_each(&mut found);
+        words_without_han(other, &mut found);
         let (han, rest) = rest.split_at(rest.find(|c| !is_han(c)).unwrap_or(rest.len()));
         han.char_indices().for_each(|(at, c)| found(&han[at..at + c.len_utf8()]));
         text = rest;
     }
+}
+
+/// Whether `c` is of a script without spaces whose words only a dictionary knows.
+fn is_unparted(c: char) -> bool {
+    let is_unparted = is_southeast_asian(c) || matches!(c, '\u{3041}'..='\u{3096}');
+    is_unparted && (is_letter(c) || is_mark_of_letter(c))
+}
+
+/// The words of a text without Chinese characters.
+fn words_without_han(mut text: &str, mut found: impl FnMut(&str)) {
+    while !text.is_empty() {
+        let (words, rest) = text.split_at(text.find(is_unparted).unwrap_or(text.len()));
+        words.unicode_words().for_each(&mut found);
+        let (run, rest) = rest.split_at(rest.find(|c| !is_unparted(c)).unwrap_or(rest.len()));
+        grams(run, &mut found);
+        text = rest;
+    }
+}
+
+/// The letters of a feature where words are not parted.
+const UNPARTED_LETTERS: usize = 4;
+
+/// Every few consecutive letters of a run with their marks, or all if there are fewer.
+fn grams(run: &str, found: impl FnMut(&str)) {
+    let letters = run.char_indices().filter(|(_, c)| !is_mark_of_letter(*c)).map(|(at, _)| at);
+    let ends = letters.clone().chain([run.len()]);
+    let letters_min = letters.clone().take(UNPARTED_LETTERS).count().max(1);
+    letters.zip(ends.skip(letters_min)).map(|(from, to)| &run[from..to]).for_each(found);
 }
 
 /// Whether `c` is certainly in no word. A cheap test, because most gaps are one mark of Chinese
@@ -381,14 +411,38 @@ mod tests {
         list
     }
 
-    /// The words by their definition: jieba's in runs of Chinese characters, Unicode's between
-    /// them.
+    /// The words of a text without Chinese characters by their definition.
+    fn other_words(text: &str) -> Vec<String> {
+        let (Some(first), mut list) = (text.chars().next(), Vec::new()) else { return Vec::new() };
+        let is_run = is_unparted(first);
+        let (run, rest) =
+            text.split_at(text.find(|c| is_unparted(c) != is_run).unwrap_or(text.len()));
+        if is_run {
+            let mut letters: Vec<String> = Vec::new();
+            for c in run.chars() {
+                match letters.last_mut() {
+                    Some(letter) if is_mark_of_letter(c) => letter.push(c),
+                    None if is_mark_of_letter(c) => {}
+                    _ => letters.push(c.into()),
+                }
+            }
+            let length = letters.len().clamp(1, 4);
+            list.extend(letters.windows(length).map(|gram| gram.concat()));
+        } else {
+            list.extend(run.unicode_words().map(str::to_owned));
+        }
+        list.extend(other_words(rest));
+        list
+    }
+
+    /// The words by their definition: jieba's in runs of Chinese characters, Unicode's or runs of
+    /// letters between them.
     fn listed_plainly(text: &str, jieba: &Jieba) -> Vec<String> {
         let mut list = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
             let (other, run) = rest.split_at(rest.find(is_han).unwrap_or(rest.len()));
-            list.extend(other.unicode_words().map(str::to_owned));
+            list.extend(other_words(other));
             let (run, after) = run.split_at(run.find(|c| !is_han(c)).unwrap_or(run.len()));
             list.extend(jieba.cut(run, true).into_iter().map(|token| token.word.to_owned()));
             rest = after;
@@ -396,11 +450,21 @@ mod tests {
         list
     }
 
+    /// Texts in Thai and in hiragana had the letters of their alphabet as features, and a page was
+    /// near all other pages.
+    #[test]
+    fn unparted_letters() {
+        assert_eq!(listed("พักที่นี่ ab"), ["พักที่นี่", "ab"]);
+        assert_eq!(listed("กขคงจ"), ["กขคง", "ขคงจ"]);
+        assert_eq!(listed("食べている人"), ["食", "べている", "人"]);
+        assert_eq!(listed("テスト"), ["テスト"]);
+    }
+
     proptest! {
         /// Words equal their definition, also beside characters that the dictionary does not know.
         #[test]
         fn words_are_plain(
-            text in "([一-龥]{1,6}|[鿿㐀龘々〇\u{f900}\u{20000}\u{2ebef}\u{2ebf0}\u{2f800}\u{30000}]{1,2}|[a-c0-2]{1,3}|[ ，。！、“”…!.,'_:-]{1,2}|\\PC){0,30}"
+            text in "([一-龥]{1,6}|[鿿㐀龘々〇\u{f900}\u{20000}\u{2ebef}\u{2ebf0}\u{2f800}\u{30000}]{1,2}|[a-c0-2]{1,3}|[ぁ-ゖァ-ヺー]{1,6}|[ก-ฺ เ-๎]{1,9}|[က-႟]{1,6}|[ ，。！、“”…!.,'_:-]{1,2}|\\PC){0,30}"
         ) {
             static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
             prop_assert_eq!(listed(&text), listed_plainly(&text, &JIEBA));

@@ -5,7 +5,9 @@
 //! bytes at once. If the processor has just written these bytes in several pieces, the read must
 //! wait for all of the pieces.
 
-use crate::text::characters::{end_of_frequent_han, is_han, is_letter, stands_alone};
+use crate::text::characters::{
+    end_of_frequent_han, is_han, is_letter, is_mark_of_letter, is_southeast_asian, stands_alone,
+};
 use std::ops::Range;
 
 /// The letters and digits of a text, in memory that is reused from text to text.
@@ -58,9 +60,8 @@ impl Letters {
         together.clear();
         starts.clear();
         gaps.clear();
-        // The weight minus the number of letters.
-        let mut more = 0i64;
-        let (mut at, mut word_end) = (0, usize::MAX);
+        let mut scale = Scale::default();
+        let mut at = 0;
         while at < normal.len() {
             let (start, before) = (at, together.len());
             while at < normal.len() {
@@ -68,19 +69,20 @@ impl Letters {
                 let end = end_of_frequent_han(normal, at);
                 let (first, letters) = ((before + at - start) as u32, ((end - at) / 3) as u32);
                 starts.extend((0..letters).map(|letter| first + 3 * letter));
+                scale.add_alone(letters);
                 at = end;
                 let Some(c) = normal[at..].chars().next().filter(|c| is_letter(*c)) else { break };
-                if !stands_alone(c) {
-                    more += if word_end == at { -1 } else { 1 };
-                    word_end = at + c.len_utf8();
-                }
+                scale.add_letter(c);
                 starts.push((before + at - start) as u32);
                 at += c.len_utf8();
             }
             together.push_str(&normal[start..at]);
             let gap = normal[at..].find(|c| {
-                more += i64::from(!is_letter(c) && stands_alone(c));
-                is_letter(c)
+                let is_end = is_letter(c);
+                if !is_end {
+                    scale.add_other(c);
+                }
+                is_end
             });
             let end = gap.map_or(normal.len(), |bytes| at + bytes);
             if at < end {
@@ -88,7 +90,7 @@ impl Letters {
             }
             at = end;
         }
-        *weight = (starts.len() as i64 + more) as u32;
+        *weight = scale.weight();
         starts.push(together.len() as u32);
     }
 
@@ -161,9 +163,52 @@ impl Letters {
     }
 }
 
+/// Adds up how much the characters of a text say: see [`weight`].
+#[derive(Default)]
+struct Scale {
+    /// In halves of a letter.
+    halves: u64,
+    in_word: bool,
+}
+
+impl Scale {
+    /// Adds Chinese characters.
+    fn add_alone(&mut self, characters: u32) {
+        if characters > 0 {
+            self.halves += 2 * u64::from(characters);
+            self.in_word = false;
+        }
+    }
+
+    fn add_letter(&mut self, c: char) {
+        let in_word = !stands_alone(c) && !is_southeast_asian(c);
+        self.halves += match (in_word, is_southeast_asian(c)) {
+            (true, _) if self.in_word => 0,
+            (true, _) => 4,
+            (false, true) => 1,
+            (false, false) => 2,
+        };
+        self.in_word = in_word;
+    }
+
+    /// Adds what is no letter. A mark of a letter does not end its word.
+    fn add_other(&mut self, c: char) {
+        if stands_alone(c) {
+            self.add_alone(1);
+        } else {
+            self.in_word &= is_mark_of_letter(c);
+        }
+    }
+
+    fn weight(&self) -> u32 {
+        self.halves.div_ceil(2).try_into().unwrap_or(u32::MAX)
+    }
+}
+
 /// How much the normalised text `normal` says, in letters: one for each Chinese character or kana,
-/// and two for each word of another script, as a Chinese word has about two characters.
-/// [`Letters::weight`] is the same, counted while letters are read.
+/// one for two letters of Thai, Lao, Burmese and Khmer, and two for each word of another script, as
+/// a Chinese word has about two characters. [`Letters::weight`] is the same, counted while letters
+/// are read.
 ///
 /// ```
 /// use workers::text::letters::weight;
@@ -172,18 +217,14 @@ impl Letters {
 /// assert_eq!(weight("breaking news, 12:30"), 8);
 /// ```
 pub fn weight(normal: &str) -> u32 {
-    let (mut weight, mut in_word) = (0u32, false);
+    let mut scale = Scale::default();
     for c in normal.chars() {
-        let alone = stands_alone(c);
-        let in_next = !alone && is_letter(c);
-        weight += match (alone, in_next) {
-            (true, _) => 1,
-            (_, true) if !in_word => 2,
-            _ => 0,
-        };
-        in_word = in_next;
+        match is_letter(c) {
+            true => scale.add_letter(c),
+            false => scale.add_other(c),
+        }
     }
-    weight
+    scale.weight()
 }
 
 #[cfg(test)]
@@ -204,6 +245,10 @@ mod tests {
             ("ひらがな", 4),
             ("привет, мир", 4),
             ("한국어 문장", 4),
+            // A run of these letters is several words, and a mark ends none.
+            ("รัฐบาลประกาศมาตรการใหม่", 11),
+            ("विश्वविद्यालय", 2),
+            ("за\u{301}мок", 2),
         ] {
             assert_eq!(weight(text), expected, "{text}");
         }

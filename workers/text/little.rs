@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// The most letters of a notice. A longer text is none, whatever it says.
 const NOTICE_LETTERS_MAX: u32 = 200;

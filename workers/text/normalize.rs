@@ -16,13 +16,14 @@
 use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 use unicode_normalization::{
     IsNormalized, UnicodeNormalization, char::canonical_combining_class, is_nfkc_quick,
 };
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The job file's `[normalize]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,30 +51,27 @@ impl Fold {
     const DROP: Fold = Fold(u32::MAX - 1);
 }
 
-/// Characters that the conversion library maps only next to certain others. For comparison they are
-/// always mapped.
-const ALWAYS: [(char, char); 10] = [
-    ('乾', '干'),
-    ('著', '着'),
-    ('藉', '借'),
-    ('瞭', '了'),
-    ('麽', '么'),
-    ('於', '于'),
-    ('兒', '儿'),
-    ('覆', '复'),
-    ('夥', '伙'),
-    ('鍾', '钟'),
-];
+/// Traditional characters and variants, each with its simplified character. The conversion library
+/// lacks them, gives them a rarer form, or maps them only next to certain others; for comparison
+/// they are always mapped. Most are the pairs of OpenCC's table `TSCharacters` whose simplified
+/// character is in GB 2312.
+const SIMPLIFIED: &str = include_str!("simplified.txt");
 
 /// The combining dot that the lower case of the Turkish İ has in addition to the dot of the i.
 const DOT_ABOVE: char = '\u{307}';
 
 fn simplify(c: char) -> char {
-    if let Some(&(_, simple)) = ALWAYS.iter().find(|(traditional, _)| *traditional == c) {
-        return simple;
-    }
+    static PAIRS: OnceLock<HashMap<char, char>> = OnceLock::new();
     if !is_han(c) {
         return c;
+    }
+    let pair = |pair: &str| {
+        let mut both = pair.chars();
+        both.next().zip(both.next()).expect("two characters")
+    };
+    let pairs = PAIRS.get_or_init(|| SIMPLIFIED.split_whitespace().map(pair).collect());
+    if let Some(simple) = pairs.get(&c) {
+        return *simple;
     }
     let mut bytes = [0; 4];
     let converted = fast2s::convert(c.encode_utf8(&mut bytes));
@@ -81,9 +79,11 @@ fn simplify(c: char) -> char {
 }
 
 /// The letter that stands for `c` in a normal form: one form of the letters that Arabic and Persian
-/// keyboards write with different characters, and the simplified Chinese character, if wanted.
+/// keyboards write with different characters, the Greek sigma that does not end a word, as capitals
+/// have one, and the simplified Chinese character, if wanted.
 fn unify(c: char, simplified: bool) -> char {
     match c {
+        'ς' => 'σ',
         'ي' | 'ى' => 'ی',
         'ك' => 'ک',
         _ if simplified => simplify(c),
@@ -224,7 +224,9 @@ fn normalize_within(bytes_max: usize, text: &str, options: &Options, out: &mut S
         } else if folded == Fold::SLOW {
             let start = held.take().map_or(at, |(at, _)| at);
             let rest = &text[at..];
-            at += rest.find(|c| !matches!(fold(c), Fold::SLOW | Fold::DROP)).unwrap_or(rest.len());
+            // A digit may be parted from the one before it.
+            let is_slow = |c| matches!(fold(c), Fold::SLOW | Fold::DROP) || is_digit(c);
+            at += rest.find(|c| !is_slow(c)).unwrap_or(rest.len());
             sink.slow(&text[start..at], options.simplified);
         } else {
             // A dropped character does not separate a letter from a mark that follows it.
@@ -242,16 +244,44 @@ fn normalize_within(bytes_max: usize, text: &str, options: &Options, out: &mut S
     cut(out, bytes_max) || is_cut
 }
 
-/// The characters of `text` that are not dropped, with a `^` between a digit and a superscript:
-/// `10⁵` has the form of `10^5`, not of `105`.
-fn with_powers(text: &str) -> impl Iterator<Item = char> {
-    let is_raised = |c: char| matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹' | '⁺' | '⁻');
-    let is_digit = |c: char| matches!(c, '0'..='9' | '₀'..='₉' | '０'..='９');
+/// Whether `c` is one of the digits 0 to 9 that make a number with those beside them.
+fn is_digit(c: char) -> bool {
+    matches!(c, '0'..='9' | '０'..='９' | '\u{1d7ce}'..='\u{1d7ff}' | '\u{1fbf0}'..='\u{1fbf9}')
+}
+
+fn is_raised(c: char) -> bool {
+    matches!(c, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹' | '⁺' | '⁻')
+}
+
+fn is_lowered(c: char) -> bool {
+    matches!(c, '₀'..='₉')
+}
+
+/// What parts two neighbours whose normal forms would be one number and are not: a `^` between a
+/// digit and a superscript, a space between a digit and another sign that has digits, such as a
+/// number in a circle, a fraction or a month.
+fn between_digits(before: char, c: char) -> Option<char> {
+    if is_raised(c) && (is_digit(before) || is_lowered(before)) {
+        return Some('^');
+    }
+    let alike = |is_one: fn(char) -> bool| is_one(before) && is_one(c);
+    let is_ascii = before.is_ascii() && c.is_ascii();
+    if is_ascii || alike(is_digit) || alike(is_raised) || alike(is_lowered) {
+        return None;
+    }
+    let ends = [before].into_iter().nfkc().last().is_some_and(|c| c.is_ascii_digit());
+    let begins = || [c].into_iter().nfkc().next().is_some_and(|c| c.is_ascii_digit());
+    (ends && begins()).then_some(' ')
+}
+
+/// The characters of `text` that are not dropped, with what parts their numbers: `10⁵` has the form
+/// of `10^5`, and `图5①` that of `图5 1`, not of `105` and `图51`.
+fn with_parted_digits(text: &str) -> impl Iterator<Item = char> {
     let mut before = ' ';
     text.chars().filter(|c| !is_dropped(*c)).flat_map(move |c| {
-        let power = is_raised(c) && is_digit(before);
+        let between = between_digits(before, c);
         before = c;
-        power.then_some('^').into_iter().chain([c])
+        between.into_iter().chain([c])
     })
 }
 
@@ -268,7 +298,7 @@ fn cut(normal: &mut String, bytes_max: usize) -> bool {
 fn normalize_plainly(bytes_max: usize, text: &str, options: &Options) -> String {
     let text = &text[..text.floor_char_boundary(bytes_max)];
     let mut out = String::new();
-    for c in with_powers(text).nfkc().flat_map(char::to_lowercase) {
+    for c in with_parted_digits(text).nfkc().flat_map(char::to_lowercase) {
         let c = if c.is_whitespace() { ' ' } else { c };
         let is_second_space = c == ' ' && (out.is_empty() || out.ends_with(' '));
         let is_second_dot = c == DOT_ABOVE && out.ends_with('i');
@@ -325,7 +355,7 @@ impl Sink<'_> {
     /// The definition: NFKC of what is not dropped, lower case, white space as spaces, one form of
     /// each letter, and no second dot on an i.
     fn slow(&mut self, text: &str, simplified: bool) {
-        for c in with_powers(text).nfkc().flat_map(char::to_lowercase) {
+        for c in with_parted_digits(text).nfkc().flat_map(char::to_lowercase) {
             let c = if c.is_whitespace() { ' ' } else { c };
             let is_second_dot = c == DOT_ABOVE && !self.space && self.out.ends_with('i');
             if !is_dropped(c) && !is_second_dot {
@@ -389,6 +419,38 @@ mod tests {
         assert_eq!(normal("10⁵"), "10^5");
         assert_eq!(normal("１０\u{200b}²³ 2⁻¹"), "10^23 2^\u{2212}1");
         assert_eq!(normal("x₁²"), "x1^2");
+    }
+
+    /// `图5①` and `图51` were one text: a number in a circle, a fraction, an index or a month beside a
+    /// digit is another number.
+    #[test]
+    fn other_numbers_are_parted() {
+        for (text, expected) in [
+            ("图5①", "图5 1"),
+            ("①5个 ①②", "1 5个 1 2"),
+            ("①\u{200b}5①", "1 5 1"),
+            ("1½", "1 1\u{2044}2"),
+            ("10₂₃ 2㋀", "10 23 21月".replace("21", "2 1").as_str()),
+            ("五① ①", "五1 1"),
+            ("１２\u{1d7d8}", "120"),
+            ("⒈5", "1.5"),
+        ] {
+            assert_eq!(normal(text), expected, "{text}");
+        }
+    }
+
+    /// Some traditional characters had another form than their simplified ones.
+    #[test]
+    fn simplified_characters() {
+        for pair in SIMPLIFIED.split_whitespace() {
+            let (traditional, simple) =
+                pair.split_at(pair.chars().next().map_or(0, char::len_utf8));
+            assert_eq!(simple.chars().count(), 1, "{pair}");
+            assert_eq!(normal(traditional), simple);
+            assert_eq!(normal(simple), simple);
+        }
+        assert_eq!(normal("北京諮詢、瀋陽、重疊、打拚"), normal("北京咨询、沈阳、重叠、打拼"));
+        assert_eq!(normal("ΝΕΟΣ"), normal("νεος"));
     }
 
     /// Texts that differ only in width, case, script, white space or invisible marks have one form.

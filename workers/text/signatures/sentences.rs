@@ -40,7 +40,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of these rules; part of a store's identity.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The most sentences of a text that may have keys.
 const SENTENCES_MAX: usize = 8;
@@ -228,6 +228,9 @@ fn end_by(before: Option<char>, c: char, after: Option<char>) -> End {
     let inside = |c: Option<char>| c.is_some_and(|c| is_letter(c) && !is_han(c));
     let is_sure = match c {
         '。' | '!' | '?' | ';' | '|' => true,
+        // Of Arabic, Urdu, Hindi and its neighbours, Burmese, Khmer, Tibetan, Ethiopic, Armenian.
+        '\u{61b}' | '\u{61f}' | '\u{6d4}' | '\u{964}' | '\u{965}' | '\u{104b}' | '\u{17d4}'
+        | '\u{f0d}' | '\u{1362}' | '\u{589}' => true,
         '.' => after.is_none_or(|c| c == ' ' || is_han(c)),
         ' ' => !inside(before) && !inside(after),
         _ => false,
