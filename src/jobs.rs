@@ -142,10 +142,10 @@ pub fn is_json(bytes: &[u8]) -> bool {
     text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n")
 }
 
-/// The job, its store and the store's head.
-pub fn open(of: &OfJob) -> Result<(Job, Store, Option<Head>)> {
+/// The job, its store and the store's head; an error if nothing was committed yet.
+pub fn open(of: &OfJob) -> Result<(Job, Store, Head)> {
     let (job, store) = job_and_store(of)?;
-    let head = store.head()?;
+    let head = committed(&store, store.head()?)?;
     Ok((job, store, head))
 }
 
@@ -158,7 +158,8 @@ pub fn open_locked(of: &OfJob) -> Result<(Job, Store, Head, Lock)> {
     Ok((job, store, head, lock))
 }
 
-fn job_and_store(of: &OfJob) -> Result<(Job, Store)> {
+/// The job and its store, which may have no epoch yet.
+pub fn job_and_store(of: &OfJob) -> Result<(Job, Store)> {
     let job = read(&of.job, &of.sets)?;
     let store = Store::open(&job.store, Some(&job.identity()?))?;
     Ok((job, store))

@@ -24,7 +24,6 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         return eval_ask::command(arguments, answers);
     }
     let (job, store, head) = jobs::open(&arguments.of)?;
-    let head = jobs::committed(&store, head)?;
     if let Some(path) = &arguments.plot {
         ours::check_named("--plot", path, plot::MARK, &job)?;
         durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;

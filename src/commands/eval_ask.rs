@@ -46,7 +46,6 @@ impl Answer {
 /// `pagefold eval --ask`, of at most so many answers.
 pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     let (job, store, head) = jobs::open(&arguments.of)?;
-    let head = jobs::committed(&store, head)?;
     job.check_decided(store.root(), &head.manifest, false)?;
     let path = &arguments.labels;
     // The file is read only if it exists; the first answer makes it.

@@ -22,7 +22,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let (job, store, head) = jobs::open(&arguments.of)?;
     ours::check_apart("--labels", path, &job)?;
     durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
-    let found = hints(&job, &store, &jobs::committed(&store, head)?)?;
+    let found = hints(&job, &store, &head)?;
     if found.pairs.is_empty() {
         let line = format!("{}; nothing was written", summary(&found));
         return Err(Error::new(Kind::Data, line));

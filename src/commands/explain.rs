@@ -2,7 +2,7 @@
 
 use crate::advice;
 use crate::cli;
-use crate::jobs::{committed, open};
+use crate::jobs::open;
 use crate::terminal::explained;
 use crate::terminal::paint::Paint;
 use crate::terminal::print::{print_json, show};
@@ -15,7 +15,6 @@ use workers::fold::splits::RejectLine;
 /// `pagefold explain`.
 pub fn command(arguments: &cli::Explain) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
-    let head = committed(&store, head)?;
     let index = Index::open(&job, &store, &head)?;
     let paint = Paint::stdout(arguments.color);
     let find = |url: &String| {

@@ -2,7 +2,7 @@
 //! each record, or restores the inputs.
 
 use crate::cli;
-use crate::jobs::{committed, open, read};
+use crate::jobs::{open, read};
 use crate::terminal::bar::Bar;
 use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;
@@ -54,7 +54,6 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
         ));
     }
     let (job, store, head) = open(&arguments.of)?;
-    let head = committed(&store, head)?;
     job.check_decided(store.root(), &head.manifest, true)?;
     let threads = arguments.threads.map_or_else(processors, usize::from);
     let names = match arguments.names {

@@ -1,7 +1,7 @@
 //! `pagefold gc`: deletes files that no kept epoch needs.
 
 use crate::cli;
-use crate::jobs::{open, open_locked};
+use crate::jobs::{job_and_store, open_locked};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, megabytes, print_json, show};
 use serde_json::json;
@@ -18,7 +18,7 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
         }
         // The first epoch may be the one that is not finished.
         true => {
-            let (job, store, _) = open(&arguments.of)?;
+            let (job, store) = job_and_store(&arguments.of)?;
             let lock = Store::lock(&job.store)?;
             let head = store.head()?;
             (store, head, lock)

@@ -1,7 +1,7 @@
 //! `pagefold query`: asks what a text would fold with.
 
 use crate::cli;
-use crate::jobs::{self, committed, open};
+use crate::jobs::{self, open};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, has_reader, print_json, show};
 use serde_json::json;
@@ -28,7 +28,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
         return main_texts(arguments);
     }
     let (job, store, head) = open(&arguments.of)?;
-    let index = Index::open(&job, &store, &committed(&store, head)?)?;
+    let index = Index::open(&job, &store, &head)?;
     if let Some(url) = &arguments.url {
         return stored(arguments, &index, url);
     }

@@ -1,7 +1,7 @@
 //! `pagefold report`: writes a report of the store as an HTML page.
 
 use crate::cli;
-use crate::jobs::{committed, open};
+use crate::jobs::open;
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
 use workers::ask::index::Index;
@@ -16,7 +16,6 @@ const MARK: &str = "<title>pagefold: epoch";
 /// `pagefold report`.
 pub fn command(arguments: &cli::Report) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
-    let head = committed(&store, head)?;
     let path = arguments.out.clone().unwrap_or_else(|| job.output.dir.join("report.html"));
     match &arguments.out {
         Some(out) => ours::check_named("--out", out, MARK, &job)?,

@@ -1,7 +1,7 @@
 //! `pagefold status`: prints the state of the store.
 
 use crate::cli;
-use crate::jobs::{committed, open};
+use crate::jobs::open;
 use crate::terminal::lost;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show, size};
@@ -26,7 +26,6 @@ use workers::verify::large_buckets::{self, Largest};
 /// `pagefold status`.
 pub fn command(arguments: &cli::Status) -> Result<()> {
     let (job, store, head) = open(&arguments.of)?;
-    let head = committed(&store, head)?;
     if let Some(table) = &arguments.files {
         let files = files(&store, &head.manifest, table)?;
         if arguments.of.json {
