@@ -34,20 +34,6 @@ impl ObservedProcess {
             refused: Mutex::default(),
         }
     }
-
-    /// Records the figures that the process sends at its end.
-    pub fn record_end(
-        &self,
-        memory_bytes: u64,
-        splits_done: u64,
-        splits_resumed: u64,
-        refused: &BTreeMap<String, u64>,
-    ) {
-        self.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
-        self.progress.splits_done.store(splits_done, Ordering::Relaxed);
-        self.progress.splits_resumed.store(splits_resumed, Ordering::Relaxed);
-        *lock(&self.refused) = refused.clone();
-    }
 }
 
 /// A function that is called with the processes that work from now on.

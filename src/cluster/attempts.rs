@@ -9,8 +9,8 @@
 //! is a function of the plan. The next attempt still waits until the old processes are known to
 //! have ended, or must have noticed.
 
-use crate::cluster::control::{Message, Order, Task};
-use crate::cluster::supervisor::{AttemptFailure, Supervisor};
+use crate::cluster::control::{Done, Order, Task};
+use crate::cluster::supervisor::{AttemptFailure, End, Supervisor};
 use crate::own_process::own_digest;
 use crate::processes::{Attempt, ObservedProcess, Observer, ProcessSummary};
 use crate::topology::{Host, Topology};
@@ -84,9 +84,10 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, observer: Observer<'_>)
             blamed: None,
         };
         let AttemptFailure { error, blamed, mends, may_live_until } = match outcome {
-            Ok(final_messages) => {
+            Ok(ends) => {
                 attempts.push(attempt);
-                return Ok(collect(final_messages, &observed, topology.workers, attempts));
+                let done = ends.into_iter().map(End::done).collect::<Result<Vec<_>>>()?;
+                return Ok(collect(done, &observed, topology.workers, attempts));
             }
             Err(failure) => failure,
         };
@@ -121,9 +122,9 @@ pub fn work(job: &Job, plan: &Plan, topology: &Topology, observer: Observer<'_>)
     Err(Error::internal("no attempt was made"))
 }
 
-/// Collects the results of the `observed` processes from their final messages.
+/// Collects what the `observed` processes have done.
 pub fn collect(
-    final_messages: Vec<Message>,
+    done: Vec<Done>,
     observed: &[Arc<ObservedProcess>],
     workers: usize,
     attempts: Vec<Attempt>,
@@ -135,12 +136,10 @@ pub fn collect(
         processes: Vec::new(),
         attempts,
     };
-    for (message, observed) in final_messages.into_iter().zip(observed) {
-        if let Message::Done { receipts, memory_bytes, .. } = message {
-            work.processes.push(ProcessSummary::of(observed, &receipts));
-            work.receipts.extend(receipts);
-            work.memory_bytes += memory_bytes;
-        }
+    for (Done { receipts, memory_bytes, .. }, observed) in done.into_iter().zip(observed) {
+        work.processes.push(ProcessSummary::of(observed, &receipts));
+        work.receipts.extend(receipts);
+        work.memory_bytes += memory_bytes;
     }
     work
 }

@@ -21,10 +21,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use workers::error::{Error, Kind};
 use workers::fold::receipt::Receipt;
 use workers::job::Job;
+use workers::locks::lock;
 use workers::mesh::Key;
 
 /// How often each side sends a line.
@@ -94,6 +96,31 @@ pub enum Order {
     },
 }
 
+/// What a process says of its task at the end.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Done {
+    /// Its workers' receipts.
+    pub receipts: Vec<Receipt>,
+    /// Its greatest resident memory.
+    pub memory_bytes: u64,
+    /// Splits that it finished.
+    pub splits_done: u64,
+    /// Splits that were finished before.
+    pub splits_resumed: u64,
+    /// Connections that it refused while it started, by reason.
+    pub refused: BTreeMap<String, u64>,
+}
+
+impl Done {
+    /// Records its figures in `observed`.
+    pub fn record(&self, observed: &ObservedProcess) {
+        observed.memory_bytes.fetch_max(self.memory_bytes, Ordering::Relaxed);
+        observed.progress.splits_done.store(self.splits_done, Ordering::Relaxed);
+        observed.progress.splits_resumed.store(self.splits_resumed, Ordering::Relaxed);
+        *lock(&observed.refused) = self.refused.clone();
+    }
+}
+
 /// What a worker process sends.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,18 +158,7 @@ pub enum Message {
         findings: Vec<Finding>,
     },
     /// The task is finished.
-    Done {
-        /// Its workers' receipts.
-        receipts: Vec<Receipt>,
-        /// Its greatest resident memory.
-        memory_bytes: u64,
-        /// Splits that it finished.
-        splits_done: u64,
-        /// Splits that were finished before.
-        splits_resumed: u64,
-        /// Connections that it refused while it started, by reason.
-        refused: BTreeMap<String, u64>,
-    },
+    Done(Done),
     /// The task failed.
     Failed {
         /// Exit code of the failure.
@@ -165,13 +181,6 @@ impl Message {
             line,
             peer,
             mends: error.kind() == Kind::TryAgain && (mends || peer.is_some()),
-        }
-    }
-
-    /// Records in `observed` the figures of a process that is done.
-    pub fn record_end(&self, observed: &ObservedProcess) {
-        if let Message::Done { memory_bytes, splits_done, splits_resumed, refused, .. } = self {
-            observed.record_end(*memory_bytes, *splits_done, *splits_resumed, refused);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! It sends hello, reads its orders from stdin, does its part, and sends progress and receipts on
 //! stdout. It ends when its launcher ends or is silent for the silence timeout.
 
-use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, Task, settle};
+use crate::cluster::control::{Assignment, Done, Message, Order, SEND_INTERVAL, Task, settle};
 use crate::cluster::probe::{self, Probe};
 use crate::own_process::{memory_bytes, own_digest};
 use crate::signals;
@@ -354,19 +354,19 @@ fn work(
     let done = run_share(share, &progress, failure, halt_when_lost)?;
     // The progress since the last message.
     send_progress(&progress);
-    Ok(done)
+    Ok(Message::Done(done))
 }
 
-/// Does a share of the work and returns the final message.
+/// Does a share of the work.
 pub fn run_share(
     share: ProcessTask,
     progress: &Arc<Progress>,
     failure: Failure,
     on_lost: impl Fn(&Error) + Send + Sync + 'static,
-) -> Result<Message> {
+) -> Result<Done> {
     let refused = share.mesh.as_ref().map(|(mesh, _)| mesh.refused.clone()).unwrap_or_default();
     let receipts = fold::run(share, progress.clone(), failure, on_lost)?;
-    Ok(Message::Done {
+    Ok(Done {
         receipts,
         memory_bytes: memory_bytes(),
         splits_done: progress.splits_done.load(Ordering::Relaxed),

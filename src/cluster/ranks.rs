@@ -20,7 +20,7 @@
 use crate::cli;
 use crate::cluster::allocation::{Allocation, read_key};
 use crate::cluster::attempts::{self, Work};
-use crate::cluster::control::{Assignment, Message, Task, kind_of};
+use crate::cluster::control::{Assignment, Done, Task, kind_of};
 use crate::cluster::launched::{self, Prepared};
 use crate::jobs;
 use crate::own_process::own_digest;
@@ -66,8 +66,8 @@ enum RankMessage {
         bytes: u64,
         /// Records that were read.
         records: u64,
-        /// A [`Message::Done`].
-        done: Box<Message>,
+        /// What else it says of its task.
+        done: Done,
     },
     /// The work failed.
     Failed {
@@ -198,20 +198,20 @@ impl Ranks {
         self.broadcast(&RankMessage::Go)?;
         let own = self.do_share(job, folder, prepared?, &nonce, observed[0].progress.clone());
         let answers = self.check_answers(own.as_ref().err(), self.answers()?)?;
-        let mut final_messages = vec![own?];
+        let mut all_done = vec![own?];
         for (message, observed) in answers.into_iter().zip(&observed[1..]) {
             if let RankMessage::Done { bytes, records, done } = message {
                 observed.progress.bytes.store(bytes, Ordering::Relaxed);
                 observed.progress.records.store(records, Ordering::Relaxed);
-                final_messages.push(*done);
+                all_done.push(done);
             }
         }
-        for (message, observed) in final_messages.iter().zip(&observed) {
-            message.record_end(observed);
+        for (done, observed) in all_done.iter().zip(&observed) {
+            done.record(observed);
         }
         let (hosts, seconds) = (peers.clone(), began.elapsed().as_secs_f64());
         let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
-        Ok(attempts::collect(final_messages, &observed, self.allocation.workers, attempts))
+        Ok(attempts::collect(all_done, &observed, self.allocation.workers, attempts))
     }
 
     /// Returns the answers, unless another rank failed or this one did with the error `own`.
@@ -285,7 +285,7 @@ impl Ranks {
                         Ok(done) => RankMessage::Done {
                             bytes: progress.bytes.load(Ordering::Relaxed),
                             records: progress.records.load(Ordering::Relaxed),
-                            done: Box::new(done),
+                            done,
                         },
                         Err(error) => failed(&error),
                     }
@@ -327,7 +327,7 @@ impl Ranks {
         prepared: Prepared,
         nonce: &str,
         progress: Arc<Progress>,
-    ) -> Result<Message> {
+    ) -> Result<Done> {
         let cloned = self.listener.try_clone();
         let listener = cloned
             .map_err(|e| Error::new(Kind::Io, "cannot share the listening socket").caused_by(e))?;

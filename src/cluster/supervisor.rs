@@ -1,8 +1,8 @@
 //! Supervises the processes of one attempt.
 //!
-//! The result is their final messages, or the first cause of a failure, the process to blame, and
-//! whether another attempt may help. In either case all processes are asked to end, waited for, and
-//! killed where that is possible from this host.
+//! The result is what they say at the end, or the first cause of a failure, the process to blame,
+//! and whether another attempt may help. In either case all processes are asked to end, waited for,
+//! and killed where that is possible from this host.
 //!
 //! The limits: a process that ends without a final message fails the attempt at once; silence,
 //! towards the launcher or between two processes, after the silence timeout; a process that does
@@ -12,7 +12,8 @@
 //! them.
 
 use crate::cluster::blame::{Problem, Symptom, cause, start_failure};
-use crate::cluster::control::{Assignment, Message, Order, SEND_INTERVAL, kind_of, settle};
+use crate::cluster::control::{Assignment, Done, Message, Order, SEND_INTERVAL, kind_of, settle};
+use crate::cluster::probe::Finding;
 use crate::cluster::process::{Process, ProcessEvent};
 use crate::processes::ObservedProcess;
 use crate::topology::{Host, Launch, Topology};
@@ -50,6 +51,32 @@ impl From<Error> for AttemptFailure {
     }
 }
 
+/// What a process says at the end, if it did not fail.
+pub enum End {
+    /// It had a task.
+    Done(Done),
+    /// It had a probe, which found this.
+    Probed(Vec<Finding>),
+}
+
+impl End {
+    /// The end of a process that had a task.
+    pub fn done(self) -> Result<Done> {
+        match self {
+            End::Done(done) => Ok(done),
+            End::Probed(_) => Err(Error::internal("a worker did not say what it did")),
+        }
+    }
+
+    /// The findings of a process that had a probe.
+    pub fn findings(self) -> Result<Vec<Finding>> {
+        match self {
+            End::Probed(findings) => Ok(findings),
+            End::Done(_) => Err(Error::internal("a worker did not say what it found")),
+        }
+    }
+}
+
 /// The state of one process.
 struct Supervised {
     process: Process,
@@ -58,7 +85,7 @@ struct Supervised {
     address: Option<String>,
     /// The number of turns of each worker, and when it last changed.
     turns: BTreeMap<usize, (u64, Instant)>,
-    final_message: Option<Message>,
+    end: Option<End>,
     is_closed: bool,
 }
 
@@ -155,7 +182,7 @@ impl<'a> Supervisor<'a> {
         observed: &'a [Arc<ObservedProcess>],
         digest: &'a str,
         order: &dyn Fn(Assignment) -> Order,
-    ) -> std::result::Result<Vec<Message>, AttemptFailure> {
+    ) -> std::result::Result<Vec<End>, AttemptFailure> {
         let (sender, events) = channel();
         let is_remote = topology.launch == Launch::Ssh;
         let mut processes = Vec::new();
@@ -166,7 +193,7 @@ impl<'a> Supervisor<'a> {
                 sent_hello: false,
                 address: None,
                 turns: BTreeMap::new(),
-                final_message: None,
+                end: None,
                 is_closed: false,
             });
         }
@@ -187,7 +214,7 @@ impl<'a> Supervisor<'a> {
             None => Ok(supervisor
                 .processes
                 .into_iter()
-                .filter_map(|supervised| supervised.final_message)
+                .filter_map(|supervised| supervised.end)
                 .collect()),
             Some((problem, blamed)) => {
                 Err(AttemptFailure { may_live_until, ..supervisor.failure(problem, blamed) })
@@ -210,7 +237,7 @@ impl<'a> Supervisor<'a> {
             if clock.beat_is_due(now) {
                 self.beat()?;
             }
-            if self.processes.iter().all(|supervised| supervised.final_message.is_some()) {
+            if self.processes.iter().all(|supervised| supervised.end.is_some()) {
                 return Ok(());
             }
             self.introduce(&mut clock)?;
@@ -343,7 +370,7 @@ impl<'a> Supervisor<'a> {
             }
             ProcessEvent::Closed => {
                 supervised.is_closed = true;
-                if supervised.final_message.is_none() && !has_problem {
+                if supervised.end.is_none() && !has_problem {
                     let (how, code) = supervised.process.describe_exit();
                     let kind = if supervised.sent_hello {
                         Kind::TryAgain
@@ -419,12 +446,13 @@ impl<'a> Supervisor<'a> {
                 };
                 self.report(Some(process), symptom, kind, line, mends);
             }
-            last @ (Message::Done { .. } | Message::Probed { .. }) => {
+            Message::Done(done) => {
                 if let Some(observed) = self.observed.get(process) {
-                    last.record_end(observed);
+                    done.record(observed);
                 }
-                supervised.final_message = Some(last);
+                supervised.end = Some(End::Done(done));
             }
+            Message::Probed { findings } => supervised.end = Some(End::Probed(findings)),
         }
         Ok(())
     }
@@ -433,7 +461,7 @@ impl<'a> Supervisor<'a> {
     fn check_timeouts(&mut self, now: Instant, clock: &mut Clock) {
         let mut found = Vec::new();
         for (process, supervised) in self.processes.iter().enumerate() {
-            if supervised.final_message.is_none() && !supervised.is_closed {
+            if supervised.end.is_none() && !supervised.is_closed {
                 let lines = supervised
                     .silent_or_missing(now, now - clock.began, self.topology)
                     .into_iter()
@@ -516,10 +544,7 @@ mod tests {
     }
 
     /// Runs an attempt with simulated workers, each a shell script.
-    fn attempt(
-        launch: Launch,
-        scripts: &[&str],
-    ) -> std::result::Result<Vec<Message>, AttemptFailure> {
+    fn attempt(launch: Launch, scripts: &[&str]) -> std::result::Result<Vec<End>, AttemptFailure> {
         let second = Duration::from_secs(1);
         let host = |(n, script): (usize, &&str)| Host {
             name: format!("host {n}"),
@@ -560,7 +585,7 @@ mod tests {
         let slow = steps("$n", "$n");
         let ended =
             attempt(Launch::Local, &[&good, &good]).map_err(|failure| failure.error.to_string());
-        assert_eq!(ended.map(|messages| messages.len()), Ok(2));
+        assert_eq!(ended.map(|ends| ends.len()), Ok(2));
         let own = r#"echo '{"failed":{"code":74,"line":"a full disk","peer":null,"mends":false}}'"#;
         let peer = r#"echo '{"failed":{"code":75,"line":"lost process 0","peer":0,"mends":true}}'"#;
         let cases = [

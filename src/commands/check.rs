@@ -8,9 +8,9 @@
 use crate::advice;
 use crate::cli;
 use crate::cluster::cluster_file;
-use crate::cluster::control::{Message, Order, kind_of};
+use crate::cluster::control::{Order, kind_of};
 use crate::cluster::probe::{self, Finding, INPUTS_EXAMINED_MAX, Probe};
-use crate::cluster::supervisor::Supervisor;
+use crate::cluster::supervisor::{End, Supervisor};
 use crate::commands::check_store;
 use crate::jobs;
 use crate::own_process::own_digest;
@@ -266,10 +266,9 @@ fn try_hosts(
                 failure.blamed.map_or("launcher", |process| topology.hosts[process].name.as_str());
             findings.push((host.to_owned(), Finding::of("peers", Err(failure.error))));
         }
-        Ok(final_messages) => {
-            for (message, host) in final_messages.into_iter().zip(&topology.hosts) {
-                let Message::Probed { findings: found } = message else { continue };
-                let met = found.into_iter().filter(|finding| finding.check == "peers");
+        Ok(ends) => {
+            for (end, host) in ends.into_iter().zip(&topology.hosts) {
+                let met = end.findings()?.into_iter().filter(|finding| finding.check == "peers");
                 findings.extend(met.map(|finding| (host.name.clone(), finding)));
             }
         }
@@ -290,16 +289,12 @@ fn try_alone(topology: &Topology, host: &Host, probe: &Probe, digest: &str) -> V
     };
     let probe = Probe { folder: own, ..probe.clone() };
     let order = |assignment| Order::Probe(Box::new((assignment, probe.clone())));
-    let mut final_messages =
-        match Supervisor::work(topology, slice::from_ref(host), &[], digest, &order) {
-            Err(failure) => return vec![Finding::of("start", Err(failure.error))],
-            Ok(final_messages) => final_messages,
-        };
-    let Some(Message::Probed { findings: found }) = final_messages.pop() else {
-        return vec![Finding::of(
-            "start",
-            Err(Error::internal("a worker did not say what it found")),
-        )];
+    let found = Supervisor::work(topology, slice::from_ref(host), &[], digest, &order)
+        .map_err(|failure| failure.error)
+        .and_then(|ends| ends.into_iter().map(End::findings).collect::<Result<Vec<_>>>());
+    let found = match found {
+        Ok(found) => found.concat(),
+        Err(error) => return vec![Finding::of("start", Err(error))],
     };
     let line = "started by the launcher, the same binary, its port open".to_owned();
     let mut findings = vec![Finding::of("start", Ok(line))];
