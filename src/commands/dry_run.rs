@@ -6,7 +6,7 @@
 
 use crate::cli;
 use crate::commands::estimate::time;
-use crate::commands::run::{check_absent, clock, topology, with_job};
+use crate::commands::run::{Workforce, check_absent, clock, with_job};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::terminal::paint::plain;
@@ -36,7 +36,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
         None => jobs::read(&arguments.job, &arguments.sets)?,
     };
     let inputs_max = unattended.inputs_max(&job)?;
-    let (clock, topology) = (clock(&unattended)?, topology(arguments, None)?);
+    let (clock, topology) = (clock(&unattended)?, Workforce::of(arguments, None)?.topology);
     let identity = job.identity()?;
     let is_there = job.store.join("FORMAT").exists();
     let store = if is_there {

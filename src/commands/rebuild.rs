@@ -3,7 +3,7 @@
 
 use crate::cli;
 use crate::commands::export::of_committed;
-use crate::commands::run;
+use crate::commands::run::{self, Workforce};
 use crate::forecast;
 use crate::jobs::{self, committed};
 use crate::signals;
@@ -171,11 +171,12 @@ fn take_again(
         inputs = again.inputs.len(),
         "replaying"
     );
-    let topology = run::topology(arguments, None)?;
+    let workforce = Workforce::of(arguments, None)?;
+    let topology = &workforce.topology;
     let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), topology.peers())?;
-    let forecast = forecast::of_large(&job, &plan, &topology);
+    let forecast = forecast::of_large(&job, &plan, topology);
     // The old store has records that these guards allowed then.
     let mut arguments = arguments.clone();
     arguments.allow.extend([Guard::Store, Guard::Missing, Guard::Expired]);
-    run::epoch(&arguments, (None, &topology), &job, (new, head), &plan, forecast, Instant::now())
+    run::epoch(&arguments, &workforce, &job, (new, head), &plan, forecast, Instant::now())
 }

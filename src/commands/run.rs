@@ -18,10 +18,9 @@ use crate::own_process;
 use crate::processes::{Attempt, ObservedProcess, Observer, ProcessSummary};
 use crate::signals;
 use crate::terminal::bar::Bar;
-use crate::terminal::lost::Lost;
 use crate::terminal::profile::{self, Times};
 use crate::terminal::progress::After;
-use crate::terminal::report::inputs::{left_in_inbox, warn_of_barren};
+use crate::terminal::report::inputs::{Leftovers, left_in_inbox, warn_of_barren};
 use crate::terminal::report::{self, Outcome, idle};
 use crate::terminal::trace;
 use crate::topology::Topology;
@@ -32,19 +31,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use workers::ask::elsewhere::elsewhere;
 use workers::commit::guards::{self, Guard};
 use workers::commit::{self, Committed};
 use workers::error::{Error, Kind, Result};
 use workers::export;
-use workers::fold::counters::Counter;
 use workers::fold::failure::Failure;
 use workers::fold::{self, ProcessTask};
 use workers::job::{Job, When};
-use workers::plan::consumed::History;
 use workers::plan::inputs;
-use workers::plan::time::now;
-use workers::plan::time::{AHEAD_SECONDS_MAX, Clock};
+use workers::plan::time::{AHEAD_SECONDS_MAX, Clock, now};
 use workers::plan::{self, Plan};
 use workers::store::Store;
 use workers::store::manifest::Head;
@@ -93,8 +88,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     let inputs_max = unattended.inputs_max(&job)?;
     clock(unattended)?;
     trace::check_place(arguments, &job)?;
-    let topology = topology(arguments, ranks)?;
-    let on = (ranks, &topology);
+    let workforce = Workforce::of(arguments, ranks)?;
     let identity = job.identity()?;
     // Errors of the job's files come before anything is written.
     let listing = inputs::list(&job.read.inputs)?;
@@ -112,7 +106,7 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
     export::check_writable(&job)?;
     watch.begin(&job);
     let store = Store::open_or_create(&job.store, &identity)?;
-    let outcome = epochs(unattended, inputs_max, on, &job, &store, started);
+    let outcome = epochs(unattended, inputs_max, &workforce, &job, &store, started);
     outcome.map_err(|error| unfinished::left(&job, &lock, error))
 }
 
@@ -120,19 +114,19 @@ fn due(unattended: &cli::Unattended, ranks: Option<&Ranks>, watch: &mut Watch) -
 fn epochs(
     unattended: &cli::Unattended,
     inputs_max: usize,
-    on @ (_, topology): (Option<&Ranks>, &Topology),
+    workforce: &Workforce<'_>,
     job: &Job,
     store: &Store,
     started: Instant,
 ) -> Result<()> {
-    let arguments = &unattended.run;
+    let (arguments, topology) = (&unattended.run, &workforce.topology);
     let mut began = started;
     let mut head = store.head()?;
     let mut again = false;
     if let Some(plan) = plan::attempts::unfinished(job, store, head.as_ref())? {
         let forecast = forecast::of_large(job, &plan, topology);
         let upon = (store, head.as_ref());
-        head = Some(epoch(arguments, on, job, upon, &plan, forecast, began)?);
+        head = Some(epoch(arguments, workforce, job, upon, &plan, forecast, began)?);
         began = Instant::now();
         // The resumed epoch has its own report.
         again = true;
@@ -147,7 +141,7 @@ fn epochs(
                 let plan = plan.freeze(&job.store, topology.peers())?;
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
                 let upon = (store, head.as_ref());
-                head = Some(epoch(arguments, on, job, upon, &plan, forecast, began)?);
+                head = Some(epoch(arguments, workforce, job, upon, &plan, forecast, began)?);
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
                 again = inputs_max == usize::MAX
@@ -167,7 +161,7 @@ fn epochs(
 /// Returns the new head. The report compares it with the `forecast`.
 pub fn epoch(
     arguments: &cli::Run,
-    (ranks, topology): (Option<&Ranks>, &Topology),
+    workforce: &Workforce<'_>,
     job: &Job,
     (store, head): (&Store, Option<&Head>),
     plan: &Plan,
@@ -178,11 +172,7 @@ pub fn epoch(
     let exports = job.output.export == When::Always;
     let bar = Bar::start(plan.bytes(), exports, arguments.quiet, arguments.verbose);
     let observer: Observer<'_> = &|processes| bar.follow(processes);
-    let work = match (ranks, &arguments.cluster) {
-        (Some(ranks), _) => ranks.work(job, plan, observer),
-        (None, Some(_)) => attempts::work(job, plan, topology, observer),
-        (None, None) => threads(job, plan, head, topology, observer),
-    };
+    let work = workforce.work(job, plan, head, observer);
     let Work { receipts, peers, memory_bytes, processes, attempts } = done(work, plan, store)?;
     times.lap("work");
     bar.after(After::Commit);
@@ -203,30 +193,18 @@ pub fn epoch(
     drop(bar);
     // This process does the commit, the export and the merge.
     let memory_bytes = memory_bytes.max(own_process::memory_bytes());
-    let counted =
-        |counter: Counter| head.manifest.counters.get(counter.name()).copied().unwrap_or(0);
-    let (missing_kept, superseded) =
-        (counted(Counter::PagesMissingKept), counted(Counter::VisitsSuperseded));
     let but = |left, error| but(&head, left, error);
     let unwritten = |error| but("run.json is not written", error);
-    let history = History::read(job, store, Some(&head)).map_err(unwritten)?;
-    let barren = history.barren();
-    warn_of_barren(job, plan, &barren);
-    let elsewhere = elsewhere(job, store, &head, &history).map_err(unwritten)?;
+    let leftovers = Leftovers::of(job, store, &head).map_err(unwritten)?;
+    warn_of_barren(job, plan, &leftovers.barren);
     let outcome = Outcome {
-        barren,
-        elsewhere,
-        read_otherwise: history.read_otherwise(job).map_err(unwritten)?,
-        missing_kept,
+        leftovers,
         job,
-        workers: topology.workers,
+        workers: workforce.topology.workers,
         plan,
         counts: &counts,
         counters: &head.manifest.counters,
-        superseded,
-        outdated: counted(Counter::VisitsOutdated),
-        lost: Lost::of(&head.manifest.counters, changed_here),
-        gone: [Counter::PagesRemoved, Counter::PagesMissing, Counter::PagesExpired].map(counted),
+        changed_here,
         left: &left,
         exported,
         times,
@@ -301,14 +279,47 @@ pub fn clock(arguments: &cli::Unattended) -> Result<Clock> {
     Ok(clock)
 }
 
-/// Where the work is done. Ranks count as one process each with the workers of this one.
-pub fn topology(arguments: &cli::Run, ranks: Option<&Ranks>) -> Result<Topology> {
-    Ok(match (ranks, &arguments.cluster, arguments.threads) {
-        (Some(ranks), ..) => ranks.topology(),
-        (None, Some(path), _) => cluster_file::read(path)?,
-        (None, None, Some(threads)) => Topology::single(threads.into()),
-        (None, None, None) => Topology::single(processors()),
-    })
+/// Who does the work of an epoch.
+pub struct Workforce<'a> {
+    who: Who<'a>,
+    /// Where the work is done. Ranks count as one process each with the workers of this one.
+    pub topology: Topology,
+}
+
+enum Who<'a> {
+    Threads,
+    Processes,
+    Ranks(&'a Ranks),
+}
+
+impl<'a> Workforce<'a> {
+    /// The ranks if there are any, else what the arguments name.
+    pub fn of(arguments: &cli::Run, ranks: Option<&'a Ranks>) -> Result<Workforce<'a>> {
+        let (who, topology) = match (ranks, &arguments.cluster) {
+            (Some(ranks), _) => (Who::Ranks(ranks), ranks.topology()),
+            (None, Some(path)) => (Who::Processes, cluster_file::read(path)?),
+            (None, None) => {
+                let threads = arguments.threads.map_or_else(processors, usize::from);
+                (Who::Threads, Topology::single(threads))
+            }
+        };
+        Ok(Workforce { who, topology })
+    }
+
+    /// Does the work of `plan` on top of `head`, and shows the processes to `observer`.
+    fn work(
+        &self,
+        job: &Job,
+        plan: &Plan,
+        head: Option<&Head>,
+        observer: Observer<'_>,
+    ) -> Result<Work> {
+        match self.who {
+            Who::Threads => threads(job, plan, head, self.topology.workers, observer),
+            Who::Processes => attempts::work(job, plan, &self.topology, observer),
+            Who::Ranks(ranks) => ranks.work(job, plan, observer),
+        }
+    }
 }
 
 /// Exports the head if a crash came between its commit and its export.
@@ -322,16 +333,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
         of_committed(job, store, head)?;
     }
-    let history = History::read(job, store, Some(head))?;
-    let elsewhere = elsewhere(job, store, head, &history)?;
-    idle::nothing_due(
-        job,
-        head,
-        &history.barren(),
-        history.read_otherwise(job)?,
-        elsewhere,
-        arguments,
-    )
+    idle::nothing_due(job, head, &Leftovers::of(job, store, head)?, arguments)
 }
 
 /// Does the work in threads of this process.
@@ -339,7 +341,7 @@ fn threads(
     job: &Job,
     plan: &Plan,
     head: Option<&Head>,
-    topology: &Topology,
+    workers: usize,
     observer: Observer<'_>,
 ) -> Result<Work> {
     let began = Instant::now();
@@ -350,7 +352,7 @@ fn threads(
         plan: plan.clone(),
         attempt: plan.attempt(&job.store),
         before: head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone()),
-        threads: topology.workers,
+        threads: workers,
         process: 0,
         processes: 1,
         mesh: None,
@@ -361,5 +363,5 @@ fn threads(
     let processes = vec![ProcessSummary::of(&observed, &receipts)];
     let (hosts, seconds) = (vec![observed.name.clone()], began.elapsed().as_secs_f64());
     let attempts = vec![Attempt { hosts, seconds, failure: None, blamed: None }];
-    Ok(Work { receipts, peers: topology.workers, memory_bytes, processes, attempts })
+    Ok(Work { receipts, peers: workers, memory_bytes, processes, attempts })
 }

@@ -23,9 +23,8 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// The counts from the counters of a manifest.
-    pub fn of(counters: &BTreeMap<String, u64>, changed_here: u64) -> Lost {
-        let counted = |counter: Counter| counters.get(counter.name()).copied().unwrap_or(0);
+    /// Of an epoch that `counted` so many of each kind.
+    pub fn of(counted: impl Fn(Counter) -> u64, changed_here: u64) -> Lost {
         Lost {
             unknown: counted(Counter::PagesUnknown),
             replaced: counted(Counter::VisitsOverwritten) + counted(Counter::VisitsReplaced),

@@ -2,10 +2,9 @@
 
 use crate::terminal::lost::elsewhere;
 use crate::terminal::print::{print_json, show};
-use crate::terminal::report::inputs::{barren, left_in_inbox, otherwise};
+use crate::terminal::report::inputs::{Leftovers, barren, left_in_inbox, otherwise};
 use crate::{advice, cli};
 use serde_json::json;
-use workers::ask::elsewhere::Elsewhere;
 use workers::error::Result;
 use workers::job::Job;
 use workers::plan::inputs::{self, Input};
@@ -13,27 +12,22 @@ use workers::store::manifest::Head;
 
 /// Reports that nothing was ever due: the inbox of a server has no file that a run reads.
 pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
-    idle(arguments, 0, &[], None, None, || {
+    idle(arguments, 0, &Leftovers::default(), || {
         "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
          and at its end or next start"
             .to_owned()
     })
 }
 
-/// Reports that nothing is due. `not_consumed` are the inputs that gave no record; `read_otherwise`
-/// is an input that the job reads with other options than those with which it was consumed; `gone`
-/// are inputs that no longer exist.
+/// Reports that nothing is due.
 pub fn nothing_due(
     job: &Job,
     head: &Head,
-    not_consumed: &[Input],
-    read_otherwise: Option<String>,
-    gone: Option<Elsewhere>,
+    leftovers: &Leftovers,
     arguments: &cli::Run,
 ) -> Result<()> {
-    let read_otherwise = read_otherwise.as_deref();
-    idle(arguments, head.manifest.epoch, not_consumed, read_otherwise, gone, || {
-        let mut barren = barren(job, not_consumed).into_iter();
+    idle(arguments, head.manifest.epoch, leftovers, || {
+        let mut barren = barren(job, &leftovers.barren).into_iter();
         let listing = inputs::list(&job.read.inputs).ok();
         let mut inputs = match barren.next() {
             None if listing.as_ref().is_some_and(|found| found.files.is_empty()) => {
@@ -43,8 +37,10 @@ pub fn nothing_due(
             Some(first) => first,
         };
         inputs += &left_in_inbox(job).map_or(String::new(), |left| format!("; {left}"));
+        let Leftovers { elsewhere: gone, read_otherwise, .. } = leftovers;
         inputs += &gone.map_or(String::new(), |of| format!("; {}", elsewhere(job, of)));
-        inputs += &read_otherwise.map_or(String::new(), |path| format!("; {}", otherwise(path)));
+        inputs +=
+            &read_otherwise.as_ref().map_or(String::new(), |path| format!("; {}", otherwise(path)));
         let unfollowed = listing.and_then(|found| found.left_out.unfollowed());
         inputs += &unfollowed.map_or(String::new(), |links| format!("; {links}"));
         let alone = job
@@ -59,18 +55,16 @@ pub fn nothing_due(
 fn idle(
     arguments: &cli::Run,
     epoch: u64,
-    not_consumed: &[Input],
-    read_otherwise: Option<&str>,
-    gone: Option<Elsewhere>,
+    leftovers: &Leftovers,
     why: impl FnOnce() -> String,
 ) -> Result<()> {
     if arguments.json {
         return print_json(&json!({
             "epoch": epoch,
             "due": false,
-            "inputs_not_consumed": not_consumed.iter().map(Input::shown).collect::<Vec<_>>(),
-            "input_read_otherwise": read_otherwise,
-            "elsewhere": gone,
+            "inputs_not_consumed": leftovers.barren.iter().map(Input::shown).collect::<Vec<_>>(),
+            "input_read_otherwise": leftovers.read_otherwise,
+            "elsewhere": leftovers.elsewhere,
         }));
     }
     if arguments.quiet {

@@ -5,12 +5,40 @@ use crate::advice;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes};
 use std::collections::BTreeSet;
+use workers::ask::elsewhere::{Elsewhere, elsewhere};
+use workers::error::Result;
 use workers::job::Job;
 use workers::online::has_left_records;
 use workers::plan::Plan;
+use workers::plan::consumed::History;
 use workers::plan::division::{PlannedSplit, uncut};
 use workers::plan::inputs::Input;
+use workers::store::Store;
+use workers::store::manifest::Head;
 use workers::visit;
+
+/// What the store does not have of the inputs, or has of inputs that are gone.
+#[derive(Default)]
+pub struct Leftovers {
+    /// The inputs that gave no record and are not consumed.
+    pub barren: Vec<Input>,
+    /// The inputs that are gone, and their pages.
+    pub elsewhere: Option<Elsewhere>,
+    /// An input that the job reads with other options than those with which it was consumed.
+    pub read_otherwise: Option<String>,
+}
+
+impl Leftovers {
+    /// Those of a head.
+    pub fn of(job: &Job, store: &Store, head: &Head) -> Result<Leftovers> {
+        let history = History::read(job, store, Some(head))?;
+        Ok(Leftovers {
+            barren: history.barren(),
+            elsewhere: elsewhere(job, store, head, &history)?,
+            read_otherwise: history.read_otherwise(job)?,
+        })
+    }
+}
 
 /// The most inputs without a record that are named; the others are counted.
 const BARREN_NAMED_MAX: usize = 3;

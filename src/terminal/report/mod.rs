@@ -12,16 +12,16 @@ use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::report::findings::{little, unexamined, warn_of_large_clusters};
-use crate::terminal::report::inputs::{barren, otherwise, undivided};
+use crate::terminal::report::inputs::{Leftovers, barren, otherwise, undivided};
 use crate::terminal::trace;
 use crate::{advice, cli};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use workers::ask::elsewhere::Elsewhere;
 use workers::document::host_name;
 use workers::error::{Error, Result};
 use workers::export::Exported;
+use workers::fold::counters::Counter;
 use workers::fold::receipt::Receipt;
 use workers::job::Job;
 use workers::plan::Plan;
@@ -52,22 +52,11 @@ pub struct Outcome<'a> {
     pub counts: &'a Counts,
     /// The counts of the epoch, as its summary has them.
     pub counters: &'a BTreeMap<String, u64>,
-    /// The inputs that gave no record and are not consumed.
-    pub barren: Vec<Input>,
-    /// An input that the job reads with other options than those with which it was consumed.
-    pub read_otherwise: Option<String>,
-    /// The inputs that are gone, and their pages.
-    pub elsewhere: Option<Elsewhere>,
-    /// Pages that a complete snapshot lacks and that were kept.
-    pub missing_kept: u64,
-    /// Records of a URL that another record of the same run replaced.
-    pub superseded: u64,
-    /// Records that are older than what the store has of their page.
-    pub outdated: u64,
-    /// The counts of other records that became no page of the results.
-    pub lost: Lost,
-    /// The pages that are gone: removed, lacked by a complete snapshot, and expired.
-    pub gone: [u64; 3],
+    /// What the store does not have of the inputs.
+    pub leftovers: Leftovers,
+    /// The pages with another text than before whose former record is in another input that still
+    /// exists.
+    pub changed_here: u64,
     /// The inputs that changed while they were read.
     pub left: &'a [String],
     /// What was exported, if anything.
@@ -104,9 +93,9 @@ impl Outcome<'_> {
             "splits_resumed": self.processes.iter().map(|process| process.splits_resumed).sum::<u64>(),
             "refused": self.processes.iter().flat_map(|process| process.refused.values()).sum::<u64>(),
             "inputs": self.plan.inputs.len(),
-            "inputs_not_consumed": self.barren.iter().map(Input::shown).collect::<Vec<_>>(),
-            "input_read_otherwise": self.read_otherwise,
-            "elsewhere": self.elsewhere,
+            "inputs_not_consumed": self.leftovers.barren.iter().map(Input::shown).collect::<Vec<_>>(),
+            "input_read_otherwise": self.leftovers.read_otherwise,
+            "elsewhere": self.leftovers.elsewhere,
             "inputs_left": self.left,
             "inputs_passed_by": self.plan.passed,
             "inputs_left_out": self.plan.left_out,
@@ -224,18 +213,19 @@ impl Outcome<'_> {
         if let Some(rest) = self.plan.left_out.unfollowed() {
             lines.line("links", rest);
         }
-        for (at, text) in barren(self.job, &self.barren).into_iter().enumerate() {
+        for (at, text) in barren(self.job, &self.leftovers.barren).into_iter().enumerate() {
             lines.line(if at == 0 { "due" } else { "" }, text);
         }
-        if let Some(path) = &self.read_otherwise {
+        if let Some(path) = &self.leftovers.read_otherwise {
             lines.line("otherwise", otherwise(path));
         }
-        if let Some(of) = self.elsewhere {
+        if let Some(of) = self.leftovers.elsewhere {
             lines.line("elsewhere", elsewhere(self.job, of));
         }
-        if self.missing_kept > 0 {
+        let missing_kept = self.counted(Counter::PagesMissingKept);
+        if missing_kept > 0 {
             let (pages, unreadable) =
-                (counted(self.missing_kept, "page"), grouped(self.counts.unreadable));
+                (counted(missing_kept, "page"), grouped(self.counts.unreadable));
             let why = format!("{unreadable} bad records do not say which page they are about");
             lines.line("kept", format!("{pages} that the snapshot lacks: {why}"));
         }
@@ -263,7 +253,9 @@ impl Outcome<'_> {
 
     /// The lines about earlier records and pages that changed or are gone.
     fn say_what_was_lost(&self, lines: &mut Lines) {
-        if self.superseded > 0 {
+        let lost = Lost::of(|counter| self.counted(counter), self.changed_here);
+        let superseded = self.counted(Counter::VisitsSuperseded);
+        if superseded > 0 {
             let key = match &self.job.read.key {
                 PageKey::Field(name) => format!("`{name}`"),
                 PageKey::Url | PageKey::Row => "URL".into(),
@@ -272,28 +264,34 @@ impl Outcome<'_> {
                 Some(repeated) => format!(", beside {} repeated", grouped(*repeated)),
                 None => String::new(),
             };
-            let superseded = grouped(self.superseded);
-            let others = self.lost.with_another_text();
+            let superseded = grouped(superseded);
+            let others = lost.with_another_text();
             let rest =
                 format!("{superseded:<8} by another record of the same {key}{others}{repeated}");
             lines.line("superseded", rest);
         }
-        if self.outdated > 0 {
-            let outdated = grouped(self.outdated);
+        let outdated = self.counted(Counter::VisitsOutdated);
+        if outdated > 0 {
+            let outdated = grouped(outdated);
             let rest =
                 format!("{outdated:<8} by what the store has of their pages, with later dates");
             lines.line("outdated", rest);
         }
-        if let Some(rest) = self.lost.changed(self.job) {
+        if let Some(rest) = lost.changed(self.job) {
             lines.line("changed", rest);
         }
-        if let Some(rest) = self.lost.removals(self.job, self.counts) {
+        if let Some(rest) = lost.removals(self.job, self.counts) {
             lines.line("removals", rest);
         }
-        let gone: u64 = self.gone.iter().sum();
+        let causes = [
+            (Counter::PagesRemoved, "removed"),
+            (Counter::PagesMissing, "lacked by the snapshot"),
+            (Counter::PagesExpired, "expired"),
+        ];
+        let counts = causes.map(|(counter, cause)| (self.counted(counter), cause));
+        let gone: u64 = counts.iter().map(|(n, _)| n).sum();
         if gone > 0 {
-            let causes = ["removed", "lacked by the snapshot", "expired"];
-            let counts = self.gone.iter().zip(causes).filter(|(n, _)| **n > 0);
+            let counts = counts.iter().filter(|(n, _)| *n > 0);
             let parts: Vec<String> =
                 counts.map(|(n, cause)| format!("{} {cause}", grouped(*n))).collect();
             let pages = if gone == 1 { "page" } else { "pages" };
@@ -348,6 +346,11 @@ impl Outcome<'_> {
         let rate =
             if self.inputs_read() > 0 { format!("{rate:.0} records/s, ") } else { String::new() };
         lines.line("took", format!("{seconds:.1} s, {rate}{memory:.0} MB at most, {layout}"));
+    }
+
+    /// How many the epoch counted of a kind.
+    fn counted(&self, counter: Counter) -> u64 {
+        self.counters.get(counter.name()).copied().unwrap_or(0)
     }
 
     /// The inputs that were read.
