@@ -9,11 +9,9 @@ use crate::commands::estimate::time;
 use crate::commands::run::{Workforce, check_absent, clock, with_job};
 use crate::forecast::{self, Forecast};
 use crate::jobs;
-use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, grouped, megabytes, print_json, show, size};
+use crate::terminal::print::{Lines, counted, grouped, megabytes, print_json, show, size};
 use crate::terminal::report::inputs::undivided;
 use serde_json::json;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use workers::commit::guards::check_space;
 use workers::error::Result;
@@ -104,12 +102,14 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "files": inputs,
         }));
     }
-    let uneven = undivided(&plan.inputs, &splits, topology.peers(), "reads");
-    let mut out = text(&plan, bytes, splits.len(), topology.peers(), resumes, &[absent, space]);
-    out += &refused_lines(&refused);
-    out.extend(uneven.map(|uneven| format!("{:<11}{uneven}\n", "uneven")));
-    out.extend(forecast.map(|forecast| costs(&forecast)));
-    show(&out)
+    let mut lines = lines(&plan, bytes, splits.len(), topology.peers(), resumes);
+    for stop in [absent, space].iter().flatten() {
+        lines.line("stops", format!("the run would stop: {stop}"));
+    }
+    lines.list("refused", refused_lines(&refused));
+    lines.list("uneven", undivided(&plan.inputs, &splits, topology.peers(), "reads"));
+    lines.list("costs", forecast.map(|forecast| costs(&forecast)));
+    show(&lines.into_text())
 }
 
 /// The inputs that a reader refuses as a whole, each with the reason. Their first bytes are read,
@@ -125,45 +125,32 @@ fn refused(job: &Job, plan: &Plan) -> Result<Vec<(String, String)>> {
 }
 
 /// The lines about refused inputs; empty if there are none.
-fn refused_lines(refused: &[(String, String)]) -> String {
+fn refused_lines(refused: &[(String, String)]) -> Vec<String> {
     if refused.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let files = counted(refused.len() as u64, "file");
-    let mut lines = format!("{:<11}{files} of which nothing can be read:\n", "refused");
-    for (path, why) in refused.iter().take(INPUTS_SHOWN) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(lines, "{:<11}{}", "", plain(&format!("{path}: {why}")));
-    }
+    let mut lines = vec![format!("{files} of which nothing can be read:")];
+    lines.extend(refused.iter().take(INPUTS_SHOWN).map(|(path, why)| format!("{path}: {why}")));
     if let more @ 1.. = refused.len().saturating_sub(INPUTS_SHOWN) {
-        let _ = writeln!(lines, "{:<11}and {} more", "", grouped(more as u64));
+        lines.push(format!("and {} more", grouped(more as u64)));
     }
     lines
 }
 
-/// The line about what a first build of the inputs costs.
+/// What a first build of the inputs costs.
 fn costs(forecast: &Forecast) -> String {
     let Forecast { elapsed_ms, memory_bytes, store_bytes, .. } = *forecast;
     let (time, memory, store) = (time(elapsed_ms), size(memory_bytes), size(store_bytes));
-    format!(
-        "{:<11}about {time}, {memory} of memory, {store} of store, as `pagefold estimate` says\n",
-        "costs"
-    )
+    format!("about {time}, {memory} of memory, {store} of store, as `pagefold estimate` says")
 }
 
-fn text(
-    plan: &Plan,
-    bytes: u64,
-    splits: usize,
-    workers: usize,
-    resumes: bool,
-    stops: &[Option<String>],
-) -> String {
-    let mut out = String::new();
-    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
+/// What a run would do.
+fn lines(plan: &Plan, bytes: u64, splits: usize, workers: usize, resumes: bool) -> Lines {
+    let mut lines = Lines::default();
     let what = if resumes { "would take up the unfinished epoch" } else { "would make epoch" };
-    line("run", format!("{what} {}", plan.epoch));
-    line(
+    lines.line("run", format!("{what} {}", plan.epoch));
+    lines.line(
         "read",
         format!(
             "{}, {}, in {} for {}",
@@ -174,38 +161,31 @@ fn text(
         ),
     );
     for input in plan.inputs.iter().take(INPUTS_SHOWN) {
-        line("", format!("{} ({})", input.shown(), megabytes(input.bytes)));
+        lines.line("", format!("{} ({})", input.shown(), megabytes(input.bytes)));
     }
     if plan.inputs.len() > INPUTS_SHOWN {
-        line("", format!("and {} more", grouped((plan.inputs.len() - INPUTS_SHOWN) as u64)));
+        lines.line("", format!("and {} more", grouped((plan.inputs.len() - INPUTS_SHOWN) as u64)));
     }
     if plan.again {
-        line(
+        lines.line(
             "",
-            "nothing of them was accepted; they are read again with other options of reading"
-                .into(),
+            "nothing of them was accepted; they are read again with other options of reading",
         );
     }
     if plan.complete {
-        line(
-            "",
-            "they are a complete snapshot: stored pages that are not in it are removed".into(),
-        );
+        lines.line("", "they are a complete snapshot: stored pages that are not in it are removed");
     }
     let known = (plan.same_bytes.len() + plan.renamed.len()) as u64;
     if known > 0 {
-        line("known", format!("{}: the bytes of others, or renamed", counted(known, "file")));
+        lines.line("known", format!("{}: the bytes of others, or renamed", counted(known, "file")));
     }
-    examine::lines(&plan.passed).into_iter().for_each(|passed| line("passed by", passed));
-    plan.left_out.unfollowed().into_iter().for_each(|rest| line("links", rest));
+    examine::lines(&plan.passed).iter().for_each(|passed| lines.line("passed by", passed));
+    lines.list("links", plan.left_out.unfollowed());
     if plan.decision_changed {
-        line("again", "every stored pair: the job decides otherwise than the last epoch".into());
+        lines.line("again", "every stored pair: the job decides otherwise than the last epoch");
     }
     if plan.view_changed {
-        line("again", "every cluster: the job shows otherwise than the last epoch".into());
+        lines.line("again", "every cluster: the job shows otherwise than the last epoch");
     }
-    for stop in stops.iter().flatten() {
-        line("stops", format!("the run would stop: {stop}"));
-    }
-    out
+    lines
 }

@@ -4,7 +4,7 @@ use crate::cli;
 use crate::cluster::cluster_file;
 use crate::forecast::{self, Forecast, Load, Machines};
 use crate::jobs;
-use crate::terminal::print::{counted, print_json, show, size};
+use crate::terminal::print::{Lines, counted, print_json, show, size};
 use serde_json::json;
 use workers::error::Result;
 use workers::plan::inputs;
@@ -42,22 +42,26 @@ pub fn command(arguments: &cli::Estimate) -> Result<()> {
 }
 
 fn text(load: &Load, machines: Machines, forecast: &Forecast) -> String {
-    let line = |name: &str, text: String| format!("{name:<11}{text}\n");
+    let mut lines = Lines::default();
     let Machines { hosts, workers } = machines;
-    let mut out =
-        line("load", format!("{}, {} of text", counted(load.pages, "page"), size(load.text_bytes)));
-    out += &line("on", format!("{} of {}", counted(hosts, "host"), counted(workers, "worker")));
-    let alone = format!(
-        "{}, of which {} one process alone",
-        time(forecast.elapsed_ms),
-        time(forecast.alone_ms)
+    lines.line(
+        "load",
+        format!("{}, {} of text", counted(load.pages, "page"), size(load.text_bytes)),
     );
-    out += &line("time", alone);
-    out += &line(
+    lines.line("on", format!("{} of {}", counted(hosts, "host"), counted(workers, "worker")));
+    lines.line(
+        "time",
+        format!(
+            "{}, of which {} one process alone",
+            time(forecast.elapsed_ms),
+            time(forecast.alone_ms)
+        ),
+    );
+    lines.line(
         "memory",
         format!("{} on the first host, mapped files aside", size(forecast.memory_bytes)),
     );
-    out += &line(
+    lines.line(
         "disk",
         format!(
             "{} of store, {} beside it until the commit, {} of results",
@@ -67,12 +71,13 @@ fn text(load: &Load, machines: Machines, forecast: &Forecast) -> String {
         ),
     );
     if hosts > 1 {
-        out += &line("network", format!("{} leave each host", size(forecast.sent_bytes)));
+        lines.line("network", format!("{} leave each host", size(forecast.sent_bytes)));
     }
-    out + &line(
+    lines.line(
         "",
-        "by a linear model of generated documents on one machine: half or twice as much is no surprise".into(),
-    )
+        "by a linear model of generated documents on one machine: half or twice as much is no surprise",
+    );
+    lines.into_text()
 }
 
 /// A time in the unit that gives up to four digits.

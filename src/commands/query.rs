@@ -3,9 +3,8 @@
 use crate::cli;
 use crate::jobs::{self, open};
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, has_reader, print_json, show};
+use crate::terminal::print::{Lines, counted, has_reader, print_json, show};
 use serde_json::json;
-use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use workers::ask::answer::{Answer, Match, because};
@@ -283,36 +282,36 @@ fn short(answer: &Answer) -> String {
 
 /// An answer for people.
 fn long(answer: &Answer) -> String {
-    let mut out = String::new();
-    let mut line = |name: &str, text: &str| _ = writeln!(out, "{name:<11}{}", plain(text));
+    let mut lines = Lines::default();
     let notes = if answer.notes.is_empty() {
         String::new()
     } else {
         format!(" ({})", answer.notes.join(", "))
     };
-    line(answer.verdict.name(), &format!("{}{notes}", counted(answer.chars.into(), "character")));
+    lines.line(
+        answer.verdict.name(),
+        format!("{}{notes}", counted(answer.chars.into(), "character")),
+    );
     if answer.pages > 0 {
         let such_as = if answer.pages > answer.urls.len() as u64 { ", such as" } else { ":" };
-        line("", &format!("{} the same text{such_as}", has(answer.pages)));
+        lines.line("", format!("{} the same text{such_as}", has(answer.pages)));
     }
-    answer.urls.iter().for_each(|url| line("", &format!("  {url}")));
+    answer.urls.iter().for_each(|url| lines.line("", format!("  {url}")));
     if let (Some(representative), Some(pages)) = (&answer.representative, answer.cluster_pages) {
-        line(
+        lines.line(
             "cluster",
-            &format!("{}, represented by {representative}", counted(pages.into(), "page")),
+            format!("{}, represented by {representative}", counted(pages.into(), "page")),
         );
     }
     for (name, list) in [("accepted", &answer.matches), ("refused", &answer.refused)] {
-        for (at, found) in list.iter().enumerate() {
+        let found = |found: &Match| {
             let Match { similarity, reason, signature, url, .. } = found;
-            let name = if at == 0 { name } else { "" };
-            line(name, &format!("{similarity:.4} {reason} (by {signature}) {url}"));
-        }
+            format!("{similarity:.4} {reason} (by {signature}) {url}")
+        };
+        lines.list(name, list.iter().map(found));
     }
-    for (at, why) in answer.because.iter().enumerate() {
-        line(if at == 0 { "provisional" } else { "" }, &format!(" {}", provisional(why)));
-    }
-    out
+    lines.list("provisional", answer.because.iter().map(|why| provisional(why)));
+    lines.into_text()
 }
 
 fn has(pages: u64) -> String {

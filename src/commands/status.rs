@@ -4,12 +4,11 @@ use crate::cli;
 use crate::jobs::open;
 use crate::terminal::lost;
 use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, grouped, print_json, show, size};
+use crate::terminal::print::{Lines, counted, grouped, print_json, show, size};
 use crate::terminal::report::findings::unexamined;
 use crate::terminal::report::inputs::{barren, left_in_inbox};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 use workers::ask::elsewhere::{Elsewhere, elsewhere};
 use workers::ask::state::{self, Expiry, State};
@@ -141,16 +140,17 @@ fn as_text(
     not_consumed: &[String],
     gone: Option<String>,
 ) -> String {
-    let mut out = String::new();
-    // The lines have names of files and parts of bad records.
-    let mut line = |name: &str, text: String| _ = writeln!(out, "{name:<11}{}", plain(&text));
+    let mut lines = Lines::default();
     let kept = state.pages.saturating_sub(state.folded);
-    line(
+    lines.line(
         "pages",
         format!("{}, {}", grouped(state.pages), counted(state.contents, "distinct text")),
     );
-    line("kept", grouped(kept));
-    line("folded", format!("{} in {}", grouped(state.folded), counted(state.clusters, "cluster")));
+    lines.line("kept", grouped(kept));
+    lines.line(
+        "folded",
+        format!("{} in {}", grouped(state.folded), counted(state.clusters, "cluster")),
+    );
     let last = &state.last;
     let how = match last.op {
         Op::Epoch | Op::Merge => "committed",
@@ -163,10 +163,10 @@ fn as_text(
     };
     // The time of a rollback is the time of the epoch that it restores.
     let planned = if last.op == Op::Rollback { "which was planned" } else { "planned" };
-    line("last", format!("epoch {}, {how}, {planned} {ago}", last.epoch));
+    lines.line("last", format!("epoch {}, {how}, {planned} {ago}", last.epoch));
     // A rollback reads nothing and finds no page.
     if last.op != Op::Rollback {
-        line(
+        lines.line(
             "",
             format!(
                 "{} read, {} accepted, {} rejected",
@@ -175,7 +175,7 @@ fn as_text(
                 grouped(last.rejected)
             ),
         );
-        line(
+        lines.line(
             "",
             format!(
                 "{} new, {} changed, {} gone",
@@ -186,10 +186,10 @@ fn as_text(
         );
     }
     if state.attempts.unfinished > 0 {
-        line("", "an epoch is unfinished: the next run takes it up".into());
+        lines.line("", "an epoch is unfinished: the next run takes it up");
     }
     if state.attempts.refused > 0 {
-        line("", "a guard refused a later epoch: the next run plans it again".into());
+        lines.line("", "a guard refused a later epoch: the next run plans it again");
     }
     match (&state.inputs, &state.inputs_error) {
         (Some(inputs), _) => {
@@ -198,48 +198,42 @@ fn as_text(
             } else {
                 String::new()
             };
-            line(
+            lines.line(
                 "waiting",
                 format!("{} of {}{bytes}", grouped(inputs.waiting), counted(inputs.files, "input")),
             );
         }
         (None, why) => {
-            line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default()))
+            lines.line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default()))
         }
     }
-    if let Some(text) = left {
-        line("", text);
-    }
-    for (at, text) in not_consumed.iter().enumerate() {
-        line(if at == 0 { "due" } else { "" }, text.clone());
-    }
-    if let Some(text) = gone {
-        line("elsewhere", text);
-    }
+    lines.list("", left);
+    lines.list("due", not_consumed);
+    lines.list("elsewhere", gone);
     let free = state.gc_bytes.filter(|bytes| *bytes > 0);
     let free =
         free.map_or(String::new(), |bytes| format!("; gc --delete would free {}", size(bytes)));
-    line("disk", size(state.disk_bytes) + &free);
+    lines.line("disk", size(state.disk_bytes) + &free);
     if let Some(expiry) = state.expiry {
-        expires(&mut line, expiry);
+        expires(&mut lines, expiry);
     }
-    out
+    lines.into_text()
 }
 
-fn expires(line: &mut impl FnMut(&str, String), expiry: Expiry) {
+fn expires(lines: &mut Lines, expiry: Expiry) {
     if let Some(next) = expiry.next {
         let when = match next - now() {
             over @ ..=0 => format!("{} ago; the next run removes them", period(-over)),
             left => format!("in {}", period(left)),
         };
-        line(
+        lines.line(
             "expiry",
             format!("of {} {when}, unless seen before", counted(expiry.next_pages, "page")),
         );
     }
     if expiry.next_reading_pages > 0 {
         let pages = counted(expiry.next_reading_pages, "page");
-        line("expiry", format!("of {pages} at the next run that reads, unless it sees them"));
+        lines.line("expiry", format!("of {pages} at the next run that reads, unless it sees them"));
     }
 }
 

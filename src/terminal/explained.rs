@@ -1,7 +1,7 @@
 //! Explanations as text for people.
 
 use crate::terminal::paint::{Colour, Paint};
-use crate::terminal::print::{counted, grouped};
+use crate::terminal::print::{Lines, counted, grouped};
 use std::fmt::Write as _;
 use workers::ask::page::Page;
 use workers::ask::pair::{Fingerprints, Pair, Relation, Side, why};
@@ -12,72 +12,43 @@ use workers::confirm::parts::Part;
 /// The parts that are shown; `--json` has more.
 const PARTS_SHOWN: usize = 30;
 
-/// A text of named lines.
-struct Lines {
-    out: String,
-    paint: Paint,
-}
-
-impl Lines {
-    fn new(paint: Paint) -> Lines {
-        Lines { out: String::new(), paint }
-    }
-
-    /// A line with its name. An empty name continues the line before.
-    fn line(&mut self, name: &str, text: &str) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.out, "{name:<10} {text}");
-    }
-
-    fn url(&self, url: &str) -> String {
-        self.paint.of(Colour::Cyan, url)
-    }
-
-    fn faint(&self, text: &str) -> String {
-        self.paint.of(Colour::Faint, text)
-    }
-}
-
 /// The differences between the URL that was asked for and the URL of the page that is shown.
-fn differs(lines: &mut Lines, differs_by: &[&str], url: &str) {
+fn differs(lines: &mut Lines, differs_by: &[&str], url: &str, paint: Paint) {
     if !differs_by.is_empty() {
         let line =
             format!("the store lacks it; the nearest page differs by {}", differs_by.join(" and "));
-        let asked = lines.url(url);
-        lines.line("asked", &format!("{asked}: {line}"));
+        lines.painted("asked", format!("{}: {line}", paint.url(url)));
     }
 }
 
 /// One page.
 pub fn page(page: &Page, paint: Paint) -> String {
-    let mut lines = Lines::new(paint);
-    differs(&mut lines, &page.differs_by, &page.asked);
-    let url = lines.url(&page.url);
-    lines.line("page", &url);
+    let mut lines = Lines::default();
+    differs(&mut lines, &page.differs_by, &page.asked, paint);
+    lines.painted("page", paint.url(&page.url));
     gone(&mut lines, page, paint);
     if let (Some(first), Some(last)) = (page.first_epoch, page.last_epoch) {
         let mut line = format!("seen first in epoch {first}, last in epoch {last}");
         let _ = page.last_seen.as_ref().map(|time| write!(line, " ({time})"));
         let _ = page.date.as_ref().map(|date| write!(line, "; dated {date}"));
         let _ = page.source.as_ref().map(|source| write!(line, "; source {source}"));
-        let line = crate::terminal::paint::plain(&line);
-        lines.line("", &line);
+        lines.line("", line);
     }
-    text(&mut lines, page);
-    cluster(&mut lines, page);
-    kept(&mut lines, page);
+    text(&mut lines, page, paint);
+    cluster(&mut lines, page, paint);
+    kept(&mut lines, page, paint);
     for (at, step) in page.history.iter().enumerate() {
         let time = step.time.as_deref().unwrap_or("");
         let by = match step.representative.as_deref() {
             Some(by) if by == page.url => "represents itself".to_owned(),
-            Some(by) => format!("represented by {}", lines.url(by)),
+            Some(by) => format!("represented by {}", paint.url(by)),
             None => String::new(),
         };
         let name = if at == 0 { "history" } else { "" };
         let line = format!("epoch {:<4} {time:<20}  {:<8} {by}", step.epoch, step.what);
-        lines.line(name, line.trim_end());
+        lines.painted(name, line.trim_end());
     }
-    lines.out
+    lines.into_text()
 }
 
 /// Since when a page is gone, and why.
@@ -91,16 +62,15 @@ fn gone(lines: &mut Lines, page: &Page, paint: Paint) {
     };
     let time = gone.time.as_deref().map_or(String::new(), |time| format!(", {time}"));
     let line = format!("gone since epoch {}{time}: {cause}", gone.epoch);
-    let line = paint.of(Colour::Red, &line);
-    lines.line("", &line);
+    lines.painted("", paint.of(Colour::Red, &line));
     if let Some(moved_to) = &gone.moved_to {
-        let url = lines.url(moved_to);
-        lines.line("", &format!("no live page has its text; redirects lead to {url}"));
+        let url = paint.url(moved_to);
+        lines.painted("", format!("no live page has its text; redirects lead to {url}"));
     }
 }
 
 /// The text of a page, and which other pages have it.
-fn text(lines: &mut Lines, page: &Page) {
+fn text(lines: &mut Lines, page: &Page, paint: Paint) {
     let Some(text) = &page.text else { return lines.line("text", "none") };
     let mut line = text.content.clone();
     let _ = text.chars.map(|chars| write!(line, ", {}", counted(chars.into(), "character")));
@@ -116,7 +86,7 @@ fn text(lines: &mut Lines, page: &Page) {
     if text.says_little {
         line.push_str("; it says too little to tell pages by: its pages fold with none");
     }
-    lines.line("text", &line);
+    lines.line("text", line);
     match text.pages {
         0 => lines.line("", "no live page has this text any more"),
         pages if page.is_live && pages == 1 => lines.line("", "no other page has it"),
@@ -127,17 +97,16 @@ fn text(lines: &mut Lines, page: &Page) {
                 false if page.is_live => ", this one and",
                 false => ":",
             };
-            lines.line("", &format!("on {}{such_as}", counted(pages, "page")));
+            lines.line("", format!("on {}{such_as}", counted(pages, "page")));
         }
     }
     for other in &text.same_text {
-        let url = lines.url(other);
-        lines.line("", &format!("  {url}"));
+        lines.painted("", format!("  {}", paint.url(other)));
     }
 }
 
 /// The cluster of a page, and the page that represents it.
-fn cluster(lines: &mut Lines, page: &Page) {
+fn cluster(lines: &mut Lines, page: &Page, paint: Paint) {
     let Some(cluster) = &page.cluster else { return };
     let what = if page.is_live { "cluster" } else { "lives on" };
     let line = format!(
@@ -146,14 +115,14 @@ fn cluster(lines: &mut Lines, page: &Page) {
         counted(cluster.contents.into(), "text"),
         counted(cluster.hosts.into(), "host")
     );
-    lines.line(what, &line);
-    let url = lines.url(&cluster.representative);
+    lines.line(what, line);
+    let url = paint.url(&cluster.representative);
     let own = if cluster.representative == page.url { " (this page)" } else { "" };
-    lines.line("", &format!("represented by {url}{own}"));
+    lines.painted("", format!("represented by {url}{own}"));
 }
 
 /// The step of the keep rule by which one page represents and not another.
-fn kept(lines: &mut Lines, page: &Page) {
+fn kept(lines: &mut Lines, page: &Page, paint: Paint) {
     let Some(kept) = &page.kept else { return };
     let step = match kept.by {
         "near_all" => "only what is near the whole cluster may represent it",
@@ -170,32 +139,30 @@ fn kept(lines: &mut Lines, page: &Page) {
         _ => "all else is equal, and its DocId is less",
     };
     let of = if kept.against == page.url { "this page" } else { "the next best:" };
-    lines.line("because", &format!("{step}: {}, against {} of {of}", kept.value, kept.other));
+    lines.line("because", format!("{step}: {}, against {} of {of}", kept.value, kept.other));
     if kept.against != page.url {
-        let against = lines.url(&kept.against);
-        lines.line("", &against);
+        lines.painted("", paint.url(&kept.against));
     }
     if !kept.is_whole {
         lines.line("", "(of its first pages; there are more)");
     }
 }
 
-fn side(lines: &mut Lines, name: &str, side: &Side) {
-    let url = lines.url(&side.url);
-    lines.line(name, &url);
+fn side(lines: &mut Lines, name: &str, side: &Side, paint: Paint) {
+    lines.painted(name, paint.url(&side.url));
     if !side.differs_by.is_empty() {
         let line = format!(
             "the store lacks the URL that was asked for; this one differs by {}",
             side.differs_by.join(" and ")
         );
-        lines.line("", &line);
+        lines.line("", line);
     }
     let mut line = match side.content {
         None => "no text".to_owned(),
         Some(_) => counted(side.chars.into(), "character"),
     };
     if side.cluster.pages > 1 {
-        let url = lines.url(&side.cluster.representative);
+        let url = paint.url(&side.cluster.representative);
         let _ = write!(
             line,
             ", in a cluster of {}, represented by {url}",
@@ -204,7 +171,7 @@ fn side(lines: &mut Lines, name: &str, side: &Side) {
     } else {
         line.push_str(", in no cluster");
     }
-    lines.line("", &line);
+    lines.painted("", line);
 }
 
 /// The first sentence about a pair.
@@ -258,33 +225,30 @@ fn not_compared(why: &str) -> &'static str {
     }
 }
 
-fn verdict(lines: &Lines, rule: &Rule) -> String {
+fn verdict(rule: &Rule, paint: Paint) -> String {
     let (colour, word) =
         if rule.accepted { (Colour::Green, "accepted") } else { (Colour::Red, "refused") };
-    format!("{} by {}: {}", lines.paint.of(colour, word), rule.reason, rule.says)
+    format!("{} by {}: {}", paint.of(colour, word), rule.reason, rule.says)
 }
 
 /// Two pages.
 pub fn pair(pair: &Pair, paint: Paint) -> String {
-    let mut lines = Lines::new(paint);
-    side(&mut lines, "a", &pair.a);
-    side(&mut lines, "b", &pair.b);
-    let first = paint.of(Colour::Bold, &together(pair));
-    lines.line("together", &first);
+    let mut lines = Lines::default();
+    side(&mut lines, "a", &pair.a, paint);
+    side(&mut lines, "b", &pair.b, paint);
+    lines.painted("together", paint.of(Colour::Bold, &together(pair)));
     if let Some(rule) = &pair.verdict {
-        let line = verdict(&lines, rule);
-        lines.line("rule", &line);
-        lines.line("proposed", &format!("by {}", pair.proposed_by.as_deref().unwrap_or_default()));
+        lines.painted("rule", verdict(rule, paint));
+        lines.line("proposed", format!("by {}", pair.proposed_by.as_deref().unwrap_or_default()));
     }
     if let Some(why) = pair.not_compared {
         lines.line("no verdict", not_compared(why));
     }
     if let Some(rule) = &pair.if_compared {
-        let line = format!("if they were compared: {}", verdict(&lines, rule));
-        lines.line("", &line);
+        lines.painted("", format!("if they were compared: {}", verdict(rule, paint)));
     }
     if let Some(simhash) = &pair.simhash {
-        fingerprints(&mut lines, simhash);
+        fingerprints(&mut lines, simhash, paint);
     }
     for of in &pair.signatures {
         let [a, b] = of.keys;
@@ -297,44 +261,40 @@ pub fn pair(pair: &Pair, paint: Paint) -> String {
                 format!("{a} and {b} keys, {shared} equal: {first}{more}{left_out}")
             }
         };
-        lines.line(of.signature, &line);
+        lines.line(of.signature, line);
     }
     for (at, link) in pair.chain.iter().enumerate() {
         if at == 0 {
-            let url = lines.url(&link.from);
-            lines.line("chain", &url);
+            lines.painted("chain", paint.url(&link.from));
         }
-        let (url, rule) = (
-            lines.url(&link.to),
-            lines.faint(&format!("{:.4} {}", link.rule.similarity, link.rule.reason)),
-        );
-        lines.line("", &format!("{rule} {url}"));
+        let rule = format!("{:.4} {}", link.rule.similarity, link.rule.reason);
+        let (rule, url) = (paint.of(Colour::Faint, &rule), paint.url(&link.to));
+        lines.painted("", format!("{rule} {url}"));
     }
-    differences(&mut lines, pair);
-    lines.out
+    differences(&mut lines, pair, paint);
+    lines.into_text()
 }
 
 /// Two pages for a person who says whether they are the same: how their texts begin and what
 /// differs. The verdict of the store would influence the answer, and is not shown.
 pub fn question(pair: &Pair, begins: [Option<&str>; 2], paint: Paint) -> String {
-    let mut lines = Lines::new(paint);
+    let mut lines = Lines::default();
     for (name, side, begins) in [("a", &pair.a, begins[0]), ("b", &pair.b, begins[1])] {
-        let url = lines.url(&side.url);
-        lines.line(name, &format!("{url}, {}", counted(side.chars.into(), "character")));
+        let url = paint.url(&side.url);
+        lines.painted(name, format!("{url}, {}", counted(side.chars.into(), "character")));
         if let Some(text) = begins {
-            let text = paint.of(Colour::Faint, text);
-            lines.line("", &text);
+            lines.painted("", paint.of(Colour::Faint, text));
         }
     }
     if pair.parts.is_some() {
-        differences(&mut lines, pair);
+        differences(&mut lines, pair, paint);
     }
-    lines.out
+    lines.into_text()
 }
 
 /// The bits of both fingerprints, with spaces between the bands, and a mark under each bit that
 /// differs.
-fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
+fn fingerprints(lines: &mut Lines, of: &Fingerprints, paint: Paint) {
     let within = if of.distance <= of.k { "within" } else { "beyond" };
     let left_out = match of.compared {
         false if of.distance <= of.k => "; left out where very many are near",
@@ -344,7 +304,7 @@ fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
     let bits = counted(of.distance.into(), "bit");
     lines.line(
         "simhash",
-        &format!(
+        format!(
             "differ in {bits}, {within} k = {}; {equal} of {} bands equal{left_out}",
             of.k,
             of.bands.len()
@@ -365,7 +325,6 @@ fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
         }
         row
     };
-    let paint = lines.paint;
     let bit = |value: u64, mask: u64, colour: Colour| {
         let digit = if value & mask == 0 { "0" } else { "1" };
         if (a ^ b) & mask == 0 { digit.to_owned() } else { paint.of(colour, digit) }
@@ -378,16 +337,15 @@ fn fingerprints(lines: &mut Lines, of: &Fingerprints) {
     rows.iter()
         .map(|row| row.trim_end())
         .filter(|row| !row.is_empty())
-        .for_each(|row| lines.line("", row));
+        .for_each(|row| lines.painted("", row));
 }
 
-fn differences(lines: &mut Lines, pair: &Pair) {
+fn differences(lines: &mut Lines, pair: &Pair, paint: Paint) {
     let Some(parts) = &pair.parts else {
         if let (Some(a), Some(b)) = (&pair.a.begins, &pair.b.begins) {
             lines.line("texts", "too different to be aligned; they begin");
-            let (a, b) = (lines.paint.of(Colour::Red, a), lines.paint.of(Colour::Green, b));
-            lines.line("  a", &a);
-            lines.line("  b", &b);
+            lines.painted("  a", paint.of(Colour::Red, a));
+            lines.painted("  b", paint.of(Colour::Green, b));
         }
         return;
     };
@@ -400,14 +358,13 @@ fn differences(lines: &mut Lines, pair: &Pair) {
     } else {
         counts.join(", ")
     };
-    lines.line("differ in", &counts);
+    lines.line("differ in", counts);
     for part in parts.iter().take(PARTS_SHOWN) {
-        let line = part_line(lines, part);
-        lines.line(&format!("  {}", part.kind.name()), &line);
+        lines.painted(&format!("  {}", part.kind.name()), part_line(part, paint));
     }
     if pair.parts_all > PARTS_SHOWN {
         let more = grouped((pair.parts_all - PARTS_SHOWN) as u64);
-        lines.line("", &format!("and {more} more; --json lists them"));
+        lines.line("", format!("and {more} more; --json lists them"));
     }
 }
 
@@ -419,11 +376,12 @@ fn named(n: u64, kind: PartKind) -> String {
     }
 }
 
-fn part_line(lines: &Lines, part: &Part) -> String {
+fn part_line(part: &Part, paint: Paint) -> String {
     let mark = |colour, open: &str, text: &str, close: &str| match text.is_empty() {
         true => String::new(),
-        false => lines.paint.of(colour, &format!("{open}{text}{close}")),
+        false => paint.of(colour, &format!("{open}{text}{close}")),
     };
     let (a, b) = (mark(Colour::Red, "[-", &part.a, "-]"), mark(Colour::Green, "{+", &part.b, "+}"));
-    format!("{}{a}{b}{}", lines.faint(&part.before), lines.faint(&part.after))
+    let faint = |text: &str| paint.of(Colour::Faint, text);
+    format!("{}{a}{b}{}", faint(&part.before), faint(&part.after))
 }

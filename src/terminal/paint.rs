@@ -52,6 +52,11 @@ impl Paint {
         };
         if self.on && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
     }
+
+    /// An address.
+    pub fn url(self, url: &str) -> String {
+        self.of(Colour::Cyan, url)
+    }
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use crate::advice;
 use serde_json::json;
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workers::error::{Error, Kind, Result};
-use workers::figures::is_obeyed;
 pub use workers::figures::{counted, grouped, megabytes, percent, size};
+use workers::figures::{is_obeyed, plain};
 
 /// Prints the failure as JSON, with the guard if a guard caused it. Its advice names the job of the
 /// command line, as on stderr.
@@ -60,6 +61,36 @@ pub fn show(text: &str) -> Result<()> {
     }
 }
 
+/// The lines of a text for people, each with a heading of up to ten characters.
+#[derive(Default)]
+pub struct Lines(String);
+
+impl Lines {
+    /// A line. Without a heading it continues the line before. Names of files and URLs may contain
+    /// any characters, so the text is made [`plain`].
+    pub fn line(&mut self, head: &str, text: impl AsRef<str>) {
+        self.painted(head, plain(text.as_ref()));
+    }
+
+    /// A line whose text has colours, and is [`plain`] without them.
+    pub fn painted(&mut self, head: &str, text: impl AsRef<str>) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{head:<10} {}", text.as_ref());
+    }
+
+    /// A line for each of the texts; the first has the heading.
+    pub fn list<T: AsRef<str>>(&mut self, head: &str, texts: impl IntoIterator<Item = T>) {
+        for (at, text) in texts.into_iter().enumerate() {
+            self.line(if at == 0 { head } else { "" }, text);
+        }
+    }
+
+    /// All lines.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +99,17 @@ mod tests {
     #[test]
     fn thousands() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    /// In some reports a line break in a text made a line of its own. A text stays one line, and of
+    /// a list the first has the heading.
+    #[test]
+    fn lines_have_headings() {
+        let mut lines = Lines::default();
+        lines.list("due", ["a\nb", "c"]);
+        lines.line("provisional", "d");
+        let wanted = "due        a\u{fffd}b\n           c\nprovisional d\n";
+        assert_eq!(lines.into_text(), wanted);
     }
 
     /// JSON allows C1, DEL and marks of direction raw in a string, so they reached the terminal.

@@ -1,7 +1,7 @@
 //! Runs that did nothing: nothing was due, or another run holds the store.
 
 use crate::terminal::lost::elsewhere;
-use crate::terminal::print::{print_json, show};
+use crate::terminal::print::{Lines, print_json, show};
 use crate::terminal::report::inputs::{Leftovers, barren, left_in_inbox, otherwise};
 use crate::{advice, cli};
 use serde_json::json;
@@ -14,7 +14,7 @@ use workers::store::manifest::Head;
 pub fn nothing_yet(arguments: &cli::Run) -> Result<()> {
     idle(arguments, 0, &Leftovers::default(), || {
         "the inbox has no file yet; `pagefold serve` seals one a minute after the first record, \
-         and at its end or next start"
+         and at its end or next start\n"
             .to_owned()
     })
 }
@@ -46,8 +46,10 @@ pub fn nothing_due(
         let alone = job
             .single_signature()
             .map_or(String::new(), |name| format!("; {name} alone proposes pairs"));
-        let named: String = barren.map(|line| format!("\n{:<11}{line}", "")).collect();
-        format!("{inputs}; the store is at epoch {}{alone}{named}", head.manifest.epoch)
+        let mut named = Lines::default();
+        barren.for_each(|line| named.line("", line));
+        let (epoch, named) = (head.manifest.epoch, named.into_text());
+        format!("{inputs}; the store is at epoch {epoch}{alone}\n{named}")
     })
 }
 
@@ -71,7 +73,7 @@ fn idle(
         return Ok(());
     }
     let named = advice::Job::new(&arguments.job, &arguments.sets);
-    show(&named.with_commands(&format!("nothing due: {}\n", why())))
+    show(&named.with_commands(&format!("nothing due: {}", why())))
 }
 
 /// Reports that another run holds the store and this one does nothing.

@@ -8,8 +8,7 @@ pub mod inputs;
 use crate::forecast::Forecast;
 use crate::processes::{Attempt, ProcessSummary};
 use crate::terminal::lost::{Lost, elsewhere, other_notes};
-use crate::terminal::paint::plain;
-use crate::terminal::print::{counted, grouped, megabytes, percent, print_json, show};
+use crate::terminal::print::{Lines, counted, grouped, megabytes, percent, print_json, show};
 use crate::terminal::profile::{self, Times, WorkerSpans};
 use crate::terminal::report::findings::{little, unexamined, warn_of_large_clusters};
 use crate::terminal::report::inputs::{Leftovers, barren, otherwise, undivided};
@@ -17,7 +16,6 @@ use crate::terminal::trace;
 use crate::{advice, cli};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use workers::document::host_name;
 use workers::error::{Error, Result};
 use workers::export::Exported;
@@ -165,7 +163,7 @@ impl Outcome<'_> {
             self.say_what_was_exported(&mut lines, exported);
         }
         self.say_what_it_took(&mut lines);
-        lines.0
+        lines.into_text()
     }
 
     /// The inputs and their records.
@@ -189,7 +187,7 @@ impl Outcome<'_> {
             }
             lines.line("accepted", grouped(self.counts.accepted));
             if self.plan.decision_changed || self.plan.view_changed {
-                lines.line("again", self.cause().to_owned());
+                lines.line("again", self.cause());
             }
         } else {
             lines.line("read", format!("nothing new; {}", self.cause()));
@@ -207,15 +205,9 @@ impl Outcome<'_> {
             };
             lines.line("left", rest);
         }
-        for (at, passed) in examine::lines(&self.plan.passed).into_iter().enumerate() {
-            lines.line(if at == 0 { "passed by" } else { "" }, passed);
-        }
-        if let Some(rest) = self.plan.left_out.unfollowed() {
-            lines.line("links", rest);
-        }
-        for (at, text) in barren(self.job, &self.leftovers.barren).into_iter().enumerate() {
-            lines.line(if at == 0 { "due" } else { "" }, text);
-        }
+        lines.list("passed by", examine::lines(&self.plan.passed));
+        lines.list("links", self.plan.left_out.unfollowed());
+        lines.list("due", barren(self.job, &self.leftovers.barren));
         if let Some(path) = &self.leftovers.read_otherwise {
             lines.line("otherwise", otherwise(path));
         }
@@ -326,12 +318,8 @@ impl Outcome<'_> {
             let counts = counts.into_iter().map(|(n, one)| counted(n.into(), one));
             lines.line("", format!("{}  {url}", counts.collect::<Vec<_>>().join(", ")));
         }
-        for (at, text) in little(&summary.little).into_iter().enumerate() {
-            lines.line(if at == 0 { "little" } else { "" }, text);
-        }
-        for (at, left) in unexamined(&summary.unexamined).into_iter().enumerate() {
-            lines.line(if at == 0 { "pivots" } else { "" }, left);
-        }
+        lines.list("little", little(&summary.little));
+        lines.list("pivots", unexamined(&summary.unexamined));
         let names = summary.files.keys().map(String::as_str).chain(["summary.json", "run.json"]);
         lines.line("output", format!("{}: {}", self.job.output.dir.display(), by_stem(names)));
     }
@@ -365,17 +353,6 @@ impl Outcome<'_> {
             (_, true) => "[keep] or [clusters] changed, so every cluster was made again",
             _ => "pages expired",
         }
-    }
-}
-
-/// The lines of a report, each with its heading.
-#[derive(Default)]
-struct Lines(String);
-
-impl Lines {
-    fn line(&mut self, head: &str, rest: String) {
-        // Writing to a string cannot fail. Names of files and URLs may contain any characters.
-        let _ = writeln!(self.0, "{head:<10} {}", plain(&rest));
     }
 }
 
