@@ -16,39 +16,42 @@ use workers::read::record::{self, Body, Item};
 pub const BATCH_ROWS_MAX: usize = 10_000;
 
 /// The form of a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One record.
     Json,
     /// A record on each line.
     Batch,
-    /// A text.
-    Text,
-    /// A page.
-    Html,
+    /// A text or a page.
+    Alone {
+        /// Whether it is a page.
+        is_html: bool,
+        /// The charset that its type states.
+        charset: Option<String>,
+    },
 }
 
-/// The form and the charset that `headers` state.
-pub fn form(headers: &HeaderMap) -> Outcome<(Form, Option<String>)> {
+/// The form that `headers` state.
+pub fn form(headers: &HeaderMap) -> Outcome<Form> {
     let stated =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut parts = stated.split(';').map(str::trim);
-    let form = match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
-        "application/json" => Form::Json,
-        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Form::Batch,
-        "text/plain" => Form::Text,
-        "text/html" | "application/xhtml+xml" => Form::Html,
-        _ => {
-            let wanted = "Content-Type: application/json (one record), application/x-ndjson (a record on each line), \
-                          text/plain or text/html is wanted";
-            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, wanted));
-        }
-    };
+    let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
     let charset = parts.find_map(|part| {
         let (name, value) = part.split_once('=')?;
         name.eq_ignore_ascii_case("charset").then(|| value.trim_matches('"').to_owned())
     });
-    Ok((form, charset))
+    match kind.as_str() {
+        "application/json" => Ok(Form::Json),
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Ok(Form::Batch),
+        "text/plain" => Ok(Form::Alone { is_html: false, charset }),
+        "text/html" | "application/xhtml+xml" => Ok(Form::Alone { is_html: true, charset }),
+        _ => {
+            let wanted = "Content-Type: application/json (one record), application/x-ndjson (a record on each line), \
+                          text/plain or text/html is wanted";
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, wanted))
+        }
+    }
 }
 
 /// Fails if the body is encoded, because its bytes would be taken for the text.
@@ -165,14 +168,12 @@ impl Named {
 
 /// A single text or page.
 pub struct Alone {
-    is_html: bool,
-    charset: Option<String>,
-    bytes: Vec<u8>,
-}
-
-/// A text, or a page if it `is_html`, of these bytes.
-pub fn body(is_html: bool, charset: Option<String>, bytes: Vec<u8>) -> Alone {
-    Alone { is_html, charset, bytes }
+    /// Whether it is a page.
+    pub is_html: bool,
+    /// The charset that its type states.
+    pub charset: Option<String>,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 impl Alone {

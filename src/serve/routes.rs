@@ -84,7 +84,7 @@ pub async fn insert(
     headers: HeaderMap,
     body: Body,
 ) -> Outcome<Response> {
-    posted(server, from, Action::Insert, &uri, &headers, body).await
+    posted(server, from, Action::Insert { always: false }, &uri, &headers, body).await
 }
 
 /// Removes a page, or those of a batch, with the next epoch.
@@ -116,7 +116,10 @@ pub async fn remove(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Check,
-    Insert,
+    /// With `always`, what is not new is inserted, too.
+    Insert {
+        always: bool,
+    },
     Remove,
 }
 
@@ -126,7 +129,7 @@ impl Action {
     fn count(self, answer: &mut Held) -> Outcome<()> {
         match self {
             Action::Check => answer.drawn(),
-            Action::Insert | Action::Remove => {
+            Action::Insert { .. } | Action::Remove => {
                 answer.counted();
                 Ok(())
             }
@@ -134,27 +137,35 @@ impl Action {
     }
 
     /// The names that its query may have.
-    fn names(self, form: Option<Form>) -> &'static [&'static str] {
+    fn names(self, form: Option<&Form>) -> &'static [&'static str] {
         match (self, form) {
-            (Action::Check, Some(Form::Text | Form::Html)) => &["url", "date"],
+            (Action::Check, Some(Form::Alone { .. })) => &["url", "date"],
             (Action::Check, _) => &[],
-            (Action::Insert, Some(Form::Text | Form::Html)) => &["always", "url", "date"],
-            (Action::Insert, _) => &["always"],
+            (Action::Insert { .. }, Some(Form::Alone { .. })) => &["always", "url", "date"],
+            (Action::Insert { .. }, _) => &["always"],
             (Action::Remove, None) => &["url"],
             (Action::Remove, _) => &[],
         }
     }
+
+    /// The action as `query`, which has only these names, completes it.
+    fn completed(self, query: &Query) -> Outcome<Action> {
+        Ok(match self {
+            Action::Insert { .. } => Action::Insert { always: query.switch("always")? },
+            Action::Check | Action::Remove => self,
+        })
+    }
 }
 
-/// The form of a body, and its charset. A removal by `?url=` has no body, hence no form; some
-/// clients call that a text.
-fn form(action: Action, headers: &HeaderMap) -> Outcome<(Option<Form>, Option<String>)> {
+/// The form of a body. A removal by `?url=` has no body, hence no form; some clients call that a
+/// text.
+fn form(action: Action, headers: &HeaderMap) -> Outcome<Option<Form>> {
     if action == Action::Remove && !headers.contains_key(header::CONTENT_TYPE) {
-        return Ok((None, None));
+        return Ok(None);
     }
     Ok(match record::form(headers)? {
-        (Form::Text | Form::Html, _) if action == Action::Remove => (None, None),
-        (form, charset) => (Some(form), charset),
+        Form::Alone { .. } if action == Action::Remove => None,
+        form => Some(form),
     })
 }
 
@@ -186,10 +197,10 @@ async fn answered(
 ) -> Outcome<Response> {
     server.rate.take(place.address, 1)?;
     record::check_encoding(headers)?;
-    let (form, charset) = form(action, headers)?;
-    let query = Query::parse(uri.query(), action.names(form))?;
+    let form = form(action, headers)?;
+    let query = Query::parse(uri.query(), action.names(form.as_ref()))?;
     let has_keys = server.online.job().read.key.is_own();
-    let (named, always) = (Named::of(&query, has_keys)?, query.switch("always")?);
+    let (named, action) = (Named::of(&query, has_keys)?, action.completed(&query)?);
     if action != Action::Check && !server.online.has_inbox() {
         return Err(Refused::NoInbox.into());
     }
@@ -198,21 +209,17 @@ async fn answered(
         body::read(headers, body, server.body_bytes_max, is_batch, &server.budget).await?;
     let _work = place.work();
     if is_batch {
-        return batch(server, &place, action, always, held).await;
+        return batch(server, &place, action, held).await;
     }
     let online = server.online.clone();
     let work = Work::of(held.bytes.len(), place.is_shared.load(Ordering::Relaxed));
     let answered = server.queue.answer(work, move || {
         let answered = match form {
-            Some(Form::Text | Form::Html) => {
-                let body = record::body(
-                    form == Some(Form::Html),
-                    charset,
-                    std::mem::take(&mut held.bytes),
-                );
-                text(&online, action, always, named, body)
+            Some(Form::Alone { is_html, charset }) => {
+                let bytes = std::mem::take(&mut held.bytes);
+                text(&online, action, named, record::Alone { is_html, charset, bytes })
             }
-            Some(_) => row(&online, action, always, unmarked(&held.bytes).trim_ascii()),
+            Some(_) => row(&online, action, unmarked(&held.bytes).trim_ascii()),
             None => removal(&online, &named),
         };
         let (line, after) = answered?;
@@ -233,7 +240,6 @@ async fn batch(
     server: Arc<Server>,
     place: &Arc<Place>,
     action: Action,
-    always: bool,
     held: Held,
 ) -> Outcome<Response> {
     let rows = record::rows(&held.bytes)?;
@@ -249,7 +255,7 @@ async fn batch(
                 // A client sends rows again for which there was no room. They must not come behind
                 // later rows of their pages.
                 true => Ok(Err(Refused::Full)),
-                false => damage::caught(|| Ok(row(&shared.online, action, always, json))),
+                false => damage::caught(|| Ok(row(&shared.online, action, json))),
             };
             let answered = answered.unwrap_or_else(|error| Err(Refused::Failed(error)));
             is_full |= matches!(answered, Err(Refused::Full));
@@ -291,7 +297,7 @@ fn removed(removal: Removal) -> (Line, u64) {
 }
 
 /// Does the action with a row of JSON.
-fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
+fn row(online: &Online, action: Action, json: &[u8]) -> Answered {
     let rows = online.rows();
     match action {
         Action::Check => {
@@ -302,7 +308,7 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
             let bad_date = record.bad_date;
             Ok(decided(online.check(&Asked::Record(record))?, bad_date))
         }
-        Action::Insert => {
+        Action::Insert { always } => {
             let row = rows.parse(json)?;
             // A row that removes its page is no new text.
             match row.record.body {
@@ -315,13 +321,7 @@ fn row(online: &Online, action: Action, always: bool, json: &[u8]) -> Answered {
 }
 
 /// Does the action with a single text or page.
-fn text(
-    online: &Online,
-    action: Action,
-    always: bool,
-    named: Named,
-    body: record::Alone,
-) -> Answered {
+fn text(online: &Online, action: Action, named: Named, body: record::Alone) -> Answered {
     let Named { url, date } = named;
     match (action, url) {
         (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?, false)),
@@ -329,7 +329,7 @@ fn text(
             let record = Record { url, date, ..Record::nameless(body.body()) };
             Ok(decided(online.check(&Asked::Record(record))?, false))
         }
-        (Action::Insert, Some(url)) => {
+        (Action::Insert { always }, Some(url)) => {
             let row = online.rows().made(&url, date, body.says())?;
             Ok(decided(online.insert(&row, always)?, false))
         }
