@@ -115,7 +115,7 @@ fn a_signal_is_reported() {
     // A filter that waits for another one is at work for as long as the test needs.
     let lock = bench.at("kept/_pagefold/a.jsonl.lock");
     std::fs::create_dir_all(lock.parent().expect("a folder")).expect("made");
-    let held = workers::store::Lock::take(&lock, false).expect("opened").expect("free");
+    let held = workers::store::Lock::try_take(&lock).expect("opened").expect("free");
     let mut command = bench.other("filter", &["--to", "kept"]);
     let child = command.stderr(std::process::Stdio::piped()).spawn().expect("started");
     crate::stop::until_it_heeds(&child);

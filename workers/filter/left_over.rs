@@ -60,7 +60,7 @@ pub fn prune(options: &Options, manner: &Manner, names: &[PathBuf]) -> Result<Ve
     let mut pruned = Vec::new();
     for name in names {
         let path = note::path(&options.notes(), name);
-        let lock = Lock::take(&path.with_extension("lock"), false).map_err(Error::as_output)?;
+        let lock = Lock::try_take(&path.with_extension("lock")).map_err(Error::as_output)?;
         let Some(_claim) = lock else { continue };
         let Some(note) = Note::read(&path)? else { continue };
         let places = options.places(name);

@@ -62,7 +62,7 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         let own = note::path(&originals.join(NOTES_FOLDER), &name);
         let lock = own.with_extension("lock");
         let is_first = !lock.exists();
-        let _claim = Lock::take(&lock, true).map_err(Error::as_output)?;
+        let _claim = Lock::wait_for(&lock).map_err(Error::as_output)?;
         let bytes = if target.exists() {
             // The digest of what an earlier undo made, which may be compressed anew.
             let made = Note::read(&own)?.filter(|made| made.digest == note.digest);

@@ -96,8 +96,12 @@ impl Work<'_> {
     pub fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
-        let lock =
-            Lock::take(&path.with_extension("lock"), is_patient).map_err(Error::as_output)?;
+        let lock = path.with_extension("lock");
+        let lock = match is_patient {
+            true => Lock::wait_for(&lock).map(Some),
+            false => Lock::try_take(&lock),
+        };
+        let lock = lock.map_err(Error::as_output)?;
         let Some(_claim) = lock else { return Ok(None) };
         let (before, has_note) = (Note::read(&path)?, path.exists());
         let is_later = |note: &Note| note.manner.is_later_than(&self.manner);

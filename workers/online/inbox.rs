@@ -53,7 +53,7 @@ impl Inbox {
     /// `TryAgain` if another process has it.
     pub fn open(folder: &Path, seal_after: Duration) -> Result<Inbox> {
         let path = folder.join(".lock");
-        let Some(lock) = Lock::take(&path, false)? else {
+        let Some(lock) = Lock::try_take(&path)? else {
             let why = "another server has this inbox; stop it, or start this one with --read-only";
             return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
         };
@@ -153,7 +153,7 @@ pub fn has_left_records(folder: &Path) -> bool {
     };
     // A server that is alive has the lock.
     entries(folder).is_ok_and(|paths| paths.iter().any(is_left))
-        && matches!(Lock::take(&folder.join(".lock"), false), Ok(Some(_)))
+        && matches!(Lock::try_take(&folder.join(".lock")), Ok(Some(_)))
 }
 
 /// The remedy if the open file is not where the server made it.

@@ -15,22 +15,22 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on the file at `path`, and creates the file and its folders if needed. If
-    /// another process holds the lock, waits for it if `is_patient`, and otherwise returns `None`.
-    pub fn take(path: &Path, is_patient: bool) -> Result<Option<Lock>> {
-        path.parent().map_or(Ok(()), durable::create_folder)?;
-        // A process that can open the file can lock it, and then no run can start. So only the
-        // owner may open it.
-        let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
-        let file = file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))?;
-        let operation = if is_patient {
-            FlockOperation::LockExclusive
-        } else {
-            FlockOperation::NonBlockingLockExclusive
-        };
-        match retry_on_intr(|| flock(&file, operation)) {
+    /// Takes the lock on the file at `path`, and creates the file and its folders if needed. `None`
+    /// if another process holds the lock.
+    pub fn try_take(path: &Path) -> Result<Option<Lock>> {
+        let file = opened(path)?;
+        match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
             Ok(()) => Ok(Some(Lock { _file: file })),
             Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(e) => Err(Error::io("lock", path, e.into())),
+        }
+    }
+
+    /// As [`Lock::try_take`], but waits for another process that holds the lock.
+    pub fn wait_for(path: &Path) -> Result<Lock> {
+        let file = opened(path)?;
+        match retry_on_intr(|| flock(&file, FlockOperation::LockExclusive)) {
+            Ok(()) => Ok(Lock { _file: file }),
             Err(e) => Err(Error::io("lock", path, e.into())),
         }
     }
@@ -47,6 +47,14 @@ impl Lock {
     }
 }
 
+/// The file at `path`, which is created if needed. A process that can open it can lock it, and then
+/// no run can start. So only the owner may open it.
+fn opened(path: &Path) -> Result<File> {
+    path.parent().map_or(Ok(()), durable::create_folder)?;
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
+    file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,17 +64,17 @@ mod tests {
     fn one_holds_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("new/lock");
-        let take = |is_patient| Lock::take(&path, is_patient).expect("a file");
-        let held = take(false).expect("free");
-        assert!(take(false).is_none());
+        let take = || Lock::try_take(&path).expect("a file");
+        let held = take().expect("free");
+        assert!(take().is_none());
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| take(true).expect("free now"));
+            let waits = scope.spawn(|| Lock::wait_for(&path).expect("free now"));
             drop(held);
             let held = waits.join().expect("no panic");
-            assert!(take(false).is_none());
+            assert!(take().is_none());
             drop(held);
         });
-        assert!(take(false).is_some());
+        assert!(take().is_some());
     }
 
     /// A folder has one holder, and nothing in it says so.

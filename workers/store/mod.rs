@@ -205,7 +205,7 @@ impl Store {
 
     /// Takes the lock without waiting. Returns `None` if another run holds it.
     pub fn try_lock(root: &Path) -> Result<Option<Lock>> {
-        Lock::take(&root.join("LOCK"), false)
+        Lock::try_take(&root.join("LOCK"))
     }
 
     /// Removes the temporary files of killed runs from the store at `root`. The caller must hold
