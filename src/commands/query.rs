@@ -27,19 +27,22 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
         return main_texts(arguments);
     }
     let (job, store, head) = open(&arguments.of)?;
-    let index = Index::open(&job, &store, &head)?;
+    let mut index = Index::open(&job, &store, &head)?;
+    if arguments.all {
+        index = index.with_refused();
+    }
     if let Some(url) = &arguments.url {
         return stored(arguments, &index, url);
     }
     let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
     if input.has_rows(arguments)? {
         return rows(arguments, &job, input, |record| {
-            let answer = index.ask_record(record, arguments.all)?;
+            let answer = index.ask_record(record)?;
             if arguments.of.json { print_json(&answer) } else { show(&short(&answer)) }
         });
     }
     let body = input.body(&job, arguments)?;
-    print_answer(arguments, &index.ask(body, arguments.all)?)
+    print_answer(arguments, &index.ask(body)?)
 }
 
 /// Prints the main text of each record of the file.
@@ -64,9 +67,8 @@ fn main_texts(arguments: &cli::Query) -> Result<()> {
 /// Answers for the text of a stored page.
 fn stored(arguments: &cli::Query, index: &Index, url: &str) -> Result<()> {
     let found = page::find(index, url)?;
-    let answer = index
-        .ask_page(found.doc, arguments.all)
-        .ok_or_else(|| Error::new(Kind::NoInput, found.gone()))?;
+    let answer =
+        index.ask_page(found.doc).ok_or_else(|| Error::new(Kind::NoInput, found.gone()))?;
     if !arguments.text {
         return print_answer(arguments, &answer);
     }

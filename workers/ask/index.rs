@@ -59,6 +59,8 @@ pub struct Index {
     gone_min: i64,
     /// Seconds until a run can read what is inserted now.
     pub(super) lead_seconds: i64,
+    /// See [`Index::with_refused`].
+    lists_refused: bool,
 }
 
 impl Index {
@@ -109,6 +111,7 @@ impl Index {
             // No epoch has an earlier time than the clock has now.
             gone_min: job.pages.gone_min(now()),
             lead_seconds: 0,
+            lists_refused: false,
         })
     }
 
@@ -117,20 +120,25 @@ impl Index {
         Index { lead_seconds, ..self }
     }
 
+    /// The index whose answers list refused candidates and the stored pairs of a known text, too.
+    pub fn with_refused(self) -> Index {
+        Index { lists_refused: true, ..self }
+    }
+
     /// Reads and checks, until `until`, the parts of tables that were not read yet, except kept
     /// texts. Returns whether none is left.
     pub fn warm(&self, until: Instant) -> bool {
         self.tables.mapped.warm(until)
     }
 
-    /// What becomes of `body`, which has no URL. With `all` refused candidates are listed.
-    pub fn ask(&self, body: Body, all: bool) -> Result<Answer> {
-        self.answer(&self.texts.nameless(body, |content| self.has(content))?, true, all)
+    /// What becomes of `body`, which has no URL.
+    pub fn ask(&self, body: Body) -> Result<Answer> {
+        self.answer(&self.texts.nameless(body, |content| self.has(content))?, true)
     }
 
     /// What becomes of `record`, as a run reads it.
-    pub fn ask_record(&self, record: Record, all: bool) -> Result<Answer> {
-        self.answer(&self.texts.asked(record, |content| self.has(content))?, true, all)
+    pub fn ask_record(&self, record: Record) -> Result<Answer> {
+        self.answer(&self.texts.asked(record, |content| self.has(content))?, true)
     }
 
     /// The maker of texts.
@@ -190,7 +198,7 @@ impl Index {
 
     /// What becomes of `text`. If `identical`, a text that live pages have is answered as
     /// identical. Otherwise it is compared with other texts even if live pages have it.
-    pub fn answer(&self, text: &Text, identical: bool, all: bool) -> Result<Answer> {
+    pub fn answer(&self, text: &Text, identical: bool) -> Result<Answer> {
         let Text { url, visit, evidence, says_little, notes } = text;
         let mut answer =
             Answer { notes: notes.clone(), ..Answer::new(url.clone(), visit.content, visit.chars) };
@@ -210,11 +218,11 @@ impl Index {
             };
             answer.because.extend(changes.then_some(because::GATHERED));
             self.lapse(&[visit.content], &mut answer);
-            if all {
+            if self.lists_refused {
                 self.stored_pairs(visit.content, &mut answer);
             }
         } else if let Some(evidence) = evidence.as_ref().filter(|_| !says_little) {
-            self.compare(evidence, all, &mut answer)?;
+            self.compare(evidence, &mut answer)?;
         }
         if *says_little && !visit.content.is_none() {
             // Its page would fold with no page, whatever texts are near it.
@@ -231,7 +239,7 @@ impl Index {
 
     /// What becomes of the text of the live page `doc`: the pages that share it, and its decided
     /// pairs. `None` if there is no such page.
-    pub fn ask_page(&self, doc: Id, all: bool) -> Option<Answer> {
+    pub fn ask_page(&self, doc: Id) -> Option<Answer> {
         let page = self.tables.page(doc)?;
         let row = self.tables.content(page.content);
         let chars = row.as_ref().map_or(0, |row| row.chars);
@@ -246,7 +254,7 @@ impl Index {
             self.lapse(&[page.content], &mut answer);
             answer.provisional = !answer.because.is_empty();
             self.stored_pairs(page.content, &mut answer);
-            if !all {
+            if !self.lists_refused {
                 answer.refused.clear();
             }
         }
@@ -289,7 +297,7 @@ impl Index {
     }
 
     /// Compares a text that no stored page has with the texts with which an epoch would compare it.
-    fn compare(&self, evidence: &EvidenceRow, all: bool, answer: &mut Answer) -> Result<()> {
+    fn compare(&self, evidence: &EvidenceRow, answer: &mut Answer) -> Result<()> {
         let own_keys = crate::tables::evidence::keys(&evidence.keys);
         let proposed = proposed(&self.tables, evidence.content, evidence.fingerprint, own_keys);
         let text = if evidence.text.is_empty() { None } else { unpack_text(&evidence.text) };
@@ -313,7 +321,7 @@ impl Index {
                     .tables
                     .content(content)
                     .is_some_and(|row| row.says_little(self.clusters()));
-            if accepted || all {
+            if accepted || self.lists_refused {
                 let decided = Decided { accepted, ..Decided::by(verdict, distance) };
                 answer.push(self.matched(content, proposals, decided));
             }

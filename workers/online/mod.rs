@@ -206,7 +206,7 @@ impl Online {
                 text.visit.date = self.read()?.dated(record.date, text.visit.doc).0;
                 in_time(text.visit.date)?;
             }
-            let answer = opened.index.answer(&text, identical.get(), false)?;
+            let answer = opened.index.answer(&text, identical.get())?;
             let state = self.read()?;
             if state.agrees(&opened, text.visit.content, identical.get()) {
                 let (answer, after) = state.overlay.decide(&opened.index, &text, answer)?;
@@ -245,7 +245,7 @@ impl Online {
             text.visit.date = date;
             in_time(date)?;
             let identical = !content.is_none() && self.is_stored(&opened, content)?;
-            let mut of_head = opened.index.answer(&text, identical, false)?;
+            let mut of_head = opened.index.answer(&text, identical)?;
             if !always {
                 let state = self.read()?;
                 if !state.agrees(&opened, content, identical) {
@@ -321,7 +321,9 @@ impl Online {
             text.visit.date = date;
             in_time(date)?;
             let line = self.rows.line(row, date)?;
-            let mut answer = opened.index.answer(&text, false, false)?;
+            // A removal has no text that pages could have.
+            let identical = false;
+            let mut answer = opened.index.answer(&text, identical)?;
             opened.index.lose(doc, text.visit.content, &mut answer)?;
             let mut state = self.write()?;
             if !state.is_at(&opened) || state.overlay.page(doc).map(|entry| entry.key()) != before {

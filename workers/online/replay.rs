@@ -49,7 +49,8 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
 /// Puts a record into an overlay, as it was put into an earlier one.
 pub fn put(index: &Index, overlay: &mut Overlay, entry: Arc<Entry>) -> Result<()> {
     let content = entry.text.visit.content;
-    let answer = index.answer(&entry.text, overlay.is_stored(index, content), false)?;
+    let identical = overlay.is_stored(index, content);
+    let answer = index.answer(&entry.text, identical)?;
     let (mut answer, _) = overlay.decide(index, &entry.text, answer)?;
     index.lose(entry.text.visit.doc, content, &mut answer)?;
     let before = overlay.before(index, &entry.text, &answer);
