@@ -46,7 +46,7 @@ impl Answer {
 /// `pagefold eval --ask`, of at most so many answers.
 pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     let (job, store, head) = jobs::open(&arguments.of)?;
-    job.check_decided(store.root(), &head.manifest, false)?;
+    job.check_folded(store.root(), &head.manifest)?;
     let path = &arguments.labels;
     // The file is read only if it exists; the first answer makes it.
     let is_there = path.metadata().is_ok_and(|file| file.len() > 0);

@@ -28,7 +28,7 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
         ));
     }
     // If some answers were by other rules, the export would be that of no epoch.
-    job.check_decided(store.root(), &head.manifest, true)?;
+    job.check_decided(store.root(), &head.manifest)?;
     let exported = export::export(&job, &store, &head)?;
     if of.json {
         return print_json(&exported.summary);

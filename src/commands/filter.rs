@@ -54,7 +54,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
         ));
     }
     let (job, store, head) = open(&arguments.of)?;
-    job.check_decided(store.root(), &head.manifest, true)?;
+    job.check_decided(store.root(), &head.manifest)?;
     let threads = arguments.threads.map_or_else(processors, usize::from);
     let names = match arguments.names {
         cli::LabelNames::Members => Names::PAGEFOLD,

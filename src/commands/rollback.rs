@@ -20,7 +20,7 @@ pub fn command(arguments: &cli::Rollback) -> Result<()> {
     }
     let new = rollback::rollback(&store, &head, arguments.epoch, arguments.forget_inputs)?;
     // If some answers were by other rules, the export would be that of no epoch.
-    match job.check_decided(store.root(), &new.manifest, true) {
+    match job.check_decided(store.root(), &new.manifest) {
         Err(why) if exports => tracing::warn!("nothing is exported: {why}"),
         Ok(()) if exports => _ = of_committed(&job, &store, &new)?,
         _ => {}

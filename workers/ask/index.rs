@@ -89,7 +89,7 @@ impl Index {
         }
         // Before the first commit nothing was decided.
         if head.manifest.version > 0 {
-            job.check_decided(store.root(), &head.manifest, true)?;
+            job.check_decided(store.root(), &head.manifest)?;
         }
         let source = sources.iter().position(|name| *name == job.read.source).unwrap_or_default();
         let replaced = if job.read.complete {

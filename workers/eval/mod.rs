@@ -113,7 +113,7 @@ pub fn evaluate(
     labels: &Labels,
     asked: Asked,
 ) -> Result<Report> {
-    job.check_decided(store.root(), &head.manifest, false)?;
+    job.check_folded(store.root(), &head.manifest)?;
     if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {
         return Err(Error::new(
             Kind::Data,

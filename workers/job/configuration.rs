@@ -98,21 +98,42 @@ impl Job {
     }
 
     /// Fails if the epoch of `manifest`, in the store at `root`, had another decision or another
-    /// view: its answers cannot be computed again with this job. If `view` is false, the view may
-    /// differ except in `[clusters]`, which says what texts fold.
-    pub fn check_decided(&self, root: &Path, manifest: &Manifest, view: bool) -> Result<()> {
+    /// view: its answers cannot be computed again with this job.
+    pub fn check_decided(&self, root: &Path, manifest: &Manifest) -> Result<()> {
+        match self.has_decided(manifest) && self.has_shown(manifest) {
+            true => Ok(()),
+            false => Err(self.decided_otherwise(root, manifest, Value::clone)),
+        }
+    }
+
+    /// As [`Job::check_decided`], but the view may differ except in `[clusters]`, which says what
+    /// texts fold.
+    pub fn check_folded(&self, root: &Path, manifest: &Manifest) -> Result<()> {
         let own = self.view();
-        let has_clusters = |then: &Value| !view && then["clusters"] == own["clusters"];
-        if manifest.decision == digest_of(&self.decision())
-            && (manifest.view == digest_of(&own)
-                || manifest.decided_by.as_ref().is_some_and(has_clusters))
-        {
+        let has_clusters = |then: &Value| then["clusters"] == own["clusters"];
+        let has_folded = || manifest.decided_by.as_ref().is_some_and(has_clusters);
+        if self.has_decided(manifest) && (self.has_shown(manifest) || has_folded()) {
             return Ok(());
         }
-        let part = |of: &Value| match view {
-            true => of.clone(),
-            false => json!({ "confirm": of["confirm"], "clusters": of["clusters"] }),
-        };
+        let part = |of: &Value| json!({ "confirm": of["confirm"], "clusters": of["clusters"] });
+        Err(self.decided_otherwise(root, manifest, part))
+    }
+
+    fn has_decided(&self, manifest: &Manifest) -> bool {
+        manifest.decision == digest_of(&self.decision())
+    }
+
+    fn has_shown(&self, manifest: &Manifest) -> bool {
+        manifest.view == digest_of(&self.view())
+    }
+
+    /// The error that names what differs in a `part` of the configurations.
+    fn decided_otherwise(
+        &self,
+        root: &Path,
+        manifest: &Manifest,
+        part: impl Fn(&Value) -> Value,
+    ) -> Error {
         let remedy = "put them back, or run the job first";
         let why = match &manifest.decided_by {
             // Manifests of earlier builds have only digests.
@@ -124,7 +145,7 @@ impl Job {
                 format!("the last epoch was decided with {all}; {remedy}")
             }
         };
-        Err(Error::config(root, why))
+        Error::config(root, why)
     }
 }
 

@@ -31,7 +31,7 @@ use crate::verify::{bands, clusters, components, evidence, pages, pairs, recall}
 /// `Config` if the job's decisions or view differ from the head's, because then nothing can be
 /// computed again. `Io` if a segment cannot be mapped.
 pub fn deep(store: &Store, head: &Head, job: &Job, sample: usize) -> Result<Deep> {
-    job.check_decided(store.root(), &head.manifest, true)?;
+    job.check_decided(store.root(), &head.manifest)?;
     let snapshot = Snapshot::of(store, head);
     let (tables, texts) =
         (Mapped::open(&snapshot, job.bands()?, &OpenSegments::default())?, snapshot.table()?);
