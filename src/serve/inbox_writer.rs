@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use workers::error::{Error, Result};
 use workers::online::Online;
-use workers::online::writing::Written;
+use workers::online::writing::{Appended, Written};
 use workers::store::damage;
 
 /// How often the age of the open file is checked while nothing is inserted.
@@ -42,7 +42,7 @@ pub fn start(
     online: &Arc<Online>,
     fail: impl FnOnce() + Send + 'static,
 ) -> Result<(Writer, Waiter)> {
-    let (sender, durable) = watch::channel(Some(Written { durable: 0, is_full: false }));
+    let (sender, durable) = watch::channel(Some(Written::default()));
     let ends = Arc::new(AtomicBool::new(false));
     let (shared, ended) = (online.clone(), ends.clone());
     let work = move || {
@@ -78,10 +78,10 @@ impl Writer {
 }
 
 impl Waiter {
-    /// Waits until so many records are durable. If the disk has no room, the client must send its
+    /// Waits until the records are durable. If the disk has no room, the client must send its
     /// records again: they stay in memory, and are written when there is room.
-    pub async fn wait(&self, after: u64) -> Outcome<()> {
-        if after == 0 {
+    pub async fn wait(&self, after: Appended) -> Outcome<()> {
+        if after == Appended::default() {
             return Ok(());
         }
         self.thread.unpark();

@@ -19,6 +19,7 @@ use workers::error::{Error, Kind};
 use workers::online::Online;
 use workers::online::decision::{Asked, Decision, Refused, Removal};
 use workers::online::rows::Says;
+use workers::online::writing::Appended;
 use workers::read::jsonl::unmarked;
 use workers::read::record::{self as read, Item, Record};
 use workers::store::damage;
@@ -246,7 +247,8 @@ async fn batch(
     server.rate.take_more(place.address, rows.len().saturating_sub(1));
     let shared = server.clone();
     let answered = server.queue.answer(Work::Batch, move || {
-        let (mut lines, mut after, mut is_full) = (Held::new(&shared.budget), 0, false);
+        let (mut lines, mut after, mut is_full) =
+            (Held::new(&shared.budget), Appended::default(), false);
         for (number, range) in rows {
             let json = held.bytes[range].trim_ascii();
             // Rows before a row that fails may have been inserted, and the client must get their
@@ -279,11 +281,11 @@ async fn batch(
     Ok(body::answer("application/x-ndjson", lines, place))
 }
 
-/// An answer, and how many records must be durable for it.
-type Answered = Result<(Line, u64), Refused>;
+/// An answer, and when it holds.
+type Answered = Result<(Line, Appended), Refused>;
 
 /// The answer. It notes a date that is not understood, as a run does.
-fn decided(mut decision: Decision, bad_date: bool) -> (Line, u64) {
+fn decided(mut decision: Decision, bad_date: bool) -> (Line, Appended) {
     if bad_date {
         decision.answer.notes.push("bad_date".to_owned());
     }
@@ -291,7 +293,7 @@ fn decided(mut decision: Decision, bad_date: bool) -> (Line, u64) {
     (Line::Answer(decision.into()), after)
 }
 
-fn removed(removal: Removal) -> (Line, u64) {
+fn removed(removal: Removal) -> (Line, Appended) {
     let after = removal.after;
     (Line::Removed(removal.into()), after)
 }

@@ -280,11 +280,11 @@ fn an_answer_waits_for_removals() {
     let parsed = |row: &Value| online.rows().parse(row.to_string().as_bytes()).expect("a row");
     let check = |row: &Value| {
         let answer = online.check(&Asked::Record(parsed(row).record)).expect("an answer");
-        (answer.answer.verdict.name(), answer.after)
+        (answer.answer.verdict.name(), answer.after.0)
     };
     let remove = |url: &str| {
         let row = json!({ "url": url, "deleted": true });
-        online.remove(&parsed(&row)).expect("taken").after
+        online.remove(&parsed(&row)).expect("taken").after.0
     };
     let copy = |article: u64, edition: u64| row("http://copy.example/", &text(article, edition));
     assert_eq!(check(&copy(0, 3)), ("identical", 0));
@@ -296,7 +296,7 @@ fn an_answer_waits_for_removals() {
     assert_eq!(check(&copy(0, 3)), ("new", 3));
     assert_eq!(check(&copy(1, 0)), ("identical", 0), "it does not rest on them");
     // A page of the inbox goes: any text may have been near its text.
-    let put = |row: &Value| online.insert(&parsed(row), true).expect("taken").after;
+    let put = |row: &Value| online.insert(&parsed(row), true).expect("taken").after.0;
     assert_eq!(put(&row("http://gone.example/", &text(30, 0))), 5);
     assert_eq!(check(&copy(30, 1)), ("near", 5));
     assert_eq!(remove("http://gone.example/"), 6);

@@ -2,6 +2,7 @@
 
 use crate::ask::answer::Answer;
 use crate::error::Error;
+use crate::online::writing::Appended;
 use crate::read::record::{Body, Item, Record};
 
 /// What is asked about.
@@ -18,8 +19,8 @@ pub struct Decision {
     pub answer: Answer,
     /// Whether the record was inserted.
     pub inserted: bool,
-    /// The answer holds when so many of the appended records are durable.
-    pub after: u64,
+    /// When the answer holds.
+    pub after: Appended,
 }
 
 /// What becomes of a removal.
@@ -34,8 +35,8 @@ pub struct Removal {
     pub because: Vec<&'static str>,
     /// Whether it was inserted.
     pub inserted: bool,
-    /// The answer holds when so many of the appended records are durable.
-    pub after: u64,
+    /// When the answer holds.
+    pub after: Appended,
 }
 
 /// Why a record was not taken.

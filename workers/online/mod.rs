@@ -29,7 +29,7 @@ use crate::online::inbox::Inbox;
 pub use crate::online::inbox::has_left_records;
 use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{InboxRow, Rows};
-use crate::online::writing::Writing;
+use crate::online::writing::{Appended, Writing};
 use crate::plan::time::now;
 use crate::read::record::{Item, Record};
 use crate::store::damage;
@@ -71,14 +71,23 @@ struct State {
     overlay: Overlay,
     /// The lines that no batch has taken yet.
     pending: Vec<u8>,
-    /// The number of records that were appended since the start.
-    appended: u64,
+    /// The records that were appended since the start.
+    appended: Appended,
     /// The number of the file that lines go to.
     file: u64,
     /// The number of the first file that may not be sealed yet.
     unsealed: u64,
     /// The sealed files whose records are in the overlay.
     sealed: BTreeSet<u64>,
+}
+
+/// What is decided about a record.
+struct Decided {
+    answer: Answer,
+    /// When the answer holds.
+    after: Appended,
+    /// Whether the record is to be inserted.
+    is_wanted: bool,
 }
 
 /// Present figures of a server.
@@ -112,13 +121,14 @@ impl Online {
         if let Some((folder, inserts)) = folder.zip(inserts) {
             let opened = Inbox::open(&folder, inserts.seal_after)?;
             file = opened.next_number()?;
-            let writing = Writing { inbox: opened, waiting: None, durable: 0 };
+            let writing = Writing { inbox: opened, waiting: None, durable: Appended::default() };
             inbox = Some((folder, Mutex::new(writing)));
         }
         let overlay_bytes_max = inserts.map_or(0, |inserts| inserts.overlay_bytes_max);
         let overlay = empty(heads.job())?;
         let (pending, sealed) = (Vec::new(), BTreeSet::new());
-        let state = State { opened, overlay, pending, appended: 0, file, unsealed: file, sealed };
+        let appended = Appended::default();
+        let state = State { opened, overlay, pending, appended, file, unsealed: file, sealed };
         let (state, behind) = (RwLock::new(state), AtomicBool::new(false));
         let online = Online { heads, rows, state, inbox, overlay_bytes_max, behind };
         let (overlay, sealed) = online.overlay_of(&*online.opened()?, &[], file)?;
@@ -217,7 +227,7 @@ impl Online {
 
     /// The decision with this `answer`. It is provisional if there is a newer epoch that is not
     /// asked, because that epoch may have other texts.
-    fn decision(&self, mut answer: Answer, inserted: bool, after: u64) -> Decision {
+    fn decision(&self, mut answer: Answer, inserted: bool, after: Appended) -> Decision {
         if self.behind.load(Ordering::Relaxed) {
             answer.because.push(because::BEHIND);
             answer.provisional = true;
@@ -251,9 +261,9 @@ impl Online {
                 if !state.agrees(&opened, content, identical) {
                     continue;
                 }
-                let (answer, after, is_wanted) = state.decided(&text, of_head.clone())?;
-                if !is_wanted {
-                    return Ok(self.decision(answer, false, after));
+                let decided = state.decided(&text, of_head.clone())?;
+                if !decided.is_wanted {
+                    return Ok(self.decision(decided.answer, false, decided.after));
                 }
             }
             let line = self.rows.line(row, date)?;
@@ -265,7 +275,8 @@ impl Online {
                 continue;
             }
             // Damage that is found under the lock must not end the use of the state.
-            let (answer, after, is_wanted) = damage::caught(|| state.decided(&text, of_head))?;
+            let Decided { answer, after, is_wanted } =
+                damage::caught(|| state.decided(&text, of_head))?;
             if !is_wanted && !always {
                 return Ok(self.decision(answer, false, after));
             }
@@ -287,7 +298,7 @@ impl Online {
             in_time(text.visit.date)?;
         }
         let before = state.overlay.page(text.visit.doc);
-        let after = before.map_or(0, |entry| entry.after);
+        let after = before.map(|entry| entry.after).unwrap_or_default();
         Ok(Removal { after, ..self.removal(&state, &text) })
     }
 
@@ -304,7 +315,7 @@ impl Online {
             removed: holds && overlay.content_of(index, visit.doc).is_some(),
             because,
             inserted: false,
-            after: 0,
+            after: Appended::default(),
         }
     }
 
@@ -342,15 +353,15 @@ impl Online {
         Ok((state.opened.clone(), date, before))
     }
 
-    /// Appends a line to the inbox, and its record to the overlay. Returns the number of appended
-    /// records that must be durable before it may be acknowledged.
+    /// Appends a line to the inbox, and its record to the overlay. Returns when it may be
+    /// acknowledged.
     fn append(
         &self,
         state: &mut State,
         text: Text,
         line: &[u8],
         answer: &Answer,
-    ) -> std::result::Result<u64, Refused> {
+    ) -> std::result::Result<Appended, Refused> {
         // Lines pile up only if the disk has no room.
         if !state.overlay.has_room(self.overlay_bytes_max)
             || state.pending.len() > PENDING_BYTES_MAX
@@ -360,11 +371,12 @@ impl Online {
         // Damage that is found under the lock must not end the use of the state.
         let before =
             damage::caught(|| Ok(state.overlay.before(&state.opened.index, &text, answer)))?;
-        state.appended += 1;
-        let entry = Entry { file: state.file, line: state.appended, after: state.appended, text };
+        state.appended.0 += 1;
+        let after = state.appended;
+        let entry = Entry { file: state.file, line: after.0, after, text };
         state.overlay.put(Arc::new(entry), answer, before);
         state.pending.extend_from_slice(line);
-        Ok(state.appended)
+        Ok(after)
     }
 }
 
@@ -382,16 +394,14 @@ impl State {
         (date, before.map(|entry| entry.key()))
     }
 
-    /// Decides about a record for which the head gives the answer `of_head`. Returns the answer,
-    /// how many of the appended records must be durable for it, and whether the record is to be
-    /// inserted.
-    fn decided(&self, text: &Text, of_head: Answer) -> Result<(Answer, u64, bool)> {
+    /// Decides about a record for which the head gives the answer `of_head`.
+    fn decided(&self, text: &Text, of_head: Answer) -> Result<Decided> {
         let index = &self.opened.index;
         let (answer, after) = self.overlay.decide(index, text, of_head)?;
         let is_wanted = !answer.is_known()
             || self.overlay.is_own(index, text)
             || self.overlay.is_due(index, text, &answer);
-        Ok((answer, after, is_wanted))
+        Ok(Decided { answer, after, is_wanted })
     }
 
     fn is_at(&self, opened: &Arc<Opened>) -> bool {

@@ -18,6 +18,7 @@ use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::job::clusters;
 use crate::online::nearby::Nearby;
+use crate::online::writing::Appended;
 use crate::tables::evidence::{damaged, unpack_text};
 use crate::tables::visits::PAGE;
 use crate::tables::{EvidenceRow, Visit, pairs};
@@ -44,8 +45,8 @@ pub struct Entry {
     /// Orders the records of that file: the place in the file if the record was read back,
     /// otherwise the number of records that were appended.
     pub line: u64,
-    /// The entry is durable once so many of the appended records are.
-    pub after: u64,
+    /// When the entry is durable.
+    pub after: Appended,
     /// What the record says. Its text is signed, and its date is never missing.
     pub text: Text,
 }
@@ -79,8 +80,8 @@ struct Content {
     pages: u64,
     /// The URL of its first page.
     url: String,
-    /// Its first entry is durable once so many of the appended records are.
-    after: u64,
+    /// When its first entry is durable.
+    after: Appended,
     /// The cluster of the texts that it was found near or identical to, or the cluster of its page
     /// alone.
     cluster: String,
@@ -100,22 +101,22 @@ impl Content {
 #[derive(Default)]
 struct Left {
     docs: BTreeSet<Id>,
-    /// This change is durable once so many of the appended records are.
-    after: u64,
+    /// When this change is durable.
+    after: Appended,
 }
 
 /// How an answer depends on the inbox.
 struct Basis {
     /// Whether the answer uses a record of the inbox, or the next epoch may change its cluster.
     is_touched: bool,
-    /// The answer is valid once so many of the appended records are durable.
-    after: u64,
+    /// When the answer is valid.
+    after: Appended,
 }
 
 impl Basis {
-    /// Notes that the answer depends on a record that is durable once `after` of the appended
-    /// records are. For records that were there at the start this is 0.
-    fn depends_on(&mut self, after: u64) {
+    /// Notes that the answer depends on a record that is durable `after` so many: after none if it
+    /// was there at the start.
+    fn depends_on(&mut self, after: Appended) {
         self.after = self.after.max(after);
         self.is_touched = true;
     }
@@ -161,10 +162,9 @@ pub struct Overlay {
     left: HashMap<Id, Left>,
     /// The number of these pages.
     pages_left: usize,
-    /// Texts that pages of the inbox had before are gone for good once so many of the appended
-    /// records are durable. Any text may have been near one of them, so every answer depends on
-    /// this number.
-    taken_after: u64,
+    /// When texts that pages of the inbox had before are gone for good. Any text may have been near
+    /// one of them, so every answer depends on this.
+    taken_after: Appended,
     /// The components of the head that may change.
     touched: HashSet<Id>,
     /// Whether any component of the head may change.
@@ -186,7 +186,7 @@ impl Overlay {
             unsure: Unsure { contents: HashSet::new(), nearby: Nearby::new(bands) },
             left: HashMap::new(),
             pages_left: 0,
-            taken_after: 0,
+            taken_after: Appended::default(),
             touched: HashSet::new(),
             all_touched: false,
         }
@@ -228,11 +228,16 @@ impl Overlay {
         index.has(content) && !self.is_gone(index, content)
     }
 
-    /// Brings `answer`, which the head gives about `text`, up to date. Returns the answer, and how
-    /// many of the appended records must be durable for it to be valid.
-    pub fn decide(&self, index: &Index, text: &Text, mut answer: Answer) -> Result<(Answer, u64)> {
+    /// Brings `answer`, which the head gives about `text`, up to date. Returns the answer, and when
+    /// it is valid.
+    pub fn decide(
+        &self,
+        index: &Index,
+        text: &Text,
+        mut answer: Answer,
+    ) -> Result<(Answer, Appended)> {
         if self.entries.is_empty() {
-            return Ok((answer, 0));
+            return Ok((answer, Appended::default()));
         }
         let mut basis = Basis { is_touched: false, after: self.taken_after };
         if !text.visit.content.is_none() {
@@ -475,10 +480,9 @@ impl Overlay {
         })
     }
 
-    /// How many of the appended records must be durable before it is certain that pages of the head
-    /// do not have a content any more.
-    fn left_after(&self, content: Id) -> u64 {
-        self.left.get(&content).map_or(0, |left| left.after)
+    /// When it is certain that pages of the head do not have a content any more.
+    fn left_after(&self, content: Id) -> Appended {
+        self.left.get(&content).map(|left| left.after).unwrap_or_default()
     }
 
     /// The pages of the head that do not have a content any more.

@@ -8,6 +8,7 @@ use crate::online::heads::Opened;
 use crate::online::inbox::{lines, sealed};
 use crate::online::overlay::{Entry, Overlay};
 use crate::online::rows::Rows;
+use crate::online::writing::Appended;
 use crate::plan::consumed::{Due, History};
 use crate::plan::inputs::Input;
 use crate::store::threads::{in_threads, processors};
@@ -35,7 +36,8 @@ pub fn entries(texts: &Texts, rows: &Rows, file: u64, path: &Path) -> Result<Vec
         match rows.record(line) {
             Ok(record) => {
                 let text = texts.kept(record)?;
-                Ok(Some(Arc::new(Entry { file, line: *at as u64, after: 0, text })))
+                let (line, after) = (*at as u64, Appended::default());
+                Ok(Some(Arc::new(Entry { file, line, after, text })))
             }
             Err(item) => {
                 tracing::warn!(file = %path.display(), line = at + 1, ?item, "no record in the inbox");

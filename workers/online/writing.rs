@@ -7,21 +7,25 @@ use crate::locks::lock;
 use crate::online::Online;
 use crate::online::inbox::{Batch, Inbox};
 
+/// A number of records, of those that were appended since the start. What holds after so many is
+/// certain once they are durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Appended(pub u64);
+
 /// The state of the thread that writes the inbox.
 pub(super) struct Writing {
     pub(super) inbox: Inbox,
-    /// The batch for which the disk had no room, and the number of records that are appended up to
-    /// its end.
-    pub(super) waiting: Option<(Batch, u64)>,
-    /// The number of records that are durable.
-    pub(super) durable: u64,
+    /// The batch for which the disk had no room, and the records that are appended up to its end.
+    pub(super) waiting: Option<(Batch, Appended)>,
+    /// The records that are durable.
+    pub(super) durable: Appended,
 }
 
 /// How far the inbox is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// How many of the appended records are durable.
-    pub durable: u64,
+    /// The records that are durable.
+    pub durable: Appended,
     /// Whether the disk has no room for more.
     pub is_full: bool,
 }
@@ -37,7 +41,7 @@ impl Online {
     /// No record is acknowledged any more, and the process must end.
     pub fn commit(&self, ends: bool) -> Result<Written> {
         let Some((_, writing)) = &self.inbox else {
-            return Ok(Written { durable: 0, is_full: false });
+            return Ok(Written::default());
         };
         let mut writing = lock(writing);
         let was_full = writing.waiting.is_some();
@@ -72,9 +76,8 @@ impl Online {
         Ok(Written { durable: writing.durable, is_full: false })
     }
 
-    /// The lines that no batch has taken yet, and the number of records that are appended up to
-    /// their end.
-    fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, u64)> {
+    /// The lines that no batch has taken yet, and the records that are appended up to their end.
+    fn next_batch(&self, inbox: &Inbox, ends: bool) -> Result<(Batch, Appended)> {
         let mut state = self.write()?;
         // A full overlay takes no record until an epoch has read the file, and an epoch only reads
         // sealed files.
