@@ -225,6 +225,28 @@ impl StdError for Error {
     }
 }
 
+/// A value of the job file that the room which reads it refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongValue {
+    /// The key, in the table of the room.
+    pub key: &'static str,
+    /// What is wrong with it, and which values are allowed.
+    pub why: String,
+}
+
+impl WrongValue {
+    /// The value of `key`, which is wrong because of `why`.
+    pub fn new(key: &'static str, why: impl Into<String>) -> WrongValue {
+        WrongValue { key, why: why.into() }
+    }
+}
+
+impl fmt::Display for WrongValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.why)
+    }
+}
+
 /// The result of a fallible step of a job.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -43,6 +43,7 @@
 //! epoch does not touch needs no new choice.
 
 use crate::document::{NO_DATE, NO_SCORE, host_key, host_name};
+use crate::error::WrongValue;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,46 +135,59 @@ const HOSTS_MAX: usize = 10_000;
 const SOURCES_MAX: usize = 1_000;
 
 impl Options {
-    /// Checks the values; the error names the key.
-    pub fn check(&self) -> Result<(), String> {
+    /// Checks the values.
+    pub fn check(&self) -> Result<(), WrongValue> {
+        self.check_by().map_err(|why| WrongValue::new("by", why))?;
+        if self.hosts.len() > HOSTS_MAX {
+            return Err(WrongValue::new("hosts", format!("more than {HOSTS_MAX}")));
+        }
+        self.check_sources().map_err(|why| WrongValue::new("sources", why))?;
+        self.check_hosts().map_err(|why| WrongValue::new("hosts", why))
+    }
+
+    fn check_by(&self) -> Result<(), String> {
         if self.by.len() > CRITERIA_MAX {
-            return Err(format!("by: more than {CRITERIA_MAX} criteria"));
+            return Err(format!("more than {CRITERIA_MAX} criteria"));
         }
         let mut criteria = self.by.iter().enumerate();
-        if let Some((at, _)) = criteria.find(|(at, one)| self.by[..*at].contains(one)) {
-            return Err(format!(
-                "by: the criterion at place {} is there twice; leave one out",
-                at + 1
-            ));
+        match criteria.find(|(at, one)| self.by[..*at].contains(one)) {
+            Some((at, _)) => {
+                Err(format!("the criterion at place {} is there twice; leave one out", at + 1))
+            }
+            None => Ok(()),
         }
-        if self.hosts.len() > HOSTS_MAX {
-            return Err(format!("hosts: more than {HOSTS_MAX}"));
-        }
+    }
+
+    fn check_sources(&self) -> Result<(), String> {
         if self.sources.len() > SOURCES_MAX {
-            return Err(format!("sources: more than {SOURCES_MAX}"));
+            return Err(format!("more than {SOURCES_MAX}"));
         }
         let orders = self.by.contains(&Criterion::Sources);
         if orders && self.sources.is_empty() {
-            return Err("sources: `by` has \"sources\", and this names none".into());
+            return Err("`by` has \"sources\", and this names none".into());
         }
         if !orders && !self.sources.is_empty() {
-            return Err("sources: they have no effect; add \"sources\" to `by`".into());
+            return Err("they have no effect; add \"sources\" to `by`".into());
         }
-        if let Some(twice) = repeated(self.sources.iter()) {
-            return Err(format!("sources: {twice:?} is there twice; leave one out"));
+        match repeated(self.sources.iter()) {
+            Some(twice) => Err(format!("{twice:?} is there twice; leave one out")),
+            None => Ok(()),
         }
+    }
+
+    fn check_hosts(&self) -> Result<(), String> {
         if let Some(given) = self.hosts.iter().find(|host| Pattern::of(host).is_none()) {
             let name = given.trim_start_matches("*.");
             let bare = name.trim_matches('.');
             if bare != name && Pattern::of(bare).is_some() {
                 let meant = format!("write `{bare}`, or `*.{bare}` for the hosts below it");
-                return Err(format!("hosts: {given:?} has a dot too many; {meant}"));
+                return Err(format!("{given:?} has a dot too many; {meant}"));
             }
             let host = url::Url::parse(name).ok().and_then(|url| url.host_str().map(str::to_owned));
             let meant = host.map_or("such as `www.example` or `*.example`".into(), |host| {
                 format!("write `{host}`")
             });
-            return Err(format!("hosts: {given:?} is no name of a host; {meant}"));
+            return Err(format!("{given:?} is no name of a host; {meant}"));
         }
         // Two spellings of one host are the same.
         let patterns: Vec<Option<Pattern>> =
@@ -182,7 +196,7 @@ impl Options {
             None => Ok(()),
             Some(twice) => {
                 let at = patterns.iter().rposition(|pattern| pattern == twice).unwrap_or_default();
-                Err(format!("hosts: {:?} is there twice; leave one out", self.hosts[at]))
+                Err(format!("{:?} is there twice; leave one out", self.hosts[at]))
             }
         }
     }
@@ -494,11 +508,11 @@ mod tests {
             ("*.10.0.0.1", "`*.example`"),
             ("www.*.example", "`*.example`"),
         ] {
-            assert!(of(host).check().expect_err(host).contains(remedy), "{host}");
+            assert!(of(host).check().expect_err(host).why.contains(remedy), "{host}");
         }
         let twice =
             Options { hosts: vec!["a.example".into(), "A.example".into()], ..Options::default() };
-        assert!(twice.check().expect_err("twice").contains("\"A.example\" is there twice"));
+        assert!(twice.check().expect_err("twice").why.contains("\"A.example\" is there twice"));
         let both =
             Options { hosts: vec!["a.example".into(), "*.a.example".into()], ..Options::default() };
         assert_eq!(both.check(), Ok(()));
@@ -544,15 +558,17 @@ mod tests {
             Options { by: by.clone(), ..Options::default() }
                 .check()
                 .expect_err("no order")
+                .why
                 .contains("names none")
         );
         assert!(
             Options { sources: crawl(), ..Options::default() }
                 .check()
                 .expect_err("not read")
+                .why
                 .contains("`by`")
         );
         let twice = Options { sources: [crawl(), crawl()].concat(), by, ..Options::default() };
-        assert!(twice.check().expect_err("twice").contains("\"crawl\" is there twice"));
+        assert!(twice.check().expect_err("twice").why.contains("\"crawl\" is there twice"));
     }
 }

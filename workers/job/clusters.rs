@@ -1,5 +1,6 @@
 //! The job file's `[clusters]`: how far a cluster reaches, and which texts fold no pages.
 
+use crate::error::WrongValue;
 use serde::{Deserialize, Serialize};
 
 /// The greatest radius that a job can set.
@@ -32,11 +33,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the values; the error names the key.
-    pub fn check(&self) -> std::result::Result<(), String> {
+    /// Checks the values.
+    pub fn check(&self) -> Result<(), WrongValue> {
         match self.radius {
             radius if radius > RADIUS_MAX => {
-                Err(format!("radius: {radius} is not within 0 to {RADIUS_MAX}"))
+                let why = format!("{radius} is not within 0 to {RADIUS_MAX}");
+                Err(WrongValue::new("radius", why))
             }
             _ => Ok(()),
         }

@@ -16,20 +16,18 @@ pub mod pattern;
 mod places;
 mod read;
 mod serve;
+mod wrongs;
 
 pub use output::{Form, Output, Results, TableForms, When, check_ping};
 pub use places::{base, collide, resolved};
 pub use read::{Read, are_too_many};
 pub use serve::Serve;
+pub use wrongs::Wrong;
 
 use crate::candidates::bands::Bands;
-use crate::confirm::By;
 use crate::error::{Error, Kind, Result};
-use crate::graph::keep_rule::{self, Criterion};
-use crate::job::contents::Keep;
-use crate::job::read::SOURCE_BYTES_MAX;
+use crate::graph::keep_rule;
 use crate::text::dictionary::UserDictionary;
-use crate::text::features::Unit;
 use crate::text::signatures::SignatureKind;
 use crate::text::{features, normalize, signatures, simhash};
 use crate::{confirm, extract};
@@ -90,15 +88,6 @@ pub struct Job {
     /// What a server inserts.
     #[serde(default)]
     pub serve: Serve,
-}
-
-/// A value of the job that is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// The dotted name of the key, or of its table.
-    pub key: String,
-    /// One line that names the key and says which values are allowed.
-    pub why: String,
 }
 
 fn yes() -> bool {
@@ -183,101 +172,6 @@ impl Job {
             *path = places::tidy(&folder.join(&path));
         }
         self
-    }
-
-    /// Everything that is wrong with the values.
-    pub fn wrongs(&self) -> Vec<Wrong> {
-        let mut wrongs = Vec::new();
-        let mut wrong = |key: &str, why: String| wrongs.push(Wrong { key: key.to_owned(), why });
-        if self.read.inputs.is_empty() {
-            wrong("read.inputs", "[read] inputs: names no input".into());
-        }
-        let shares = [
-            ("read", "rejects_max", self.read.rejects_max),
-            ("guards", "overwritten_max", self.guards.overwritten_max),
-            ("guards", "missing_max", self.guards.missing_max),
-            ("guards", "expired_max", self.guards.expired_max),
-            ("guards", "folded_jump_max", self.guards.folded_jump_max),
-            ("guards", "source_folded_max", self.guards.source_folded_max),
-        ];
-        for (table, key, share) in shares {
-            if !(0.0..=1.0).contains(&share) {
-                wrong(
-                    &format!("{table}.{key}"),
-                    format!("[{table}] {key}: {share} is not between 0 and 1"),
-                );
-            }
-        }
-        if self.read.source.is_empty() || self.read.source.len() > SOURCE_BYTES_MAX {
-            wrong("read.source", format!("[read] source: not of 1 to {SOURCE_BYTES_MAX} bytes"));
-        }
-        if self.confirm.distance_max.is_some_and(|max| max > self.simhash.k) {
-            let why = format!("[confirm] distance_max: more than [simhash] k = {}", self.simhash.k);
-            wrong("confirm.distance_max", why);
-        }
-        if !self.contents.evidence
-            && (self.confirm.by != By::Fingerprint
-                || self.contents.text != Keep::None
-                || !self.signatures.is_empty())
-        {
-            let why = "[contents] evidence = false: only where fingerprints decide; add `minhash = false` and \
-                       `sentences = false` above the first table, no [[signatures]], [contents] text = \"none\", \
-                       [confirm] by = \"fingerprint\"; or take the key away";
-            wrong("contents.evidence", why.into());
-        }
-        let tables = [
-            ("pages", self.pages.check()),
-            ("confirm", self.confirm.check()),
-            ("keep", self.keep.check()),
-            ("clusters", self.clusters.check()),
-        ];
-        for (table, checked) in tables {
-            if let Err(why) = checked {
-                // The line begins with the key.
-                let key = why.split(':').next().unwrap_or_default();
-                wrong(&format!("{table}.{key}"), format!("[{table}] {why}"));
-            }
-        }
-        if self.keep.by.contains(&Criterion::Score) && self.read.fields.score.is_empty() {
-            let why =
-                "[keep] by: \"score\" needs [read.fields] score, the name of a field with a number";
-            wrong("keep.by", why.into());
-        }
-        if let Err((name, why)) = signatures::check(&self.signatures) {
-            wrong(&format!("signatures.{name}"), why);
-        }
-        if let Err(why) = self.read.options("").check() {
-            // The message begins with the key.
-            let key = why.split(':').next().unwrap_or("fields");
-            wrong(&format!("read.{key}"), format!("[read] {why}"));
-        }
-        if !(1..=64).contains(&self.features.characters) {
-            let why = format!(
-                "[features] characters: {} is not within 1 to 64",
-                self.features.characters
-            );
-            wrong("features.characters", why);
-        } else if self.features.unit == Unit::Words
-            && self.features.characters != features::Options::default().characters
-        {
-            let why = "[features] characters: it has no effect without unit = \"characters\"";
-            wrong("features.characters", why.into());
-        }
-        if self.output.formats.as_ref().is_some_and(Vec::is_empty) {
-            wrong("output.formats", "[output] formats: names none of jsonl, parquet".into());
-        }
-        if let Some(Err(why)) = self.output.ping.as_deref().map(check_ping) {
-            wrong("output.ping", format!("[output] ping: {why}"));
-        }
-        if let Err(why) = self.try_bands() {
-            let key = if self.simhash.bands.is_some() { "simhash.bands" } else { "simhash.k" };
-            wrong(key, why);
-        }
-        if let Err(why) = self.serve.check(&self.read) {
-            wrong("serve.inbox", format!("[serve] inbox: {why}"));
-        }
-        wrongs.extend(places::wrongs(self));
-        wrongs
     }
 
     /// The bands of SimHash. Fails only for a job that [`Job::wrongs`] names.

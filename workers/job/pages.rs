@@ -1,6 +1,7 @@
 //! The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is
 //! remembered that a page is gone.
 
+use crate::error::WrongValue;
 use crate::store::entry::Retention;
 use serde::{Deserialize, Serialize};
 
@@ -31,15 +32,15 @@ impl Default for Options {
 pub const RETAIN_MAX: u32 = 100_000;
 
 impl Options {
-    /// Checks the values; the error names the key.
-    pub fn check(&self) -> std::result::Result<(), String> {
+    /// Checks the values.
+    pub fn check(&self) -> Result<(), WrongValue> {
         for (key, n) in [("retain_days", self.retain_days), ("retain_epochs", self.retain_epochs)] {
             if n.is_some_and(|n| !(1..=RETAIN_MAX).contains(&n)) {
-                return Err(format!("{key}: not within 1 to {RETAIN_MAX}"));
+                return Err(WrongValue::new(key, format!("not within 1 to {RETAIN_MAX}")));
             }
         }
         if self.gone_days > RETAIN_MAX {
-            return Err(format!("gone_days: not within 0 to {RETAIN_MAX}"));
+            return Err(WrongValue::new("gone_days", format!("not within 0 to {RETAIN_MAX}")));
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ mod wacz;
 pub(crate) mod warc;
 mod zstd_stream;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Kind, Result, WrongValue};
 use codec::Codec;
 use companion::Companion;
 use dialect::Dialect;
@@ -91,34 +91,35 @@ pub struct Options {
 
 impl Options {
     /// Checks the values: there is a URL field, no field is used twice, no limit is 0.
-    pub fn check(&self) -> std::result::Result<(), String> {
+    pub fn check(&self) -> std::result::Result<(), WrongValue> {
+        let wrong = |key, why: &str| Err(WrongValue::new(key, why));
         let Fields { url, text, html, date, deleted, op, score } = &self.fields;
         if url.is_empty() {
-            return Err("fields.url: names no field".into());
+            return wrong("fields.url", "names no field");
         }
         let key = match &self.key {
             PageKey::Url => url.iter().collect(),
             PageKey::Row => Vec::new(),
             PageKey::Field(name) if name.is_empty() => {
-                return Err("key: it names nothing; wanted is \"url\", \"row\" or a field".into());
+                return wrong("key", "it names nothing; wanted is \"url\", \"row\" or a field");
             }
             PageKey::Field(name) => vec![name],
         };
-        let named = [("text", text), ("html", html), ("date", date)];
+        let named = [("fields.text", text), ("fields.html", html), ("fields.date", date)];
         let urls = if self.key == PageKey::Url { &url[..] } else { &[] };
-        let mut named = urls.iter().map(|name| ("url", name)).chain(named);
+        let mut named = urls.iter().map(|name| ("fields.url", name)).chain(named);
         if let Some((of, _)) = named.find(|(_, name)| name.is_empty()) {
-            return Err(format!("fields.{of}: is empty; only deleted, op and score may be \"\""));
+            return wrong(of, "is empty; only deleted, op and score may be \"\"");
         }
         let mut names: Vec<&String> = key.into_iter().chain([text, html, date]).collect();
         names.extend([deleted, op, score].into_iter().filter(|name| !name.is_empty()));
         names.sort();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("fields: `{}` is there twice", twice[0]));
+            return wrong("fields", &format!("`{}` is there twice", twice[0]));
         }
         let Limits { record_bytes_max, line_bytes_max, ratio_max, .. } = self.limits;
         if record_bytes_max == 0 || line_bytes_max == 0 || ratio_max == 0 {
-            return Err("limits: one of 0 leaves nothing to read".into());
+            return wrong("limits", "one of 0 leaves nothing to read");
         }
         Ok(())
     }
