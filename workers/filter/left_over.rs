@@ -25,9 +25,7 @@ pub fn find(options: &Options, originals: &[Original]) -> Result<Vec<PathBuf>> {
         Ok(Some(note)) => !note.is_finished() || note.is_pruned && note.names_no_other(options),
         _ => false,
     };
-    names.retain(|name| {
-        options.places(name).iter().flatten().any(|place| place.exists()) || is_open(name)
-    });
+    names.retain(|name| options.places(name).iter().any(|place| place.exists()) || is_open(name));
     Ok(names.into_iter().collect())
 }
 
@@ -68,7 +66,7 @@ pub fn prune(options: &Options, manner: &Manner, names: &[PathBuf]) -> Result<Ve
             continue;
         }
         Note { is_pruned: true, ..note.clone() }.write(&path)?;
-        for place in places.iter().flatten().chain([&path.with_extension("order")]) {
+        for place in places.iter().chain([&path.with_extension("order")]) {
             part::sweep(place)?;
             part::remove(place)?;
         }

@@ -39,7 +39,7 @@ pub use crate::filter::verdict::Verdict;
 use crate::filter::work::{Finished, Work};
 use crate::job::{Job, collide};
 use crate::plan::examine::Passed;
-use crate::read::{self, Format};
+use crate::read::{self, Format, Shape};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::threads::in_threads;
@@ -77,9 +77,11 @@ pub struct Outcome {
 /// Fails if a file would be written where the next run reads it as crawl.
 fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<()> {
     let mut names: BTreeMap<PathBuf, Vec<OsString>> = BTreeMap::new();
-    for place in originals.iter().flat_map(|original| options.places(&original.name)).flatten() {
-        if let (Some(folder), Some(name)) = (place.parent(), place.file_name()) {
-            names.entry(folder.to_owned()).or_default().push(name.to_owned());
+    for original in originals {
+        for place in options.places(&original.name).iter() {
+            if let (Some(folder), Some(name)) = (place.parent(), place.file_name()) {
+                names.entry(folder.to_owned()).or_default().push(name.to_owned());
+            }
         }
     }
     for (folder, names) in &names {
@@ -142,7 +144,7 @@ pub fn filter<T>(
     options: &Options,
     begin: impl FnOnce(u64) -> T,
 ) -> Result<Outcome> {
-    let dirs: Vec<&PathBuf> = options.dirs().into_iter().flatten().collect();
+    let dirs: Vec<&PathBuf> = options.dirs().collect();
     for (at, dir) in dirs.iter().enumerate() {
         let why = job
             .spoils(dir)
@@ -217,7 +219,7 @@ pub fn filter<T>(
 /// Fails if a file has indexes of its records, because a filtered file would need new ones.
 fn can_be_written(original: &Original) -> Result<()> {
     match read::shape(&original.input.file(), original.input.bytes)? {
-        Some((Format::Wacz, _)) => {
+        Some(Shape { format: Format::Wacz, .. }) => {
             let why = "is a WACZ, whose indexes would name records that are left out: unpack it and filter its WARC \
                        files; --records DIR alone has what became of each record";
             Err(Error::new(Kind::Usage, format!("--to: {} {why}", original.input.shown())))
@@ -229,7 +231,7 @@ fn can_be_written(original: &Original) -> Result<()> {
 /// Fails if a file has no rows that could get labels.
 fn has_rows(original: &Original) -> Result<()> {
     match read::shape(&original.input.file(), original.input.bytes)? {
-        Some((Format::Warc | Format::Arc, _)) => {
+        Some(Shape { format: Format::Warc | Format::Arc, .. }) => {
             let why = "is an archive, whose records get no fields: --records DIR has the cluster of each record";
             Err(Error::new(Kind::Usage, format!("--annotate: {} {why}", original.input.shown())))
         }

@@ -3,12 +3,12 @@
 use crate::error::{Error, Result};
 use crate::export::current::seen_from;
 use crate::filter::inputs::Original;
-use crate::filter::options::Options;
+use crate::filter::options::{Options, Places};
 use crate::filter::promotions::Promotions;
 use crate::filter::totals::Totals;
 use crate::job::{Job, resolved};
-use crate::read::Format;
 use crate::read::codec::Codec;
+use crate::read::{Format, Shape};
 use crate::store::manifest::Head;
 use crate::store::{Store, digest_of, durable, entries};
 use serde::{Deserialize, Serialize};
@@ -181,13 +181,15 @@ impl Note {
     pub fn new(
         manner: &Manner,
         original: &Original,
-        shape: Option<(Format, Codec)>,
+        shape: Option<Shape>,
         totals: Totals,
         is_whole: bool,
     ) -> Note {
-        let unit = match shape {
-            Some((Format::Parquet, _)) if !is_whole => PartsUnit::Rows,
-            Some((Format::Jsonl, codec)) if codec != Codec::Plain && !is_whole => PartsUnit::Lines,
+        let unit = match shape.filter(|_| !is_whole) {
+            Some(Shape { format: Format::Parquet, .. }) => PartsUnit::Rows,
+            Some(Shape { format: Format::Jsonl, codec }) if codec != Codec::Plain => {
+                PartsUnit::Lines
+            }
             _ => PartsUnit::Bytes,
         };
         Note {
@@ -227,7 +229,7 @@ impl Note {
         if let Some(before) = before.filter(|before| !before.is_finished()) {
             folders.extend(before.folders.iter().flatten().cloned());
         }
-        folders.extend(options.dirs().into_iter().flatten().map(|dir| folder_name(options, dir)));
+        folders.extend(options.dirs().map(|dir| folder_name(options, dir)));
         Note {
             digest: String::new(),
             kept: before.and_then(|before| before.kept),
@@ -252,17 +254,13 @@ impl Note {
 
     /// A file among `places`, which are in the folders of `options`, that is there and was not
     /// written by a filter with this note, if there is one.
-    pub fn foreign<'a>(
-        &self,
-        options: &Options,
-        places: &'a [Option<PathBuf>; 3],
-    ) -> Option<&'a PathBuf> {
+    pub(super) fn foreign<'a>(&self, options: &Options, places: &'a Places) -> Option<&'a PathBuf> {
         let is_begun = |dir: &Path| {
             let names = |folders: &BTreeSet<String>| folders.contains(&folder_name(options, dir));
             !self.is_finished() && self.folders.as_ref().is_none_or(names)
         };
-        let dirs = options.dirs().into_iter().flatten();
-        let mut files = self.files(places).zip(dirs).filter(|((path, _), _)| path.exists());
+        let mut files =
+            self.files(places).zip(options.dirs()).filter(|((path, _), _)| path.exists());
         let foreign = files.find(|((path, bytes), dir)| {
             !bytes.is_some_and(|bytes| has_size(path, bytes)) && !is_begun(dir)
         });
@@ -271,17 +269,17 @@ impl Note {
 
     /// Whether it names no file in a folder that `options` do not name.
     pub fn names_no_other(&self, options: &Options) -> bool {
-        let sizes = [self.kept, self.removed, self.records];
-        sizes.iter().zip(options.dirs()).all(|(size, dir)| size.is_none() || dir.is_some())
+        let Options { to, removed, records, .. } = options;
+        let files = [(self.kept, to), (self.removed, removed), (self.records, records)];
+        files.iter().all(|(size, dir)| size.is_none() || dir.is_some())
     }
 
-    /// Each file of `places` with its size by this note.
-    fn files<'a>(
-        &self,
-        places: &'a [Option<PathBuf>; 3],
-    ) -> impl Iterator<Item = (&'a PathBuf, Option<u64>)> {
-        let sizes = [self.kept, self.removed, self.records];
-        places.iter().zip(sizes).filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
+    /// Each file of `places` with its size by this note, in the order of [`Places::iter`].
+    fn files<'a>(&self, places: &'a Places) -> impl Iterator<Item = (&'a PathBuf, Option<u64>)> {
+        let Places { kept, removed, records } = places;
+        [(kept, self.kept), (removed, self.removed), (records, self.records)]
+            .into_iter()
+            .filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
     }
 
     /// Whether the files are whole. Otherwise the note only says that they are ours.

@@ -37,17 +37,37 @@ impl Options {
         dir.map_or_else(PathBuf::new, |dir| dir.join(NOTES_FOLDER))
     }
 
-    /// The folders.
-    pub(super) fn dirs(&self) -> [Option<&PathBuf>; 3] {
-        [self.to.as_ref(), self.removed.as_ref(), self.records.as_ref()]
+    /// The folders that are named, in the order of [`Places::iter`].
+    pub(super) fn dirs(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.to, &self.removed, &self.records].into_iter().flatten()
     }
 
-    /// The files of the input `name`: what is kept of it, what is removed, and its records.
-    pub(super) fn places(&self, name: &Path) -> [Option<PathBuf>; 3] {
+    /// The files of the input `name`.
+    pub(super) fn places(&self, name: &Path) -> Places {
         let mut table = name.as_os_str().to_owned();
         table.push(".parquet");
-        let [to, removed, records] = self.dirs();
-        [(to, name), (removed, name), (records, Path::new(&table))]
-            .map(|(dir, name)| dir.map(|dir| dir.join(name)))
+        Places {
+            kept: self.to.as_ref().map(|dir| dir.join(name)),
+            removed: self.removed.as_ref().map(|dir| dir.join(name)),
+            records: self.records.as_ref().map(|dir| dir.join(table)),
+        }
+    }
+}
+
+/// The files of one input, in the folders that are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Places {
+    /// What is kept of it.
+    pub(super) kept: Option<PathBuf>,
+    /// What is removed.
+    pub(super) removed: Option<PathBuf>,
+    /// The table of its records.
+    pub(super) records: Option<PathBuf>,
+}
+
+impl Places {
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.kept, &self.removed, &self.records].into_iter().flatten()
     }
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::filter::verdict::Record;
 use crate::read::codec::Codec;
 use crate::read::record::Item;
-use crate::read::{Format, Reader};
+use crate::read::{Format, Reader, Shape};
 
 /// Records that are judged at once.
 const PORTION_RECORDS: usize = 1 << 13;
@@ -24,7 +24,7 @@ pub struct Range {
 /// The records of a file, in portions.
 pub struct Portions<'a> {
     pub reader: &'a mut dyn Reader,
-    shape: Option<(Format, Codec)>,
+    shape: Option<Shape>,
     size: u64,
     /// The first record of the next portion.
     open: Option<Record>,
@@ -33,7 +33,7 @@ pub struct Portions<'a> {
 
 impl<'a> Portions<'a> {
     /// The records of a file of `size` bytes, from the next record of `reader` on.
-    pub fn new(reader: &'a mut dyn Reader, shape: Option<(Format, Codec)>, size: u64) -> Self {
+    pub fn new(reader: &'a mut dyn Reader, shape: Option<Shape>, size: u64) -> Self {
         Portions { reader, shape, size, open: None, is_done: false }
     }
 
@@ -81,13 +81,15 @@ impl<'a> Portions<'a> {
 
     fn range(&self, record: &Record, next: Option<&Record>) -> Range {
         let to = |end: u64, start: u64| end.saturating_sub(start);
-        let alone = match self.shape {
-            Some((Format::Parquet, _)) => return Range { alone: None, bytes: record.records },
-            None => return Range { alone: None, bytes: 0 },
-            Some((format, Codec::Plain)) if format != Format::Wacz => {
+        let Some(Shape { format, codec }) = self.shape else {
+            return Range { alone: None, bytes: 0 };
+        };
+        let alone = match (format, codec) {
+            (Format::Parquet, _) => return Range { alone: None, bytes: record.records },
+            (_, Codec::Plain) if format != Format::Wacz => {
                 Some((record.position, next.map_or(self.size, |next| next.position)))
             }
-            Some(_) => {
+            _ => {
                 match (
                     record.member,
                     next.filter(|next| next.file_end == record.file_end).map(|of| of.member),

@@ -7,7 +7,7 @@ use crate::filter::copy::{self, Copied, Copier, Parts, Spot};
 use crate::filter::inputs::Original;
 use crate::filter::labels::Labels;
 use crate::filter::note::{self, Manner, Note};
-use crate::filter::options::Options;
+use crate::filter::options::{Options, Places};
 use crate::filter::order::Side;
 use crate::filter::part::{self, Part};
 use crate::filter::portions::{Portions, Range};
@@ -20,12 +20,12 @@ use crate::plan::inputs::{Input, unspelled};
 use crate::read::codec::Codec;
 use crate::read::fields::removers;
 use crate::read::source::BOMB;
-use crate::read::{self, BAD_FILE, Format, Reader, Split};
+use crate::read::{self, BAD_FILE, Format, Reader, Shape, Split};
 use crate::store::{Lock, manifest};
 use crate::visit;
 use std::cmp;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// A file that is finished.
@@ -48,7 +48,7 @@ pub struct Work<'a> {
 
 /// What is written of one input, and what is counted of it so far.
 struct Files {
-    shape: Option<(Format, Codec)>,
+    shape: Option<Shape>,
     /// Whether all records stay, whatever is said of them.
     is_whole: bool,
     copier: Option<Box<dyn Copier>>,
@@ -64,7 +64,8 @@ impl Work<'_> {
         let (path, size) = (original.input.file(), original.input.bytes);
         let shape = read::shape(&path, size)?;
         let mut targets = Vec::new();
-        if !matches!(shape, Some((Format::Warc, _))) || original.is_copy {
+        let is_warc = shape.is_some_and(|shape| shape.format == Format::Warc);
+        if !is_warc || original.is_copy {
             return Ok(targets);
         }
         let mut reader =
@@ -122,7 +123,7 @@ impl Work<'_> {
         if has_note && !before.as_ref().is_some_and(Note::is_finished) {
             // Only killed processes leave parts.
             let order = path.with_extension("order");
-            places.iter().flatten().chain([&order]).try_for_each(|path| part::sweep(path))?;
+            places.iter().chain([&order]).try_for_each(|path| part::sweep(path))?;
         }
         Note::begin(&self.manner, original, self.options, before.as_ref(), &path)?;
         let mut note = match self.copy(original, false) {
@@ -156,7 +157,7 @@ impl Work<'_> {
     fn check_places(
         &self,
         original: &Original,
-        places: &[Option<PathBuf>; 3],
+        places: &Places,
         has_note: bool,
         note: Option<&Note>,
     ) -> Result<()> {
@@ -177,7 +178,7 @@ impl Work<'_> {
         }
         let foreign = match note {
             Some(note) => note.foreign(self.options, places),
-            None => places.iter().flatten().find(|path| !has_note && path.exists()),
+            None => places.iter().find(|path| !has_note && path.exists()),
         };
         match foreign {
             Some(path) => {
@@ -213,15 +214,19 @@ impl Work<'_> {
         let mut reader =
             visit::open(self.job, &Split { path: path.clone(), start: 0, end: size }, input)?;
         let is_whole = is_whole || shape.is_none();
-        if self.options.revisits && matches!(shape, Some((Format::Warc, _))) {
+        if self.options.revisits && shape.is_some_and(|shape| shape.format == Format::Warc) {
             reader.keep_heads();
         }
         let copier = match &self.options.to {
             Some(to) => Some(self.copier(original, shape.filter(|_| !is_whole), &to.join(name))?),
             None => None,
         };
-        let [.., table] = self.options.places(name);
-        let rows = table.map(|table| rows::Rows::create(&table, name)).transpose()?;
+        let rows = self
+            .options
+            .places(name)
+            .records
+            .map(|table| rows::Rows::create(&table, name))
+            .transpose()?;
         let totals = Totals::new(&original.source);
         let mut files = Files { shape, is_whole, copier, rows, totals, measured: 0 };
         self.write_all(original, &mut *reader, &mut files)?;
@@ -240,7 +245,7 @@ impl Work<'_> {
         totals.bytes_in = size;
         // Decoded records may have more bytes than the file. Bytes that are copied as they are
         // cannot.
-        if matches!(shape, Some((Format::Parquet, _))) || measured > size {
+        if shape.is_some_and(|shape| shape.format == Format::Parquet) || measured > size {
             totals.scale(size, measured);
         }
         let mut note = Note::new(&self.manner, original, shape, totals, is_whole);
@@ -336,7 +341,7 @@ impl Work<'_> {
     fn copier(
         &self,
         original: &Original,
-        shape: Option<(Format, Codec)>,
+        shape: Option<Shape>,
         to: &Path,
     ) -> Result<Box<dyn Copier>> {
         let Original { input, name, .. } = original;
@@ -344,22 +349,22 @@ impl Work<'_> {
         let removed = self.options.removed.as_ref().map(|dir| dir.join(name));
         let parts = Parts::create(to, removed.as_deref().map(|removed| (removed, &*order)))?;
         let (path, size) = (input.file(), input.bytes);
-        Ok(match shape {
-            None => Box::new(copy::Whole::open(&path, size, parts)?),
-            Some((Format::Wacz, _)) => return Err(Error::internal("a WACZ cannot be written")),
-            Some((Format::Parquet, _)) => match self.options.annotate {
+        let Some(Shape { format, codec }) = shape else {
+            return Ok(Box::new(copy::Whole::open(&path, size, parts)?));
+        };
+        Ok(match (format, codec) {
+            (Format::Wacz, _) => return Err(Error::internal("a WACZ cannot be written")),
+            (Format::Parquet, _) => match self.options.annotate {
                 Some(names) => Box::new(annotate::Labelled::open(&path, names, parts)?),
                 None => Box::new(parquet::Rows::open(&path, parts)?),
             },
-            Some((Format::Jsonl, codec))
-                if codec != Codec::Plain || self.options.annotate.is_some() =>
-            {
+            (Format::Jsonl, _) if codec != Codec::Plain || self.options.annotate.is_some() => {
                 Box::new(copy::Lines::open(&path, size, self.options.annotate, parts)?)
             }
-            Some((Format::Jsonl, _) | (_, Codec::Plain)) => {
+            (Format::Jsonl, _) | (_, Codec::Plain) => {
                 Box::new(copy::Plain::open(&path, size, parts)?)
             }
-            Some((Format::Warc | Format::Arc, codec)) => {
+            (Format::Warc | Format::Arc, _) => {
                 Box::new(copy::Members::open(&path, size, codec, parts)?)
             }
         })
@@ -368,13 +373,9 @@ impl Work<'_> {
 
 /// Fails if more records of `original` are rejected than when the store read it, or fewer rows: the
 /// store does not know the pages of these rows, and they would be left out as pages that are gone.
-fn check_rejects(
-    original: &Original,
-    totals: &Totals,
-    shape: Option<(Format, Codec)>,
-) -> Result<()> {
+fn check_rejects(original: &Original, totals: &Totals, shape: Option<Shape>) -> Result<()> {
     let Some(rejected) = original.rejected else { return Ok(()) };
-    let has_rows = matches!(shape, Some((Format::Jsonl | Format::Parquet, _)));
+    let has_rows = shape.is_some_and(|shape| shape.format.has_rows());
     let remedy = match totals.rejected().cmp(&rejected) {
         cmp::Ordering::Greater => "; put [read.limits] back as they were then",
         cmp::Ordering::Less if has_rows => {
@@ -393,8 +394,8 @@ fn check_rejects(
 
 /// Whether a record is in the filtered file. Pages that fold or are superseded are left out.
 /// Revisits and removals stay in archives, where replay needs them, and are left out of tables.
-fn is_wanted(record: &Record, shape: Option<(Format, Codec)>) -> bool {
-    let is_archive = matches!(shape, Some((Format::Warc | Format::Wacz | Format::Arc, _)));
+fn is_wanted(record: &Record, shape: Option<Shape>) -> bool {
+    let is_archive = shape.is_some_and(|shape| !shape.format.has_rows());
     match record.verdict {
         Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,
         Verdict::Folded => record.reason == Some(REVISIT),

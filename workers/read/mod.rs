@@ -159,6 +159,15 @@ pub trait Reader {
     }
 }
 
+/// What a file is, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Its format.
+    pub format: Format,
+    /// Its compression.
+    pub codec: Codec,
+}
+
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
@@ -362,8 +371,8 @@ pub fn open_or_reject(split: &Split, options: &Options) -> Result<Box<dyn Reader
 /// the WARC files of a WACZ that start in it; WARC is cut between records. A file of unknown format
 /// is one split. Errors come from the file system.
 pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
-    let shape = shape(path, size)?.filter(|(_, codec)| *codec == Codec::Plain);
-    let format = shape.map(|(format, _)| format);
+    let plain = shape(path, size)?.filter(|shape| shape.codec == Codec::Plain);
+    let format = plain.map(|shape| shape.format);
     let shares = size.div_ceil(split_bytes.max(1)).max(1);
     let mut ends = match format {
         Some(Format::Jsonl | Format::Parquet | Format::Wacz) => (1..shares)
@@ -377,12 +386,12 @@ pub fn splits(path: &Path, size: u64, split_bytes: u64) -> Result<Vec<Split>> {
     Ok(starts.zip(&ends).map(|(start, &end)| Split { path: path.to_owned(), start, end }).collect())
 }
 
-/// The format and the compression of the file of `size` bytes at `path`; `None` if it has no known
-/// format. Errors come from the file system.
-pub fn shape(path: &Path, size: u64) -> Result<Option<(Format, Codec)>> {
+/// The form of the file of `size` bytes at `path`; `None` if it has no known format. Errors come
+/// from the file system.
+pub fn shape(path: &Path, size: u64) -> Result<Option<Shape>> {
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     match format(&mut source) {
-        Ok(format) => Ok(Some((format, source.codec()))),
+        Ok(format) => Ok(Some(Shape { format, codec: source.codec() })),
         Err(error) if error.kind() == Kind::Data => Ok(None),
         Err(error) => Err(error),
     }
@@ -392,7 +401,7 @@ pub fn shape(path: &Path, size: u64) -> Result<Option<(Format, Codec)>> {
 /// unknown format has none. Errors come from the file system.
 pub fn has_rows(path: &Path) -> Result<bool> {
     let bytes = path.metadata().map_err(|e| Error::input("read", path, e))?.len();
-    Ok(shape(path, bytes)?.is_some_and(|(format, _)| format.has_rows()))
+    Ok(shape(path, bytes)?.is_some_and(|shape| shape.format.has_rows()))
 }
 
 /// The format of the file that `source` reads.
