@@ -1,7 +1,8 @@
 //! Selects the blocks of a page that are its main text.
 //!
-//! Up to four attempts are made, each of which drops less than the one before, until one finds
-//! enough. Text of others counts only if there is hardly any other text.
+//! Three attempts look for the element that holds it, each of which drops less than the one before.
+//! If none finds enough, the text is gathered from the whole page. Text of others counts only if
+//! there is hardly any other text.
 
 use std::cell::OnceCell;
 use std::iter;
@@ -10,7 +11,7 @@ use memchr::memmem;
 
 use super::furniture;
 use super::hints::Hints;
-use super::others;
+use super::others::{self, Others};
 use super::score::{self, Strictness, Sum};
 use super::subject::Subject;
 use super::tags::Tag;
@@ -60,34 +61,108 @@ pub struct MainText {
     pub steps: u64,
 }
 
+/// One way to look for the main text.
+#[derive(Clone, Copy)]
+struct Attempt {
+    /// How much is dropped before scoring.
+    strictness: Strictness,
+    /// Whether text of others counts.
+    with_others: bool,
+}
+
+/// All attempts, in their order.
+const ATTEMPTS: [Attempt; 3] = [
+    Attempt { strictness: Strictness::Strict, with_others: false },
+    Attempt { strictness: Strictness::Loose, with_others: false },
+    Attempt { strictness: Strictness::Loose, with_others: true },
+];
+
+/// What an attempt found.
+struct Found {
+    blocks: Vec<Block>,
+    /// Whether they are of an element that is named as the article.
+    is_named: bool,
+    /// The element that holds them.
+    chosen: usize,
+    /// By index, the elements that were dropped before.
+    dropped: Vec<bool>,
+}
+
+/// A page, and what every attempt reads of it.
+struct Search<'p> {
+    page: &'p Page,
+    others: Others,
+    subject: Subject,
+    /// The page's own element.
+    own: Option<usize>,
+    has_others: bool,
+    /// The sums of the whole page. Most pages do not need them, and no attempt changes them.
+    whole: OnceCell<Vec<Sum>>,
+}
+
 /// The main text of `page`.
 pub fn of(page: &Page) -> MainText {
     let size = (page.nodes.len() + page.blocks.len()) as u64;
-    let looks = STEPS_PER_TRY * size;
-    let mut steps = STEPS_FOR_OTHERS * size;
+    let mut steps = (STEPS_FOR_OTHERS + STEPS_FOR_PAGE) * size;
     let mut little = None;
-    let mut others = others::of(page);
-    let subject = Subject::of(page);
-    subject.add_others(page, &mut others.replies);
-    let own = own_element(page, &subject, &others.replies);
-    steps += STEPS_FOR_PAGE * size;
-    let is_page = |at: usize| own.is_some_and(|own| at <= own) && subject.has_heading(at);
-    let has_others = others.replies.contains(&true)
-        || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
-    // The sums of the whole page. Most pages do not need them, and no attempt changes them.
-    let whole = OnceCell::new();
-    for (strictness, with_others) in
-        [(Strictness::Strict, false), (Strictness::Loose, false), (Strictness::Loose, true)]
-    {
+    let search = Search::new(page);
+    for attempt in ATTEMPTS {
         // A short article is still the article, even if the comments on it are long.
-        if with_others && (little.is_some() || !has_others) {
+        if attempt.with_others && (little.is_some() || !search.has_others) {
             break;
         }
-        let replies = (!with_others).then_some(&*others.replies);
-        let dropped = score::dropped(page, strictness, replies, is_page);
+        steps += STEPS_PER_TRY * size;
+        let Some(found) = search.attempt(attempt) else { continue };
+        steps += STEPS_FOR_DROPPED * size;
+        if search.drops_article(&found) {
+            continue;
+        }
+        let Found { blocks, is_named, .. } = found;
+        if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
+            return MainText { text: join(page, &blocks), is_gathered: false, steps };
+        }
+        if little.is_none()
+            && bytes(&blocks) >= LITTLE_BYTES_MIN
+            && blocks.iter().any(|block| block.marks > 0)
+        {
+            little = Some(blocks);
+        }
+    }
+    steps += STEPS_PER_TRY * size;
+    // A page may have little text, or may hide its text until a script shows it.
+    if let Some(little) = little
+        && search.own_running_bytes() < HIDDEN_TIMES * bytes(&little)
+    {
+        return MainText { text: join(page, &little), is_gathered: false, steps };
+    }
+    MainText { text: search.gathered(), is_gathered: true, steps }
+}
+
+impl<'p> Search<'p> {
+    fn new(page: &'p Page) -> Search<'p> {
+        let mut others = others::of(page);
+        let subject = Subject::of(page);
+        subject.add_others(page, &mut others.replies);
+        let own = own_element(page, &subject, &others.replies);
+        let has_others = others.replies.contains(&true)
+            || page.nodes.iter().any(|node| node.hints.any(Hints::OTHERS));
+        Search { page, others, subject, own, has_others, whole: OnceCell::new() }
+    }
+
+    /// By index, the elements that are dropped; with `replies`, text of others, too.
+    fn dropped(&self, strictness: Strictness, replies: Option<&[bool]>) -> Vec<bool> {
+        let is_page =
+            |at: usize| self.own.is_some_and(|own| at <= own) && self.subject.has_heading(at);
+        score::dropped(self.page, strictness, replies, is_page)
+    }
+
+    /// What `attempt` finds; `None` if no element may be the article.
+    fn attempt(&self, attempt: Attempt) -> Option<Found> {
+        let Search { page, others, subject, .. } = self;
+        let Attempt { strictness, with_others } = attempt;
+        let dropped = self.dropped(strictness, (!with_others).then_some(&*others.replies));
         let mut sums = score::sums(page, &dropped);
-        steps += looks;
-        let Some(best) = score::best(page, &mut sums, strictness) else { continue };
+        let best = score::best(page, &mut sums, strictness)?;
         let chosen = score::climb(page, &sums, best);
         let mut clutter = dropped.clone();
         let mut end = u32::MAX;
@@ -108,43 +183,38 @@ pub fn of(page: &Page) -> MainText {
         let is_named = [best, chosen].iter().any(|at| {
             // Without text of others the rest of the page is a better guess.
             let is_named =
-                score::is_whole(&page.nodes[*at]) || has_others && subject.is_description(*at);
+                score::is_whole(&page.nodes[*at]) || self.has_others && subject.is_description(*at);
             is_named && sums[*at].marks > 0
         });
-        steps += STEPS_FOR_DROPPED * size;
-        let all = || &**whole.get_or_init(|| score::sums(page, &vec![false; page.nodes.len()]));
-        if drops_article(page, &subject, all, &dropped, chosen, bytes(&blocks)) {
-            continue;
-        }
-        if bytes(&blocks) >= if is_named { ENOUGH_NAMED_BYTES } else { ENOUGH_BYTES } {
-            return MainText { text: join(page, &blocks), is_gathered: false, steps };
-        }
-        if little.is_none()
-            && bytes(&blocks) >= LITTLE_BYTES_MIN
-            && blocks.iter().any(|block| block.marks > 0)
-        {
-            little = Some(blocks);
-        }
+        Some(Found { blocks, is_named, chosen, dropped })
     }
-    let dropped = score::dropped(page, Strictness::Open, None, is_page);
-    steps += looks;
-    let all = chosen_blocks(page, |block| !dropped[block.node as usize]);
-    // A page may have little text, or may hide its text until a script shows it.
-    if let Some(little) = little {
-        let either = others.either();
-        let dropped = score::dropped(page, Strictness::Open, Some(&either), is_page);
-        let mut own = chosen_blocks(page, |block| !dropped[block.node as usize]);
-        own.truncate(others::before_others(page, &own));
+
+    fn drops_article(&self, found: &Found) -> bool {
+        let page = self.page;
+        let all =
+            || &**self.whole.get_or_init(|| score::sums(page, &vec![false; page.nodes.len()]));
+        let Found { blocks, chosen, dropped, .. } = found;
+        drops_article(page, &self.subject, all, dropped, *chosen, bytes(blocks))
+    }
+
+    /// The bytes of running text on the whole page, without that of others.
+    fn own_running_bytes(&self) -> u64 {
+        let dropped = self.dropped(Strictness::Open, Some(&self.others.either()));
+        let mut own = chosen_blocks(self.page, |block| !dropped[block.node as usize]);
+        own.truncate(others::before_others(self.page, &own));
         own.retain(is_running);
-        if bytes(&own) < HIDDEN_TIMES * bytes(&little) {
-            return MainText { text: join(page, &little), is_gathered: false, steps };
-        }
+        bytes(&own)
     }
-    // The first line of a short post may be all of its title.
-    let running = all.iter().copied().filter(is_running).collect();
-    let running = without_furniture(page, running, false);
-    let text = join(page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running });
-    MainText { text, is_gathered: true, steps }
+
+    /// The running text of the whole page or, if it has hardly any, all of its text.
+    fn gathered(&self) -> Vec<u8> {
+        let dropped = self.dropped(Strictness::Open, None);
+        let all = chosen_blocks(self.page, |block| !dropped[block.node as usize]);
+        // The first line of a short post may be all of its title.
+        let running = all.iter().copied().filter(is_running).collect();
+        let running = without_furniture(self.page, running, false);
+        join(self.page, if bytes(&running) < RUNNING_BYTES_MIN { &all } else { &running })
+    }
 }
 
 /// The element of the last line with which the page's title begins, if all such lines are in front
