@@ -5,13 +5,13 @@
 //! later stages do nothing, so that every worker still builds the same dataflows. An epoch with a
 //! failure is not committed.
 
-use crate::document::{owner, range_start};
 use crate::error::{Error, Result};
 use crate::fold::accepted::AcceptedChanges;
 use crate::fold::counters::Counter;
 use crate::fold::failure::Failure;
 use crate::fold::operators::{OPERATORS, STAGES};
 use crate::fold::origins::OriginPages;
+use crate::fold::owner::{owner, range_start};
 use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
 use crate::fold::spans::{OperatorSpan, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};

@@ -113,7 +113,7 @@ pub fn both<'s, R: WireRow>(a: Flow<'s, R>, b: Flow<'s, R>) -> Flow<'s, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::owner;
+    use crate::fold::owner::owner;
     use std::sync::{Arc, Mutex};
     use timely::dataflow::operators::Probe;
 

@@ -25,6 +25,7 @@ pub(crate) mod leaders;
 mod merge;
 pub mod operators;
 pub(crate) mod origins;
+mod owner;
 pub(crate) mod pages;
 mod pairs;
 mod passes;

@@ -174,7 +174,7 @@ impl Before {
             touched.push(TouchedUrl { doc, url: None, known });
         }
         let may_lapse =
-            |touched: &TouchedUrl| touched.known.page().is_some_and(|page| now.lapse.takes(page));
+            |touched: &TouchedUrl| touched.known.page().is_some_and(|page| now.lapse.removes(page));
         let lapsing: Vec<Id> =
             touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
         let urls = self.urls.matching(&lapsing);

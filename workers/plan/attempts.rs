@@ -3,7 +3,6 @@
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::plan::division::divide;
-use crate::plan::inputs::Input;
 use crate::plan::time::{AHEAD_SECONDS_MAX, now};
 use crate::plan::{Plan, config};
 use crate::store::manifest::Head;
@@ -101,16 +100,12 @@ impl Plan {
         if !self.complete && is_begun() {
             return Ok(());
         }
-        match self
-            .inputs
-            .iter()
-            .map(Input::has_changed)
-            .find(|changed| !matches!(changed, Ok(false)))
-        {
-            None => Ok(()),
-            Some(Err(error)) => Err(error),
-            Some(Ok(_)) => Err(Error::new(Kind::TryAgain, "an input has changed")),
+        for input in &self.inputs {
+            if input.has_changed()? {
+                return Err(Error::new(Kind::TryAgain, "an input has changed"));
+            }
         }
+        Ok(())
     }
 }
 

@@ -71,10 +71,14 @@ impl PageColumns {
 
 /// Whether `page` was last seen too long ago.
 pub fn has_expired(page: &PageRow, retention: Retention) -> bool {
-    page.last_epoch < retention.epoch_min || page.last_time < retention.time_min
+    is_expired(page.last_epoch, page.last_time, retention)
 }
 
-/// Selects the pages that an epoch removes unless it sees them.
+fn is_expired(last_epoch: u32, last_time: i64, retention: Retention) -> bool {
+    last_epoch < retention.epoch_min || last_time < retention.time_min
+}
+
+/// Selects the pages that an epoch removes unless it sees them, and those that it corrects.
 #[derive(Clone, Copy, Debug)]
 pub struct LapseRule {
     /// The bounds for the last visit of all other pages.
@@ -107,21 +111,26 @@ impl LapseRule {
                 position.saturating_sub(batch * PageRow::BATCH_ROWS).min(columns.diff.len())
             };
             (at(within.start)..at(within.end))
-                .filter(move |&row| self.matches(columns, row))
+                .filter(move |&row| self.selects(columns, row))
                 .map(|row| PageRow::row(columns, row))
         })
     }
 
-    /// Whether the rule selects `page`.
-    pub fn takes(self, page: &PageRow) -> bool {
-        has_expired(page, self.retention) || Some(page.source) == self.complete
+    /// Whether `page` goes.
+    pub fn removes(self, page: &PageRow) -> bool {
+        self.removes_seen(page.last_epoch, page.last_time, page.source)
     }
 
-    fn matches(self, columns: &PageColumns, row: usize) -> bool {
-        columns.last_epoch.value(row) < self.retention.epoch_min
-            || columns.last_time.value(row) < self.retention.time_min
-            || Some(columns.source.value(row)) == self.complete
-            || columns.last_time.value(row) > self.seen_max
+    /// Whether a page of `source` goes that was last seen then.
+    fn removes_seen(self, last_epoch: u32, last_time: i64, source: u16) -> bool {
+        is_expired(last_epoch, last_time, self.retention) || Some(source) == self.complete
+    }
+
+    /// Whether a page goes or is corrected.
+    fn selects(self, columns: &PageColumns, row: usize) -> bool {
+        let last_time = columns.last_time.value(row);
+        let (last_epoch, source) = (columns.last_epoch.value(row), columns.source.value(row));
+        self.removes_seen(last_epoch, last_time, source) || last_time > self.seen_max
     }
 }
 
