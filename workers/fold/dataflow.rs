@@ -2,7 +2,7 @@
 //!
 //! Every operator has the same duties: send each row to the owner of its key, do nothing after a
 //! failure, and record in the receipt when it ended. They are implemented here once, so that
-//! [`crate::fold`] only says which logic follows which.
+//! [`crate::fold::stages`] only says which logic follows which.
 
 use crate::document::Id;
 use crate::error::Result;

@@ -16,7 +16,7 @@ use crate::fold::gather::produce;
 use crate::fold::pages::PageContent;
 use crate::fold::receipt::{Receipt, counters};
 use crate::fold::splits::{SharedSplits, SplitDone};
-use crate::fold::{components_dataflow, pages_to_pairs};
+use crate::fold::stages::{components_dataflow, pages_to_pairs};
 use crate::graph::unionfind;
 use crate::job::Job;
 use crate::plan::listing::LeftOut;
