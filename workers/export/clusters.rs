@@ -15,12 +15,20 @@ const LARGEST_MAX: usize = 5;
 /// The largest clusters: pages, contents, hosts and the representative's URL.
 pub(super) type Largest = Vec<(u32, u32, u32, String)>;
 
-/// Writes the clusters; returns how many there are, and the largest.
-pub(super) fn write(
-    tables: &Tables,
-    pages_warn: u32,
-    place: &Place<'_>,
-) -> Result<(u64, Largest, LargeClusters, Files)> {
+/// The clusters that were written.
+pub(super) struct Written {
+    /// How many there are.
+    pub(super) clusters: u64,
+    /// The largest, for display.
+    pub(super) largest: Largest,
+    /// Those with more pages than the job wants.
+    pub(super) large: LargeClusters,
+    /// Their files.
+    pub(super) files: Files,
+}
+
+/// Writes the clusters.
+pub(super) fn write(tables: &Tables, pages_warn: u32, place: &Place<'_>) -> Result<Written> {
     // The table is ordered by component, its export by ClusterId. Sorting takes 48 bytes a cluster.
     let mut order: Vec<(Id, (Id, Id))> = Vec::new();
     let mut large = LargestClusters::new(pages_warn);
@@ -62,5 +70,10 @@ pub(super) fn write(
             }
         }
     }
-    Ok((order.len() as u64, largest, large.finish(tables), sink.finish()?))
+    Ok(Written {
+        clusters: order.len() as u64,
+        largest,
+        large: large.finish(tables),
+        files: sink.finish()?,
+    })
 }

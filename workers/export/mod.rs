@@ -84,9 +84,9 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     });
     let (folds, little, mut files) = members?;
     let (pairs, pair_files) = pairs?;
-    let (clusters, largest, large, cluster_files) = clusters?;
+    let clusters = clusters?;
     files.extend(pair_files);
-    files.extend(cluster_files);
+    files.extend(clusters.files);
     let (since, change_files) = changes?;
     files.extend(change_files);
     files.push(rejects(store, head, place.dir)?);
@@ -96,14 +96,14 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
         view: digest_of(&job.view()),
         pages: folds.pages,
         contents: head.manifest.tables.get(ContentRow::NAME).map_or(0, |table| table.rows),
-        clusters,
+        clusters: clusters.clusters,
         kept: folds.kept,
         folded_identical: folds.identical,
         folded_near: folds.near,
         dead_links: folds.gone,
         pairs,
         unexamined: head.manifest.unexamined.clone(),
-        large,
+        large: clusters.large,
         little,
         counters: head.manifest.counters.clone(),
         files: files.into_iter().collect(),
@@ -113,7 +113,7 @@ pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     text.push(b'\n');
     durable::write(&place.dir.join("summary.json"), &text).map_err(Error::as_output)?;
     current::note(job, store, head, &summary.files, &text)?;
-    Ok(Exported { summary, largest })
+    Ok(Exported { summary, largest: clusters.largest })
 }
 
 fn place<'a>(job: &'a Job, head: Option<&Head>) -> Place<'a> {
