@@ -44,15 +44,56 @@ fn docs_min(arguments: &cli::Lexicon, texts: u64) -> u64 {
     arguments.docs_min.map_or(default, u64::from)
 }
 
+/// What a file counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// Words of texts.
+    Words,
+    /// Lines of the pages of a host.
+    Lines,
+}
+
+impl Counted {
+    fn of(arguments: &cli::Lexicon) -> Counted {
+        match arguments.kind {
+            cli::LexiconKind::Furniture => Counted::Lines,
+            _ => Counted::Words,
+        }
+    }
+
+    /// The name of what is counted.
+    fn name(self) -> &'static str {
+        match self {
+            Counted::Words => "words",
+            Counted::Lines => "lines",
+        }
+    }
+
+    /// The name of the places in which it is counted.
+    fn places(self) -> &'static str {
+        match self {
+            Counted::Words => "texts",
+            Counted::Lines => "pages",
+        }
+    }
+
+    /// The name of those places that are distinct.
+    fn distinct(self) -> &'static str {
+        match self {
+            Counted::Words => "distinct texts",
+            Counted::Lines => "pages of different articles",
+        }
+    }
+}
+
 /// The content of a file: its lines after the head, and how much was counted.
 struct Content {
     /// The kind of the file, for its first line.
     what: &'static str,
-    /// The words of its head: the things that are counted, the places in which they are counted,
-    /// and the distinct ones of these.
-    of_what: [&'static str; 3],
+    counted: Counted,
     lines: Vec<u8>,
-    words: usize,
+    /// How many words, or how many lines of hosts, it has.
+    found: usize,
     texts: u64,
     one_in: u128,
     docs_min: u64,
@@ -71,7 +112,7 @@ fn head(job: &Job, content: &Content) -> Result<Vec<String>> {
         1 => "all there were".to_owned(),
         n => format!("one in {n} by digest"),
     };
-    let Content { what, of_what: [words, texts, distinct], words: n, docs_min, .. } = content;
+    let Content { what, counted, found, docs_min, .. } = content;
     Ok(vec![
         format!("pagefold lexicon {VERSION}: {what}"),
         format!(
@@ -82,8 +123,11 @@ fn head(job: &Job, content: &Content) -> Result<Vec<String>> {
             features::VERSION
         ),
         format!(
-            "of {} {distinct}, {sample}: {n} {words} of {docs_min} {texts} or more",
-            content.texts
+            "of {} {}, {sample}: {found} {} of {docs_min} {} or more",
+            content.texts,
+            counted.distinct(),
+            counted.name(),
+            counted.places()
         ),
     ])
 }
@@ -111,9 +155,8 @@ fn words(
     let mut lines = Vec::new();
     write(form, &[], counter.texts(), &words, &mut lines)
         .map_err(|e| Error::io("write", &arguments.out, e))?;
-    let (texts, one_in, of_what) =
-        (counter.texts(), counter.one_in(), ["words", "texts", "distinct texts"]);
-    Ok(Content { what, of_what, lines, words: words.len(), texts, one_in, docs_min, records })
+    let (texts, one_in, counted) = (counter.texts(), counter.one_in(), Counted::Words);
+    Ok(Content { what, counted, lines, found: words.len(), texts, one_in, docs_min, records })
 }
 
 /// Counts the lines that hosts repeat.
@@ -136,9 +179,9 @@ fn lines(
         .collect();
     Ok(Content {
         what: "lines that stand on most pages of their host",
-        of_what: ["lines", "pages", "pages of different articles"],
+        counted: Counted::Lines,
         lines: lines.into_bytes(),
-        words: found.len(),
+        found: found.len(),
         texts: counter.contexts(),
         one_in: counter.one_in(),
         docs_min,
@@ -149,65 +192,75 @@ fn lines(
 /// The beginning of each lexicon.
 const MARK: &str = "# pagefold lexicon";
 
-/// `pagefold lexicon`.
-pub fn command(arguments: &cli::Lexicon) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
-    let out =
-        std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
-    if out.is_dir() {
+/// Fails if no lexicon of `job` can be made as `arguments` say.
+fn check(arguments: &cli::Lexicon, job: &Job) -> Result<()> {
+    if arguments.out.is_dir() {
         let line = format!("--out {}: is a folder; name a file", arguments.out.display());
         return Err(Error::new(Kind::Usage, line));
     }
-    let is_furniture = matches!(arguments.kind, cli::LexiconKind::Furniture);
-    if is_furniture && docs_min(arguments, 0) < FURNITURE_PAGES_LEAST {
+    let is_of_lines = Counted::of(arguments) == Counted::Lines;
+    if is_of_lines && docs_min(arguments, 0) < FURNITURE_PAGES_LEAST {
         let line = format!(
             "--docs-min 1: each line of an article is on one page; with --kind furniture the least \
              is {FURNITURE_PAGES_LEAST}"
         );
         return Err(Error::new(Kind::Usage, line));
     }
-    if is_furniture && job.read.key.is_own() {
+    if is_of_lines && job.read.key.is_own() {
         let line = "--kind furniture: rows by [read] key have no host, so their lines are those of no \
                     site; with URLs: --set read.key=url";
         return Err(Error::new(Kind::Usage, line));
     }
-    ours::check_named("--out", &arguments.out, MARK, &job)?;
+    ours::check_named("--out", &arguments.out, MARK, job)
+}
+
+/// Why there is no lexicon, if nothing was found.
+fn nothing_found(arguments: &cli::Lexicon, content: &Content) -> Error {
+    let Content { counted, texts, docs_min, .. } = content;
+    let line = match (texts, counted) {
+        (0, _) => {
+            format!("{}: the inputs have no text; nothing was written", arguments.of.job.display())
+        }
+        (_, Counted::Lines) => format!(
+            "no line stands on at least {docs_min} pages of one host and on half of them all; \
+             {texts} {} were read, where pages with the same three longest lines count \
+             once: name more inputs, or lower --docs-min, but not below \
+             {FURNITURE_PAGES_LEAST}; nothing was written",
+            counted.distinct()
+        ),
+        (_, Counted::Words) => format!(
+            "no word is in {docs_min} of {texts} texts or more: lower --docs-min; nothing was written"
+        ),
+    };
+    Error::new(Kind::Data, line)
+}
+
+/// `pagefold lexicon`.
+pub fn command(arguments: &cli::Lexicon) -> Result<()> {
+    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let out =
+        std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
+    check(arguments, &job)?;
     let inputs = Inputs::of(&job)?;
     // If the file cannot be written, this fails before everything is read.
     durable::create_folder(out.parent().unwrap_or(Path::new("/"))).map_err(Error::as_output)?;
     let threads = arguments.threads.map_or_else(processors, usize::from);
     let progress: Arc<Progress> = Arc::default();
     let bar = Bar::of_reading("lexicon", inputs.bytes(), progress.clone(), false);
-    let counted = match is_furniture {
-        true => lines(arguments, &job, &inputs, threads, &progress),
-        false => words(arguments, &job, &inputs, threads, &progress),
+    let content = match Counted::of(arguments) {
+        Counted::Lines => lines(arguments, &job, &inputs, threads, &progress),
+        Counted::Words => words(arguments, &job, &inputs, threads, &progress),
     };
     drop(bar);
-    let content = counted?;
-    let Content { of_what: [words, texts, distinct], words: n, texts: all, docs_min, .. } = content;
-    if n == 0 {
-        let line = match all {
-            0 => format!(
-                "{}: the inputs have no text; nothing was written",
-                arguments.of.job.display()
-            ),
-            all if is_furniture => format!(
-                "no line stands on at least {docs_min} pages of one host and on half of them all; \
-                 {all} {distinct} were read, where pages with the same three longest lines count \
-                 once: name more inputs, or lower --docs-min, but not below \
-                 {FURNITURE_PAGES_LEAST}; nothing was written"
-            ),
-            all => format!(
-                "no {} is in {docs_min} of {all} {texts} or more: lower --docs-min; nothing was written",
-                &words[..words.len() - 1]
-            ),
-        };
-        return Err(Error::new(Kind::Data, line));
+    let content = content?;
+    if content.found == 0 {
+        return Err(nothing_found(arguments, &content));
     }
     let mut bytes: Vec<u8> =
         head(&job, &content)?.iter().flat_map(|line| format!("# {line}\n").into_bytes()).collect();
     bytes.extend(&content.lines);
     durable::write(&out, &bytes).map_err(Error::as_output)?;
+    let Content { counted, found, texts, docs_min, .. } = content;
     if arguments.of.json {
         return print_json(&json!({
             "out": arguments.out,
@@ -216,17 +269,20 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
             "digest": digest::of_bytes(&bytes),
             "bytes": bytes.len(),
             "records": content.records,
-            "texts": all,
+            "texts": texts,
             "one_in": u64::try_from(content.one_in).unwrap_or(u64::MAX),
             "docs_min": docs_min,
-            "words": n,
+            "words": found,
         }));
     }
     show(&format!(
-        "{}: {} {words} of {docs_min} {texts} or more, out of {} {distinct} of {} records\n",
+        "{}: {} {} of {docs_min} {} or more, out of {} {} of {} records\n",
         arguments.out.display(),
-        grouped(n as u64),
-        grouped(all),
+        grouped(found as u64),
+        counted.name(),
+        counted.places(),
+        grouped(texts),
+        counted.distinct(),
         grouped(content.records.read)
     ))
 }
