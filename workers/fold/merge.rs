@@ -6,9 +6,18 @@ use crate::fold::resolve::Candidate;
 use crate::tables::PairRow;
 use crate::tables::judge::Asked;
 
+/// Which pairs are decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decide {
+    /// All, also those that are stored.
+    All,
+    /// Those that are not stored. The others keep their verdicts.
+    New,
+}
+
 /// A pair that is to be decided.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DuePair {
     /// The pair.
     pub pair: Asked,
     /// The stored pair, if there is one.
@@ -22,15 +31,15 @@ pub struct Due {
 pub struct Merged {
     /// Stored pairs that keep their verdicts, and their new proposals.
     pub kept: Vec<(PairRow, u64)>,
-    /// Pairs that are new or are decided again.
-    pub due: Vec<Due>,
+    /// Pairs that are to be decided.
+    pub due: Vec<DuePair>,
     /// Stored pairs that no signature proposes any more, or with a content that disappeared.
     pub gone: Vec<PairRow>,
 }
 
 /// Merges `stored` pairs with `candidates` and with the `deleted` pairs, which go whatever proposes
-/// them. All ascend by both contents. A stored pair without a change is left out, unless all are
-/// decided `again`.
+/// them. All ascend by both contents. A stored pair without a change is left out, unless all pairs
+/// are decided.
 ///
 /// # Errors
 ///
@@ -39,7 +48,7 @@ pub fn merge(
     stored: impl Iterator<Item = PairRow>,
     candidates: &[Candidate],
     deleted: impl Iterator<Item = (Id, Id)>,
-    again: bool,
+    decide: Decide,
 ) -> Result<Merged> {
     let mut merged = Merged::default();
     let mut stored = stored.peekable();
@@ -69,15 +78,15 @@ pub fn merge(
                 key.0, key.1
             ))
         })?;
-        match before {
-            before if proposals == 0 => merged.gone.extend(before),
-            Some(_) if !again && proposals == proposed => {}
-            Some(row) if !again => merged.kept.push((row, proposals)),
-            before => {
+        match (before, decide) {
+            (before, _) if proposals == 0 => merged.gone.extend(before),
+            (Some(_), Decide::New) if proposals == proposed => {}
+            (Some(row), Decide::New) => merged.kept.push((row, proposals)),
+            (before, _) => {
                 let known = || changes.iter().find_map(|candidate| candidate.distance.get());
                 let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
                 let pair = Asked { a: key.0, b: key.1, distance };
-                merged.due.push(Due { pair, before: before.map(Box::new), proposals });
+                merged.due.push(DuePair { pair, before: before.map(Box::new), proposals });
             }
         }
     }
@@ -120,7 +129,7 @@ mod tests {
             stored in prop::collection::btree_map((0u64..5, 0u64..5), 1u64..4, 0..16),
             changes in prop::collection::btree_map((0u64..5, 0u64..5, 0u16..2), prop_oneof![1 => Just(-1i32), 9 => 0i32..3], 0..16),
             deleted in prop::collection::vec((0u64..5, 0u64..5), 0..6),
-            again in any::<bool>(),
+            decide in prop_oneof![Just(Decide::All), Just(Decide::New)],
         ) {
             let candidate = |(&(a, b, signature), &diff): (&(u64, u64, u16), &i32)| Candidate {
                 content: id(a),
@@ -134,7 +143,7 @@ mod tests {
             let mut twice = deleted.clone();
             twice.sort_unstable();
             let rows = stored.iter().map(|(&(a, b), &proposals)| row(id(a), id(b), proposals));
-            let found = merge(rows, &candidates, twice.iter().map(|&(a, b)| (id(a), id(b))), again);
+            let found = merge(rows, &candidates, twice.iter().map(|&(a, b)| (id(a), id(b))), decide);
 
             let deleted = BTreeSet::from_iter(deleted);
             let of_changes = changes.keys().map(|&(a, b, _)| (a, b));
@@ -151,7 +160,7 @@ mod tests {
                 let old = before.map(|proposals| row(id(a), id(b), proposals));
                 match (old, proposals) {
                     (old, 0) => expected.gone.extend(old),
-                    (Some(old), _) if !again => {
+                    (Some(old), _) if decide == Decide::New => {
                         if old.proposals != proposals {
                             expected.kept.push((old, proposals));
                         }
@@ -159,7 +168,7 @@ mod tests {
                     (old, _) => {
                         let distance = old.as_ref().map(|_| 2).or(by(0).map(|_| 1));
                         let pair = Asked { a: id(a), b: id(b), distance };
-                        expected.due.push(Due { pair, before: old.map(Box::new), proposals });
+                        expected.due.push(DuePair { pair, before: old.map(Box::new), proposals });
                     }
                 }
             }

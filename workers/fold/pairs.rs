@@ -13,7 +13,7 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::merge::{Due, Merged, merge};
+use crate::fold::merge::{Decide, DuePair, Merged, merge};
 use crate::fold::resolve::{Candidate, decided_at};
 use crate::store::segment::SegmentRef;
 use crate::store::table::replacement;
@@ -181,7 +181,7 @@ pub fn confirm(
         let (from, to) = epoch.range().ids();
         for stored in table.portions_in(from, to, MERGED_ROWS) {
             let Some(last) = stored.last().map(|row| row.content) else { continue };
-            portion(epoch, &judge, stored, rest.take(last), true, emit)?;
+            portion(epoch, &judge, stored, rest.take(last), Decide::All, emit)?;
         }
     }
     while let Some(last) = rest.last() {
@@ -191,19 +191,18 @@ pub fn confirm(
             true => Vec::new(),
             false => table.matching(&changes.contents()),
         };
-        portion(epoch, &judge, stored, changes, false, emit)?;
+        portion(epoch, &judge, stored, changes, Decide::New, emit)?;
     }
     Ok(())
 }
 
-/// Applies the changes of some contents to their stored pairs; both are sorted. If `again`, stored
-/// pairs are decided again.
+/// Applies the changes of some contents to their stored pairs; both are sorted.
 fn portion(
     epoch: &Epoch,
     judge: &Judge<'_>,
     stored: Vec<PairRow>,
     changes: Changes<'_>,
-    again: bool,
+    decide: Decide,
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
     let mut counts: BTreeMap<Counter, u64> = BTreeMap::new();
@@ -229,7 +228,7 @@ fn portion(
     let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
     let stored = stored.into_iter().filter(is_here);
     let deleted = changes.deleted.iter().map(|row| (row.content, row.other));
-    let Merged { kept, due, gone } = merge(stored, changes.candidates, deleted, again)?;
+    let Merged { kept, due, gone } = merge(stored, changes.candidates, deleted, decide)?;
     gone.into_iter().for_each(|row| put(Some(row), None));
     for (row, proposals) in kept {
         let after = PairRow { proposals, ..row.clone() };
@@ -240,7 +239,7 @@ fn portion(
         if at % ADVANCED_PAIRS == 0 {
             epoch.advanced();
         }
-        let Due { pair, before, proposals } = &due[at];
+        let DuePair { pair, before, proposals } = &due[at];
         let after = PairRow {
             content: pair.a,
             other: pair.b,

@@ -56,7 +56,7 @@ impl Plan {
         durable::write(&own.join(REFUSED), b"")?;
         for attempt in all(store)? {
             if attempt != own && is_refused(&attempt) {
-                give_up(&attempt);
+                remove(&attempt);
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ pub fn is_refused(attempt: &Path) -> bool {
 }
 
 /// Deletes an attempt. If that fails, the files take space but are never read.
-fn give_up(attempt: &Path) {
+fn remove(attempt: &Path) {
     if let Err(error) = std::fs::remove_dir_all(attempt) {
         tracing::warn!(%error, attempt = %attempt.display(), "cannot remove an attempt");
     }
@@ -150,7 +150,7 @@ fn give_up(attempt: &Path) {
 /// Deletes all attempts after a commit: none of them can be committed any more. Other entries stay.
 pub fn clear(store: &Path) {
     match all(store) {
-        Ok(attempts) => attempts.iter().for_each(|attempt| give_up(attempt)),
+        Ok(attempts) => attempts.iter().for_each(|attempt| remove(attempt)),
         Err(error) => tracing::warn!(%error, "cannot list the finished attempts"),
     }
     // The folder stays if something else is in it.
@@ -201,7 +201,7 @@ pub fn unfinished(job: &Job, store: &Store, head: Option<&Head>) -> Result<Optio
             Found::Resumes(_) | Found::Refused => {}
             Found::GivenUp(why) => {
                 tracing::info!(attempt = %attempt.display(), %why, "an unfinished epoch is given up");
-                give_up(&attempt);
+                remove(&attempt);
             }
         }
     }
