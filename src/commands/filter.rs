@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use workers::error::{Error, Kind, Result};
-use workers::filter::{self, Names, Options, Outcome, Saved, Totals, Verdict};
+use workers::filter::{self, Became, Names, Options, Outcome, Saved, Totals};
 use workers::job::resolved;
 use workers::plan::examine;
 use workers::plan::inputs::spelled;
@@ -198,10 +198,10 @@ fn as_text(outcome: &Outcome, options: &Options) -> String {
 
 /// What became of the records.
 fn say_verdicts(text: &mut String, totals: &Totals) {
-    for verdict in Verdict::ALL {
-        if let n @ 1.. = totals.of(verdict) {
-            let why = if verdict == Verdict::Removed { removed(totals) } else { String::new() };
-            let line = format!("{:<10} {:<8} {why}", verdict.name(), grouped(n));
+    for became in Became::ALL {
+        if let n @ 1.. = totals.of(became) {
+            let why = if became == Became::Removed { removed(totals) } else { String::new() };
+            let line = format!("{:<10} {:<8} {why}", became.name(), grouped(n));
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{}", line.trim_end());
         }

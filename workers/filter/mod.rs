@@ -1,14 +1,15 @@
 //! Writes the inputs again without the records that fold, with the same tree, the same formats and
 //! every byte of a record unchanged. Also says of each record what became of it.
 //!
-//! An input is read once more by its reader, which finds its records and what they say; a judge
-//! looks their pages up in the store; a copier copies the bytes. Memory holds a portion of records,
+//! An input is read once more by its reader, which finds its records and what they say; a lookup
+//! finds their pages in the store; a copier copies the bytes. Memory holds a portion of records,
 //! and 8 bytes for each record of one compressed member, however large a file is. A file gets its
 //! name only when it is complete, and a note then records this. A run after an interrupted one
 //! filters the files without a note. Several processes may work on one folder: each takes files
 //! that no other process has locked.
 
 mod annotate;
+mod became;
 mod copy;
 mod inputs;
 mod labels;
@@ -24,18 +25,17 @@ mod revisit;
 mod rows;
 mod totals;
 mod undo;
-mod verdict;
 mod work;
 
 use crate::error::{Error, Kind, Result};
+pub use crate::filter::became::Became;
+use crate::filter::became::Lookup;
 pub use crate::filter::inputs::{Original, Originals, originals};
 pub use crate::filter::labels::Names;
 use crate::filter::note::Manner;
 pub use crate::filter::options::Options;
 pub use crate::filter::totals::{Saved, TOP_HOSTS, Totals};
 pub use crate::filter::undo::{Undone, undo};
-use crate::filter::verdict::Judge;
-pub use crate::filter::verdict::Verdict;
 use crate::filter::work::{Finished, Work};
 use crate::job::{Job, collide};
 use crate::plan::examine::Passed;
@@ -172,12 +172,12 @@ pub fn filter<T>(
         originals.iter().try_for_each(has_rows)?;
     }
     let _shown = begin(originals.iter().map(|original| original.input.bytes).sum());
-    let judge = Judge::new(job, store, head, &originals, options.threads)?;
-    let pages_elsewhere = judge.promotions().pages_elsewhere;
+    let lookup = Lookup::new(job, store, head, &originals, options.threads)?;
+    let pages_elsewhere = lookup.promotions().pages_elsewhere;
     // The largest first, so that no thread begins a large file when the others are done.
     originals.sort_by_key(|original| std::cmp::Reverse(original.input.bytes));
-    let manner = Manner::of(job, store, head, options, judge.promotions());
-    let mut work = Work { job, judge, options, manner, targets: HashMap::new() };
+    let manner = Manner::of(job, store, head, options, lookup.promotions());
+    let mut work = Work { job, lookup, options, manner, targets: HashMap::new() };
     if options.revisits {
         let found = in_threads("a filter", &originals, options.threads, |original| {
             work.targets_in(original)

@@ -1,14 +1,14 @@
 //! Reads the records of a file in portions, each record with its place.
 
 use crate::error::Result;
-use crate::filter::verdict::Record;
+use crate::filter::became::Record;
 use crate::read::codec::Codec;
 use crate::read::record::Item;
 use crate::read::{Format, Reader, Shape};
 
-/// Records that are judged at once.
+/// Records that are looked up at once.
 const PORTION_RECORDS: usize = 1 << 13;
-/// Bytes of the URLs and ids of records that are judged at once.
+/// Bytes of the URLs and ids of records that are looked up at once.
 const PORTION_BYTES: usize = 1 << 24;
 
 /// The place of a record.

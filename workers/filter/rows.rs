@@ -6,8 +6,8 @@
 use crate::error::{Error, Kind, Result};
 use crate::export::encoder;
 use crate::export::exported::{Exported, exported};
+use crate::filter::became::Record;
 use crate::filter::part::Part;
-use crate::filter::verdict::Record;
 use crate::plan::inputs::spelled;
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
@@ -75,7 +75,7 @@ impl Rows {
             warc_record_id: record.id.clone(),
             url: record.url.clone(),
             doc: record.doc.map(|doc| doc.to_string()),
-            verdict: record.verdict.name(),
+            verdict: record.became.name(),
             reason: record.reason,
             cluster: membership.map(|of| of.cluster.to_string()),
             cluster_size: membership.map(|of| of.size),

@@ -1,7 +1,7 @@
 //! Counts what a filter keeps and removes.
 
 use crate::document::host_name;
-use crate::filter::verdict::{PROMOTED, REVISIT, Record, Verdict};
+use crate::filter::became::{Became, PROMOTED, REVISIT, Record};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Saved {
 /// Sums over the records of one file or of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Records by verdict.
+    /// Records by what became of them.
     pub verdicts: BTreeMap<String, u64>,
     /// Records that fold and have no page: a crawler's own revisits of other URLs.
     #[serde(default)]
@@ -74,18 +74,18 @@ impl Totals {
 
     /// The records that are rejected.
     pub fn rejected(&self) -> u64 {
-        self.verdicts.get(Verdict::Rejected.name()).copied().unwrap_or_default()
+        self.verdicts.get(Became::Rejected.name()).copied().unwrap_or_default()
     }
 
     /// Counts a record of `bytes` bytes. A reject counts as all records that are lost with it, as
     /// in a run.
     pub fn count(&mut self, record: &Record, stays: bool, bytes: u64) {
-        *self.verdicts.entry(record.verdict.name().to_owned()).or_default() += record.records;
-        let is_mirror = record.verdict == Verdict::Folded && record.reason == Some(REVISIT);
+        *self.verdicts.entry(record.became.name().to_owned()).or_default() += record.records;
+        let is_mirror = record.became == Became::Folded && record.reason == Some(REVISIT);
         self.mirrors += u64::from(is_mirror);
-        let is_promoted = record.verdict == Verdict::Kept && record.reason == Some(PROMOTED);
+        let is_promoted = record.became == Became::Kept && record.reason == Some(PROMOTED);
         self.promoted += u64::from(is_promoted);
-        if let (Verdict::Removed, Some(reason)) = (record.verdict, record.reason) {
+        if let (Became::Removed, Some(reason)) = (record.became, record.reason) {
             *self.removed.entry(reason.to_owned()).or_default() += record.records;
         }
         if stays {
@@ -148,9 +148,9 @@ impl Totals {
         }
     }
 
-    /// The records of `verdict`.
-    pub fn of(&self, verdict: Verdict) -> u64 {
-        self.verdicts.get(verdict.name()).copied().unwrap_or(0)
+    /// The number of records that `became` so.
+    pub fn of(&self, became: Became) -> u64 {
+        self.verdicts.get(became.name()).copied().unwrap_or(0)
     }
 
     /// Keeps [`TOP_HOSTS`] hosts, those with most bytes.

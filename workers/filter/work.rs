@@ -1,8 +1,9 @@
-//! Filters one file: reads its records, gets their verdicts, and writes what is kept, what is
-//! removed and the table of its records.
+//! Filters one file: reads its records, looks up what became of them, and writes what is kept, what
+//! is removed and the table of its records.
 
 use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
+use crate::filter::became::{Became, Lookup, REMOVAL, REVISIT, Record};
 use crate::filter::copy::{self, Copied, Copier, Parts, Spot};
 use crate::filter::inputs::Original;
 use crate::filter::labels::Labels;
@@ -13,7 +14,6 @@ use crate::filter::part::{self, Part};
 use crate::filter::portions::{Portions, Range};
 use crate::filter::revisit::{Target, revisit};
 use crate::filter::totals::Totals;
-use crate::filter::verdict::{Judge, REMOVAL, REVISIT, Record, Verdict};
 use crate::filter::{annotate, parquet, rows};
 use crate::job::Job;
 use crate::plan::inputs::{Input, unspelled};
@@ -39,7 +39,7 @@ pub struct Finished {
 /// What all threads share.
 pub struct Work<'a> {
     pub job: &'a Job,
-    pub judge: Judge,
+    pub lookup: Lookup,
     pub options: &'a Options,
     pub manner: Manner,
     /// The records that revisits refer to, by their pages.
@@ -73,9 +73,9 @@ impl Work<'_> {
         reader.keep_heads();
         let mut file = Portions::new(&mut *reader, shape, size);
         while let Some((mut portion, _)) = file.next()? {
-            self.judge.judge(original, &mut portion);
+            self.lookup.look_up(original, &mut portion);
             let shown = portion.iter().filter(|record| {
-                record.verdict == Verdict::Kept
+                record.became == Became::Kept
                     && record.membership.as_ref().is_some_and(|of| of.size > 1)
             });
             targets.extend(
@@ -87,7 +87,7 @@ impl Work<'_> {
 
     /// The revisit that replaces `record`, if it folds into a record of an archive.
     fn revisit(&self, record: &Record) -> Option<Vec<u8>> {
-        let of = record.membership.as_ref().filter(|_| record.verdict == Verdict::Folded)?;
+        let of = record.membership.as_ref().filter(|_| record.became == Became::Folded)?;
         let target = self.targets.get(&own_key(&of.representative).doc)?;
         Some(revisit(record.head.as_ref()?, target))
     }
@@ -256,7 +256,7 @@ impl Work<'_> {
         Ok(note)
     }
 
-    /// Reads all records of `original`, has them judged, and writes and counts each.
+    /// Reads all records of `original`, looks them up, and writes and counts each.
     fn write_all(
         &self,
         original: &Original,
@@ -270,7 +270,7 @@ impl Work<'_> {
             self.options.progress.bytes.fetch_add(consumed - reported, Ordering::Relaxed);
             self.options.progress.records.fetch_add(portion.len() as u64, Ordering::Relaxed);
             reported = consumed;
-            self.judge.judge(original, &mut portion);
+            self.lookup.look_up(original, &mut portion);
             for (record, range) in portion.iter().zip(ranges) {
                 if !files.is_whole && record.reason == Some(BAD_FILE) {
                     let why = self.complaint(original);
@@ -396,11 +396,11 @@ fn check_rejects(original: &Original, totals: &Totals, shape: Option<Shape>) -> 
 /// Revisits and removals stay in archives, where replay needs them, and are left out of tables.
 fn is_wanted(record: &Record, shape: Option<Shape>) -> bool {
     let is_archive = shape.is_some_and(|shape| !shape.format.has_rows());
-    match record.verdict {
-        Verdict::Kept | Verdict::Skipped | Verdict::Rejected => true,
-        Verdict::Folded => record.reason == Some(REVISIT),
-        Verdict::Superseded => false,
-        Verdict::Seen => is_archive,
-        Verdict::Removed => is_archive && record.reason == Some(REMOVAL),
+    match record.became {
+        Became::Kept | Became::Skipped | Became::Rejected => true,
+        Became::Folded => record.reason == Some(REVISIT),
+        Became::Superseded => false,
+        Became::Seen => is_archive,
+        Became::Removed => is_archive && record.reason == Some(REMOVAL),
     }
 }

@@ -19,10 +19,10 @@ use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, GoneRow, PageRow};
 use serde::Serialize;
 
-/// What became of a record.
+/// What became of a record: `verdict` in tables and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Became {
     /// Its page represents its cluster, or is in none.
     Kept,
     /// Its page folds into another.
@@ -39,28 +39,28 @@ pub enum Verdict {
     Rejected,
 }
 
-impl Verdict {
-    /// All verdicts, in the order in which they are reported.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Kept,
-        Verdict::Folded,
-        Verdict::Superseded,
-        Verdict::Seen,
-        Verdict::Removed,
-        Verdict::Skipped,
-        Verdict::Rejected,
+impl Became {
+    /// All, in the order in which they are reported.
+    pub const ALL: [Became; 7] = [
+        Became::Kept,
+        Became::Folded,
+        Became::Superseded,
+        Became::Seen,
+        Became::Removed,
+        Became::Skipped,
+        Became::Rejected,
     ];
 
     /// Its name in tables and reports.
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Kept => "kept",
-            Verdict::Folded => "folded",
-            Verdict::Superseded => "superseded",
-            Verdict::Seen => "seen",
-            Verdict::Removed => "removed",
-            Verdict::Skipped => "skipped",
-            Verdict::Rejected => "rejected",
+            Became::Kept => "kept",
+            Became::Folded => "folded",
+            Became::Superseded => "superseded",
+            Became::Seen => "seen",
+            Became::Removed => "removed",
+            Became::Skipped => "skipped",
+            Became::Rejected => "rejected",
         }
     }
 }
@@ -90,7 +90,7 @@ pub struct Membership {
     pub relation: Option<&'static str>,
 }
 
-/// What a record says, as far as a verdict needs it.
+/// What a record says, as far as it decides what becomes of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Says {
     Page,
@@ -136,7 +136,7 @@ pub struct Record {
     pub records: u64,
     says: Says,
     /// What became of it.
-    pub verdict: Verdict,
+    pub became: Became,
     /// Why, in a fixed word.
     pub reason: Option<&'static str>,
     /// Its cluster, if it holds or mirrors a page.
@@ -144,7 +144,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of `entry`, not judged yet. If `is_key`, its URL is the page's key as it is.
+    /// The record of `entry`, not looked up yet. If `is_key`, its URL is the page's key as it is.
     pub fn of(entry: Entry, id: Option<&str>, is_key: bool) -> Record {
         let records = entry.item.records();
         let (says, url) = match entry.item {
@@ -170,7 +170,7 @@ impl Record {
             url,
             records,
             says,
-            verdict: Verdict::Rejected,
+            became: Became::Rejected,
             reason: None,
             membership: None,
         }
@@ -192,15 +192,15 @@ impl Record {
     }
 }
 
-/// The tables of a head by which records are judged.
-pub struct Judge {
+/// The tables of a head that say what became of records.
+pub struct Lookup {
     tables: Tables,
     gone: Table<GoneRow>,
     promotions: Promotions,
 }
 
-impl Judge {
-    /// A judge for the records of `originals`, which `head` has read and which are in the order of
+impl Lookup {
+    /// A lookup of the records of `originals`, which `head` has read and which are in the order of
     /// their paths.
     pub fn new(
         job: &Job,
@@ -208,10 +208,10 @@ impl Judge {
         head: &Head,
         originals: &[Original],
         threads: usize,
-    ) -> Result<Judge> {
+    ) -> Result<Lookup> {
         let tables = Tables::open(store, &head.manifest.tables)?;
         let promotions = Promotions::find(job, head, &tables, originals, threads)?;
-        Ok(Judge { tables, gone: Snapshot::of(store, head).table()?, promotions })
+        Ok(Lookup { tables, gone: Snapshot::of(store, head).table()?, promotions })
     }
 
     /// The records that are kept in place of records that no input has.
@@ -219,8 +219,8 @@ impl Judge {
         &self.promotions
     }
 
-    /// Sets the verdicts of `records`, which are in `original`.
-    pub fn judge(&self, original: &Original, records: &mut [Record]) {
+    /// Sets what became of `records`, which are in `original`.
+    pub fn look_up(&self, original: &Original, records: &mut [Record]) {
         let docs = sorted(records.iter().flat_map(|record| {
             match record.says {
                 Says::Page => [record.doc, record.doc.and_then(|doc| self.promotions.twin(doc))],
@@ -240,8 +240,8 @@ impl Judge {
             records.iter().map(|record| known.page_of(record)).collect();
         let clusters = self.clusters(of_records.iter().copied().flatten());
         for (record, page) in records.iter_mut().zip(&of_records) {
-            let (verdict, reason, membership) = known.verdict(record, *page, &clusters);
-            (record.verdict, record.reason, record.membership) = (verdict, reason, membership);
+            let (became, reason, membership) = known.became(record, *page, &clusters);
+            (record.became, record.reason, record.membership) = (became, reason, membership);
         }
     }
 
@@ -303,43 +303,43 @@ impl Known<'_> {
         find(&self.pages, record.doc?).is_none().then_some(page)
     }
 
-    /// The verdict of `record`, why, and the cluster of its `page`: see [`Known::page_of`].
-    fn verdict(
+    /// What became of `record`, why, and the cluster of its `page`: see [`Known::page_of`].
+    fn became(
         &self,
         record: &Record,
         page: Option<&PageRow>,
         clusters: &Clusters<'_>,
-    ) -> (Verdict, Option<&'static str>, Option<Membership>) {
+    ) -> (Became, Option<&'static str>, Option<Membership>) {
         match (&record.says, page) {
-            (Says::Skip(word), _) => (Verdict::Skipped, Some(*word), None),
-            (Says::Reject(word), _) => (Verdict::Rejected, Some(*word), None),
-            (Says::Seen, _) => (Verdict::Seen, None, None),
-            (Says::Removal, _) => (Verdict::Removed, Some(REMOVAL), None),
+            (Says::Skip(word), _) => (Became::Skipped, Some(*word), None),
+            (Says::Reject(word), _) => (Became::Rejected, Some(*word), None),
+            (Says::Seen, _) => (Became::Seen, None, None),
+            (Says::Removal, _) => (Became::Removed, Some(REMOVAL), None),
             (Says::Mirrors { .. }, Some(page)) => {
-                (Verdict::Folded, Some(REVISIT), Some(clusters.membership(page, record.doc)))
+                (Became::Folded, Some(REVISIT), Some(clusters.membership(page, record.doc)))
             }
-            (Says::Mirrors { .. }, None) => (Verdict::Skipped, Some(Mirror::REASON), None),
+            (Says::Mirrors { .. }, None) => (Became::Skipped, Some(Mirror::REASON), None),
             (Says::Page, Some(page)) => {
                 let membership = clusters.membership(page, record.doc);
-                let (verdict, reason) = match membership.relation {
-                    Some(_) => (Verdict::Folded, None),
+                let (became, reason) = match membership.relation {
+                    Some(_) => (Became::Folded, None),
                     None if clusters.is_promoted(page) || self.stand_in(record).is_some() => {
-                        (Verdict::Kept, Some(PROMOTED))
+                        (Became::Kept, Some(PROMOTED))
                     }
-                    None => (Verdict::Kept, None),
+                    None => (Became::Kept, None),
                 };
-                (verdict, reason, Some(membership))
+                (became, reason, Some(membership))
             }
             // Its text is that of no page here.
             (Says::Page, None) if self.stand_in(record).is_some() => {
-                (Verdict::Kept, Some(PROMOTED), None)
+                (Became::Kept, Some(PROMOTED), None)
             }
-            (Says::Page, None) if self.original.is_copy => (Verdict::Superseded, Some(COPY), None),
+            (Says::Page, None) if self.original.is_copy => (Became::Superseded, Some(COPY), None),
             (Says::Page, None) => match record.doc.and_then(|doc| find(&self.pages, doc)) {
-                Some(_) => (Verdict::Superseded, None, None),
+                Some(_) => (Became::Superseded, None, None),
                 None => {
                     let gone = record.doc.and_then(|doc| find(&self.gone, doc));
-                    (Verdict::Removed, Some(cause(gone)), None)
+                    (Became::Removed, Some(cause(gone)), None)
                 }
             },
         }
