@@ -93,7 +93,7 @@ pub fn command(start: &cli::Start) -> Result<()> {
             "left_out": plan.left_out,
             "refused": refused.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect::<Vec<_>>(),
             "complete": plan.complete,
-            "read_again": plan.again,
+            "read_again": plan.reads_otherwise,
             "decision_changed": plan.decision_changed,
             "view_changed": plan.view_changed,
             "absent_error": absent,
@@ -166,7 +166,7 @@ fn lines(plan: &Plan, bytes: u64, splits: usize, workers: usize, resumes: bool) 
     if plan.inputs.len() > INPUTS_SHOWN {
         lines.line("", format!("and {} more", grouped((plan.inputs.len() - INPUTS_SHOWN) as u64)));
     }
-    if plan.again {
+    if plan.reads_otherwise {
         lines.line(
             "",
             "nothing of them was accepted; they are read again with other options of reading",

@@ -164,16 +164,16 @@ fn take_again(
     }
     job.read.complete = step.complete;
     job.output.export = When::OnDemand;
-    let again = replay.again(old, step)?;
+    let past = replay.past_epoch(old, step)?;
     tracing::info!(
         epoch = step.epoch,
         source = job.read.source,
-        inputs = again.inputs.len(),
+        inputs = past.inputs.len(),
         "replaying"
     );
     let workforce = Workforce::of(arguments, None)?;
     let topology = &workforce.topology;
-    let plan = plan::replay(&job, new, head, again)?.freeze(new.root(), topology.peers())?;
+    let plan = plan::replay(&job, new, head, past)?.freeze(new.root(), topology.peers())?;
     let forecast = forecast::of_large(&job, &plan, topology);
     // The old store has records that these guards allowed then.
     let mut arguments = arguments.clone();

@@ -145,7 +145,7 @@ fn epochs(
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
                 again = inputs_max == usize::MAX
-                    && (plan.again || plan.inputs.len() == plan::due_inputs::INPUTS_MAX);
+                    && (plan.reads_otherwise || plan.inputs.len() == plan::due_inputs::INPUTS_MAX);
                 if !again {
                     return Ok(());
                 }

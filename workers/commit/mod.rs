@@ -85,7 +85,7 @@ fn read(plan: &Plan, store: &Store, counters: Counters) -> Result<Read> {
 
 /// The rejected records of inputs that `plan` reads again and that give nothing again.
 fn barren_again(plan: &Plan, finished: &Finished) -> Result<u64> {
-    let taken = if plan.again { finished.taken(plan)? } else { Vec::new() };
+    let taken = if plan.reads_otherwise { finished.taken(plan)? } else { Vec::new() };
     Ok(taken.iter().filter(|taken| taken.is_barren()).map(|taken| taken.rejected).sum())
 }
 

@@ -114,7 +114,7 @@ pub enum Due {
     /// It has new bytes.
     New,
     /// This epoch read its bytes with other options of reading, and accepted no record.
-    Again(u64),
+    ReadOtherwise(u64),
     /// It was consumed under another path: the line of its new path.
     Renamed(Box<ConsumedInput>),
     /// It is not due.
@@ -218,7 +218,7 @@ impl History {
             && last.taken.is_barren()
             && last.reading != self.reading
         {
-            return Due::Again(*epoch);
+            return Due::ReadOtherwise(*epoch);
         }
         if last.input.path == input.path {
             return Due::No;

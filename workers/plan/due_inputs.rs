@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// The inputs that are due, see the fields of [`crate::plan::Plan`] with these names.
 #[derive(Default)]
 pub(super) struct DueInputs {
-    pub(super) again: bool,
+    pub(super) reads_otherwise: bool,
     pub(super) inputs: Vec<Input>,
     /// The inputs of a complete snapshot that is unchanged. They are not due by themselves.
     pub(super) unchanged: Vec<Input>,
@@ -68,17 +68,17 @@ pub(super) fn found(
         let left_out = listing.left_out;
         return Ok(DueInputs { absent, left_out, ..snapshot(job, head, examiner, all)? });
     }
-    let mut again: Vec<(u64, Input)> = Vec::new();
+    let mut otherwise: Vec<(u64, Input)> = Vec::new();
     for input in all.iter().filter(|input| history.is_as_it_was(input)) {
         let input = history.digested(input.clone())?;
-        if let Due::Again(epoch) = history.due(&input) {
-            again.push((epoch, input));
+        if let Due::ReadOtherwise(epoch) = history.due(&input) {
+            otherwise.push((epoch, input));
         }
     }
     let mut found = DueInputs { left_out: listing.left_out, ..DueInputs::default() };
-    if let Some(first) = again.iter().map(|(epoch, _)| *epoch).min() {
-        found.again = true;
-        again
+    if let Some(first) = otherwise.iter().map(|(epoch, _)| *epoch).min() {
+        found.reads_otherwise = true;
+        otherwise
             .into_iter()
             .filter(|(epoch, _)| *epoch == first)
             .take(inputs_max)
@@ -99,7 +99,7 @@ pub(super) fn found(
         rest = later;
         for input in examiner.digested(next)? {
             match history.due(&input) {
-                Due::New | Due::Again(_) => found.push(input),
+                Due::New | Due::ReadOtherwise(_) => found.push(input),
                 Due::Renamed(line) => found.renamed.push(*line),
                 Due::No => {}
             }

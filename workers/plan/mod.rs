@@ -23,7 +23,7 @@ use crate::plan::due_inputs::{DueInputs, found};
 use crate::plan::examine::{Digests, Passed};
 use crate::plan::inputs::Input;
 use crate::plan::listing::LeftOut;
-use crate::plan::replay::Again;
+use crate::plan::replay::PastEpoch;
 use crate::plan::time::Clock;
 use crate::store::entry::Retention;
 use crate::store::manifest::{self, Head, Manifest};
@@ -86,7 +86,8 @@ pub struct Plan {
     pub renamed: Vec<ConsumedInput>,
     /// Whether the inputs are read again because other options may give accepted records. Other
     /// inputs may be due then, too; later epochs read them.
-    pub again: bool,
+    #[serde(rename = "again")]
+    pub reads_otherwise: bool,
     /// Files of folders that are no crawl. They are not part of the digest.
     #[serde(default)]
     pub passed: Vec<Passed>,
@@ -219,12 +220,27 @@ fn planned(
 
 /// The plan of an epoch that reads again what an epoch of another store took. It has the number of
 /// that epoch, because the bounds of expiry and the rows of `pages` name epochs.
-pub fn replay(job: &Job, store: &Store, head: Option<&Head>, again: Again) -> Result<Plan> {
-    let Again { epoch, logical_time, was_barren, inputs, same_bytes, renamed, retention, gone_min } =
-        again;
+pub fn replay(job: &Job, store: &Store, head: Option<&Head>, past: PastEpoch) -> Result<Plan> {
+    let PastEpoch {
+        epoch,
+        logical_time,
+        was_barren,
+        inputs,
+        same_bytes,
+        renamed,
+        retention,
+        gone_min,
+    } = past;
     let snapshot = snapshot_of(&Reading::of(job), inputs.iter().chain(&same_bytes));
-    let again = was_barren && !inputs.is_empty();
-    let found = DueInputs { again, inputs, same_bytes, renamed, snapshot, ..DueInputs::default() };
+    let reads_otherwise = was_barren && !inputs.is_empty();
+    let found = DueInputs {
+        reads_otherwise,
+        inputs,
+        same_bytes,
+        renamed,
+        snapshot,
+        ..DueInputs::default()
+    };
     let replayed = Replayed { epoch, retention };
     let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some(replayed))?;
     let plan = plan.ok_or_else(|| Error::internal("an epoch is not replayed"))?;
@@ -303,7 +319,7 @@ fn plan_of(
         inputs: found.inputs,
         same_bytes: found.same_bytes,
         renamed: found.renamed,
-        again: found.again,
+        reads_otherwise: found.reads_otherwise,
         passed: found.passed,
         absent: if complete { found.absent } else { Vec::new() },
         left_out: found.left_out,

@@ -37,12 +37,12 @@ pub struct Replay {
 }
 
 /// What one epoch took, with the present paths of its files.
-pub struct Again {
+pub struct PastEpoch {
     /// The epoch.
     pub epoch: u32,
     /// The time of its plan.
     pub logical_time: i64,
-    /// Whether it accepted no record of them, as an epoch of [`crate::plan::Plan::again`].
+    /// Whether it accepted no record of them, as an epoch of [`crate::plan::Plan::reads_otherwise`].
     pub was_barren: bool,
     /// The inputs that it read.
     pub inputs: Vec<Input>,
@@ -154,7 +154,7 @@ impl Replay {
     /// # Errors
     ///
     /// `NoInput` if an input is gone or has other bytes.
-    pub fn again(&self, old: &Store, step: &Step) -> Result<Again> {
+    pub fn past_epoch(&self, old: &Store, step: &Step) -> Result<PastEpoch> {
         let (inputs, others) = self.read_again(lines_of(old, step, &self.reading)?, step);
         let inputs: Vec<Input> =
             inputs.iter().map(|line| self.found(step, &line.input)).collect::<Result<_>>()?;
@@ -166,7 +166,7 @@ impl Replay {
             true => line,
             false => ConsumedInput { reading: self.reading.clone(), ..line },
         };
-        Ok(Again {
+        Ok(PastEpoch {
             epoch: u32::try_from(step.epoch)
                 .map_err(|_| Error::internal("an epoch beyond 32 bits"))?,
             logical_time: step.logical_time,
@@ -391,9 +391,9 @@ mod tests {
                 step(&store, 2, &[second.clone(), copy.clone()], read, false),
             ];
             let replay = replay(&store, 2, &steps);
-            let again = replay.again(&store, &replay.steps[1]).expect("there");
-            let renamed: Vec<Input> = again.renamed.into_iter().map(|line| line.input).collect();
-            assert_eq!((again.inputs, renamed), (vec![second.clone()], vec![copy.clone()]));
+            let past = replay.past_epoch(&store, &replay.steps[1]).expect("there");
+            let renamed: Vec<Input> = past.renamed.into_iter().map(|line| line.input).collect();
+            assert_eq!((past.inputs, renamed), (vec![second.clone()], vec![copy.clone()]));
         }
         std::fs::remove_file(&first.path).expect("removed");
         let replay = replay(
@@ -404,8 +404,8 @@ mod tests {
                 step(&store, 2, std::slice::from_ref(&copy), Some(0), false),
             ],
         );
-        let again = replay.again(&store, &replay.steps[0]).expect("under its other name");
-        assert_eq!(again.inputs[0].path, copy.path);
+        let past = replay.past_epoch(&store, &replay.steps[0]).expect("under its other name");
+        assert_eq!(past.inputs[0].path, copy.path);
         std::fs::write(&copy.path, "others").expect("written");
         let error = replay.check_inputs(&store).expect_err("gone");
         assert!(error.kind() == Kind::NoInput && error.to_string().contains("epoch 1"), "{error}");

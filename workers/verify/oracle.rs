@@ -141,7 +141,7 @@ fn watched_epoch(
         splits: vec![PlannedSplit { parts: Vec::new() }],
         same_bytes: Vec::new(),
         renamed: Vec::new(),
-        again: false,
+        reads_otherwise: false,
         passed: Vec::new(),
         absent: Vec::new(),
         left_out: LeftOut::default(),
