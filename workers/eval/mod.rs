@@ -24,21 +24,21 @@ mod testing;
 mod world;
 
 use crate::error::{Error, Kind, Result};
+use crate::eval::differences::Differences;
+use crate::eval::kinds::OfKind;
+use crate::eval::labels::Labels;
+use crate::eval::listing::Wrong;
+use crate::eval::scene::{Scale, Truth};
+use crate::eval::score::Score;
+use crate::eval::sweep::Sweep;
+use crate::eval::world::{Unknown, World};
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::table::Row;
 use crate::tables::PageRow;
 use crate::text::signatures;
-use differences::Differences;
-use kinds::OfKind;
-use labels::Labels;
-use listing::Wrong;
-use scene::{Scale, Truth};
-use score::Score;
 use serde::Serialize;
-use sweep::Sweep;
-use world::{Unknown, World};
 
 /// What to compute in addition to the score.
 #[derive(Clone, Copy, Debug, Default)]

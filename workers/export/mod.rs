@@ -25,6 +25,15 @@ pub(crate) mod tables;
 mod transitions;
 
 use crate::error::{Error, Kind, Result};
+use crate::export::changes::Span;
+pub use crate::export::current::is_current;
+use crate::export::exported::Exported as _;
+pub use crate::export::large::{LargeCluster, LargeClusters, PairCount, Spread};
+pub use crate::export::little::{LittleText, LittleTexts};
+use crate::export::rows::{Change, Cluster, Member, Pair, Redirect};
+use crate::export::sink::{Place, Sink};
+pub use crate::export::summary::{Exported, Summary};
+use crate::export::tables::{States, Tables};
 use crate::graph::keep_rule::KeepRule;
 use crate::job::{Job, Results, When};
 use crate::store::damage;
@@ -36,19 +45,10 @@ use crate::store::table::Row;
 use crate::store::{Lock, Store, digest_of, durable, entries};
 use crate::tables::pages::has_expired;
 use crate::tables::{ContentRow, PageRow, PairRow};
-use changes::Span;
-pub use current::is_current;
-use exported::Exported as _;
-pub use large::{LargeCluster, LargeClusters, PairCount, Spread};
-pub use little::{LittleText, LittleTexts};
-use rows::{Change, Cluster, Member, Pair, Redirect};
-use sink::{Place, Sink};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::thread;
-pub use summary::{Exported, Summary};
-use tables::{States, Tables};
 
 /// The name of the changes of several epochs.
 const CHANGES_SINCE: &str = "changes_since";

@@ -1,8 +1,8 @@
 //! Finds the address that a page calls its canonical one (RFC 6596): a hint of its site.
 
-use super::tags::Tag;
-use super::tokens::{Attributes, Token, Tokens};
-use super::{charset, entities};
+use crate::extract::tags::Tag;
+use crate::extract::tokens::{Attributes, Token, Tokens};
+use crate::extract::{charset, entities};
 use std::collections::BTreeSet;
 use url::Url;
 

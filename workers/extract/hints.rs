@@ -6,12 +6,10 @@
 //! substrings get wrong.
 //! At most the first 4 KiB of a tag are read, and the first 256 bytes of each value.
 
-use std::sync::OnceLock;
-
+use crate::extract::tags::Tag;
+use crate::extract::tokens::{Attributes, hides};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
-use super::tags::Tag;
-use super::tokens::{Attributes, hides};
+use std::sync::OnceLock;
 
 /// A set of hints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 //! This is the plain twin of the block tree, and replaces it for a page with more elements than the
 //! tree may hold.
 
-use super::entities;
-use super::tags::Tag;
-use super::tokens::{Token, Tokens};
+use crate::extract::entities;
+use crate::extract::tags::Tag;
+use crate::extract::tokens::{Token, Tokens};
 
 /// The text of `page`, its blocks joined by line breaks, and the number of bytes visited.
 pub fn text(page: &[u8]) -> (Vec<u8>, u64) {

@@ -4,18 +4,16 @@
 //! If none finds enough, the text is gathered from the whole page. Text of others counts only if
 //! there is hardly any other text.
 
+use crate::extract::furniture;
+use crate::extract::hints::Hints;
+use crate::extract::others::{self, Others};
+use crate::extract::score::{self, Strictness, Sum};
+use crate::extract::subject::Subject;
+use crate::extract::tags::Tag;
+use crate::extract::tree::{Block, Node, Page};
+use memchr::memmem;
 use std::cell::OnceCell;
 use std::iter;
-
-use memchr::memmem;
-
-use super::furniture;
-use super::hints::Hints;
-use super::others::{self, Others};
-use super::score::{self, Strictness, Sum};
-use super::subject::Subject;
-use super::tags::Tag;
-use super::tree::{Block, Node, Page};
 
 /// An attempt that finds less is not accepted while another is left.
 const ENOUGH_BYTES: u64 = 200;

@@ -13,11 +13,11 @@
 //! - **A heading** counts if nothing but links with summaries, or comments with times, follows it
 //!   up to the end. So the chapter `Comments` of a manual stays.
 
-use super::reply_marks::reply_marks;
-use super::score::is_paragraph;
-use super::tags::Tag;
-use super::times::{is_stamp, says_time};
-use super::tree::{Block, Node, Page};
+use crate::extract::reply_marks::reply_marks;
+use crate::extract::score::is_paragraph;
+use crate::extract::tags::Tag;
+use crate::extract::times::{is_stamp, says_time};
+use crate::extract::tree::{Block, Node, Page};
 
 /// The most bytes of a line with a time, a floor or a button.
 const LINE_BYTES_MAX: u32 = 96;

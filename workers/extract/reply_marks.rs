@@ -1,8 +1,8 @@
 //! Recognises the marks that a forum puts beside each post: buttons to reply, and the floor of the
 //! post.
 
-use super::furniture;
-use super::times::{AGO, says_time};
+use crate::extract::furniture;
+use crate::extract::times::{AGO, says_time};
 
 const BUTTONS: [&str; 7] = ["回复", "回覆", "引用", "举报", "舉報", "回帖", "檢舉"];
 /// Other words in such a row of buttons.

@@ -11,9 +11,9 @@
 //! between copies. All arithmetic is on integers, and each node and block is visited a fixed number
 //! of times.
 
-use super::hints::Hints;
-use super::tags::Tag;
-use super::tree::{Block, Node, Page};
+use crate::extract::hints::Hints;
+use crate::extract::tags::Tag;
+use crate::extract::tree::{Block, Node, Page};
 
 /// How much is dropped before scoring. Each level is tried when the one before found too little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

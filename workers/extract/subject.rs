@@ -13,15 +13,13 @@
 //! - **Terms** (delivery, returns) have such a name, and count only beside a description: on a page
 //!   about delivery they are the text.
 
+use crate::extract::hints::Hints;
+use crate::extract::score;
+use crate::extract::tags::Tag;
+use crate::extract::tree::{Block, Page};
+use memchr::memmem;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-
-use memchr::memmem;
-
-use super::hints::Hints;
-use super::score;
-use super::tags::Tag;
-use super::tree::{Block, Page};
 
 /// The most headings among which the page's heading is looked for: the longest that the title
 /// repeats.

@@ -1,9 +1,8 @@
 //! Tests of the extractor as a whole: an article has the same text in any site's chrome and in any
 //! charset, and no page causes a panic or work out of proportion to its size.
 
+use crate::extract::{Options, counted_html, html, plain};
 use proptest::prelude::*;
-
-use super::{Options, counted_html, html, plain};
 
 /// Work after decoding, for each byte of a page.
 const STEPS_PER_BYTE: u64 = 28;

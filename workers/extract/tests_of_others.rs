@@ -1,9 +1,8 @@
 //! Tests that replies and teasers in an article's container are distinguished from the article, and
 //! that what looks a little like them stays.
 
+use crate::extract::{Options, html};
 use proptest::prelude::*;
-
-use super::{Options, html};
 
 fn text(page: &str) -> String {
     html(page.as_bytes(), None, &Options::default()).text

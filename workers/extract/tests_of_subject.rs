@@ -1,7 +1,7 @@
 //! Tests that products of one shop have texts of their own, and that a page about reviews or about
 //! delivery keeps these.
 
-use super::{Options, html};
+use crate::extract::{Options, html};
 
 fn text(page: &str) -> String {
     html(page.as_bytes(), None, &Options::default()).text

@@ -3,7 +3,7 @@
 //! A full time ([`says_time`]) is a sign by itself. A brief one ([`is_stamp`]) is also the length
 //! of a walk or a part of a name, so it counts only beside another sign.
 
-use super::furniture;
+use crate::extract::furniture;
 
 /// The ends of words behind a number that say how long ago something was.
 pub const AGO: [&str; 14] = [

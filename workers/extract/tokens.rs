@@ -11,9 +11,8 @@
 //! Nothing is allocated and nothing fails. Every byte visited is counted ([`Tokens::steps`]), and a
 //! failed search is remembered, so the work is linear even in a hostile page.
 
+use crate::extract::tags::{Element, Skipped, Tag};
 use memchr::{memchr, memchr3, memmem};
-
-use super::tags::{Element, Skipped, Tag};
 
 /// A part of a page that matters for its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@
 //! block to another. The standard's adoption agency, foster parenting and formatting elements move
 //! no text that matters here, so they are left out.
 
-use super::entities;
-use super::hints::Hints;
-use super::tags::Tag;
-use super::tokens::{Attributes, Token, Tokens};
+use crate::extract::entities;
+use crate::extract::hints::Hints;
+use crate::extract::tags::Tag;
+use crate::extract::tokens::{Attributes, Token, Tokens};
 
 /// The most elements open at once; deeper ones join their ancestor.
 pub const DEPTH_MAX: usize = 400;

@@ -18,11 +18,11 @@ mod read;
 mod serve;
 mod wrongs;
 
-pub use output::{Form, Output, Results, TableForms, When, check_ping};
-pub use places::{base, collide, resolved};
-pub use read::{Read, are_too_many};
-pub use serve::Serve;
-pub use wrongs::Wrong;
+pub use crate::job::output::{Form, Output, Results, TableForms, When, check_ping};
+pub use crate::job::places::{base, collide, resolved};
+pub use crate::job::read::{Read, are_too_many};
+pub use crate::job::serve::Serve;
+pub use crate::job::wrongs::Wrong;
 
 use crate::candidates::bands::Bands;
 use crate::error::{Error, Kind, Result};

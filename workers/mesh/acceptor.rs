@@ -4,16 +4,15 @@
 //! new connection replaces the oldest one that has not shown the key, so that a flood of silent
 //! connections fills neither the places nor the memory.
 
+use crate::mesh::connection::Connection;
+use crate::mesh::connections::Connections;
+use crate::mesh::handshake::{Answer, Claim, OPENING_BYTES, Party, Refusal, answer, plausible};
+use crate::mesh::session::{SIGNAL_BYTES, Signal};
+use crate::mesh::{Mesh, Refused};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
-
-use super::connection::Connection;
-use super::connections::Connections;
-use super::handshake::{Answer, Claim, OPENING_BYTES, Party, Refusal, answer, plausible};
-use super::session::{SIGNAL_BYTES, Signal};
-use super::{Mesh, Refused};
 
 /// Connections that are not authenticated yet.
 const PENDING_MAX: usize = 64;

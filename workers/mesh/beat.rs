@@ -5,6 +5,8 @@
 //! acknowledges data for a stopped process, and timely waits for ever. A stuck worker in a living
 //! process is not noticed here. Beats are always sealed, even if the data is not encrypted.
 
+use crate::mesh::connection::{Alarm, Connection, lost, receive};
+use crate::mesh::session::{Opener, Sealer, Signal};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
@@ -12,9 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
-
-use super::connection::{Alarm, Connection, lost, receive};
-use super::session::{Opener, Sealer, Signal};
 
 /// Beats per silence limit: some may be late on a busy machine.
 const BEATS_PER_SILENCE: u32 = 5;
@@ -126,8 +125,8 @@ fn describe(error: &io::Error, silence: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connection::tests::connected;
     use super::*;
+    use crate::mesh::connection::tests::connected;
 
     const SILENCE: Duration = Duration::from_millis(400);
 

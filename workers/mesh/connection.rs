@@ -5,6 +5,10 @@
 //! never taken for the end. Nothing here decides what a loss means: that is up to the owner of the
 //! [`Alarm`].
 
+use crate::error::{Error, Kind};
+use crate::mesh::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
+use crate::mesh::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
+use socket2::{SockRef, TcpKeepalive};
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -13,13 +17,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-
-use socket2::{SockRef, TcpKeepalive};
-
-use crate::error::{Error, Kind};
-
-use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
-use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
 
 const READ_AHEAD_BYTES: usize = 1 << 18;
 
@@ -198,8 +195,8 @@ fn open_all(peer: TcpStream, mut inside: &UnixStream, mut opener: Opener) -> io:
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::session::TAG_BYTES;
     use super::*;
+    use crate::mesh::session::TAG_BYTES;
     use std::net::TcpListener;
     use std::sync::mpsc;
 

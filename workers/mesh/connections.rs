@@ -1,7 +1,7 @@
 //! The connections of a process, by lane and peer.
 
-use super::connection::Connection;
-use super::handshake::Lane;
+use crate::mesh::connection::Connection;
+use crate::mesh::handshake::Lane;
 
 /// The connections to every peer by index; none to this process itself.
 #[derive(Default)]

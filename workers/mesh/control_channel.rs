@@ -4,21 +4,19 @@
 //! peer dies or falls silent, whatever this process is busy with. No record travels here; that is
 //! for [`super::execute`], which may use the same listener once the channel is open.
 
+use crate::error::{Error, Kind, Result};
+use crate::mesh::Mesh;
+use crate::mesh::beat::Beats;
+use crate::mesh::connection::{Alarm, Connection, lost};
+use crate::mesh::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
+use crate::mesh::session::{Opener, Sealer};
+use crate::mesh::start::connect;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
-
-use crate::error::{Error, Kind, Result};
-
-use super::Mesh;
-use super::beat::Beats;
-use super::connection::{Alarm, Connection, lost};
-use super::frames::{FrameReader, FrameWriter, PLAIN_BYTES_MAX};
-use super::session::{Opener, Sealer};
-use super::start::connect;
 
 /// The size of a message; the receipts of 1,024 workers take about one megabyte.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -185,8 +183,8 @@ fn read_message(from: &mut impl Read, opener: &mut Opener) -> io::Result<Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::connection::tests::connected;
     use super::*;
+    use crate::mesh::connection::tests::connected;
 
     /// Messages of any length arrive unchanged and in order. The stream may end between two
     /// messages; an end within one, or a message of another session, is an error.

@@ -1,17 +1,15 @@
 //! Dials the processes with lower indices, again and again until the start is over.
 
+use crate::error::{Error, Kind, Result};
+use crate::mesh::Mesh;
+use crate::mesh::connection::Connection;
+use crate::mesh::handshake::{DialFailure, LANES, Lane, Party, Refusal, dial};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
-
-use crate::error::{Error, Kind, Result};
-
-use super::Mesh;
-use super::connection::Connection;
-use super::handshake::{DialFailure, LANES, Lane, Party, Refusal, dial};
 
 const REDIAL_MIN: Duration = Duration::from_millis(20);
 const REDIAL_MAX: Duration = Duration::from_secs(1);

@@ -3,9 +3,8 @@
 //! A frame is a length (two bytes, big endian) and a Noise transport message of that length, so at
 //! most 65,535 bytes.
 
+use crate::mesh::session::{Opener, Sealer, TAG_BYTES};
 use std::io::{self, ErrorKind, Read, Write};
-
-use super::session::{Opener, Sealer, TAG_BYTES};
 
 const LENGTH_BYTES: usize = 2;
 /// The longest Noise message.

@@ -16,16 +16,14 @@
 //! digest of the job are bound to the key. Message 1 may be a replay; the acceptor therefore trusts
 //! nothing before `Confirm`, which needs the ephemeral secret of message 1.
 
+use crate::mesh::connection::{Connection, read_exact_by};
+use crate::mesh::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
+use crate::mesh::{Key, Mesh};
+use snow::{HandshakeState, StatelessTransportState};
 use std::fmt;
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Instant;
-
-use snow::{HandshakeState, StatelessTransportState};
-
-use super::connection::{Connection, read_exact_by};
-use super::session::{Opener, SIGNAL_BYTES, Sealer, Signal};
-use super::{Key, Mesh};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const MAGIC: &[u8; 8] = b"pgfdmesh";

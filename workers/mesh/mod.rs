@@ -35,13 +35,13 @@ use timely::communication::{Config, Hooks};
 use timely::worker::Worker;
 
 use crate::error::{Error, Kind, Result};
+use crate::mesh::beat::Beats;
+use crate::mesh::connection::{Alarm, pump};
+pub use crate::mesh::control_channel::ControlChannel;
+pub use crate::mesh::key::Key;
+use crate::mesh::start::connect;
+pub use crate::mesh::start::listen;
 use crate::panics;
-use beat::Beats;
-use connection::{Alarm, pump};
-pub use control_channel::ControlChannel;
-pub use key::Key;
-use start::connect;
-pub use start::listen;
 
 /// How many connections a process refused while it started, by reason: `stranger`, `another_job`,
 /// `wrong_key`, `wrong_index`, `forged`, `hung_up`, `too_slow`, `crowded_out`, `taken`, `broken`,

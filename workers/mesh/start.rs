@@ -3,21 +3,19 @@
 //! A process listens on its own address and dials the lower indices; each pair has one connection
 //! for data and one for heartbeats. Strangers cannot disturb the start: see `acceptor`.
 
+use crate::error::{Error, Kind, Result};
+use crate::mesh::Mesh;
+use crate::mesh::acceptor::Acceptor;
+use crate::mesh::connections::Connections;
+use crate::mesh::dialer::{Dialed, dial_lower};
+use crate::mesh::handshake::Party;
+use crate::mesh::session::Signal;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use crate::error::{Error, Kind, Result};
-
-use super::Mesh;
-use super::acceptor::Acceptor;
-use super::connections::Connections;
-use super::dialer::{Dialed, dial_lower};
-use super::handshake::Party;
-use super::session::Signal;
 
 /// Opens the listener that the other processes dial; port 0 is any free port.
 ///

@@ -2,18 +2,16 @@
 //!
 //! The listeners are bound before the processes start, so that no other test can take a port.
 
+use super::*;
+use crate::mesh::connection::Connection;
+use crate::mesh::handshake::{LANES, Lane, Party, dial, opening};
+use crate::mesh::session::Signal;
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
-
 use timely::dataflow::operators::{Capture, Exchange, ToStream, capture::Extract, vec::Map};
-
-use super::connection::Connection;
-use super::handshake::{LANES, Lane, Party, dial, opening};
-use super::session::Signal;
-use super::*;
 
 /// Far longer than any of these tests takes; a test waits this long only if it fails.
 const GENEROUS: Duration = Duration::from_secs(60);

@@ -4,9 +4,9 @@
 //! The URL in a header line may hold spaces, so the line is parsed from its end. The `filedesc:`
 //! record at the start of a file is skipped as `warcinfo`.
 
-use super::dialect::Dialect;
-use super::record::{Item, Notes, Record, Visit, url};
-use super::{Limits, date, http};
+use crate::read::dialect::Dialect;
+use crate::read::record::{Item, Notes, Record, Visit, url};
+use crate::read::{Limits, date, http};
 
 /// The dialect of ARC.
 #[derive(Debug)]
@@ -152,9 +152,9 @@ pub fn opens(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Options;
-    use super::super::testing::{arc_page, gzip, read_all, response, words};
     use super::*;
+    use crate::read::Options;
+    use crate::read::testing::{arc_page, gzip, read_all, response, words};
 
     const FILEDESC: &str =
         "filedesc://x.arc 0.0.0.0 20200101000000 text/plain 14\n1 0 Somebody\n\n\n";

@@ -4,10 +4,10 @@
 //! they are passed by and not counted as bad records. If the job names such a file, it is refused,
 //! with the command that converts it.
 
-use super::Limits;
-use super::codec::{Codec, without_ending};
-use super::shell::{beside, fed, word, written};
-use super::source::Source;
+use crate::read::Limits;
+use crate::read::codec::{Codec, without_ending};
+use crate::read::shell::{beside, fed, word, written};
+use crate::read::source::Source;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -242,8 +242,8 @@ fn is_index(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::gzip;
     use super::*;
+    use crate::read::testing::gzip;
     use std::process::Command;
 
     /// Companions are recognised by their content under any name, and otherwise by their name. A

@@ -6,10 +6,10 @@
 //! reading bodies. It is cut only where [`super::frames`] certainly begins a record, and not at all
 //! after the first record whose length does not lead to the next.
 
-use super::dialect::{Dialect, blanks};
-use super::frames::{HEADER_BYTES_MAX, LOOKAHEAD_BYTES};
-use super::input::open_file;
 use crate::error::{Error, Result};
+use crate::read::dialect::{Dialect, blanks};
+use crate::read::frames::{HEADER_BYTES_MAX, LOOKAHEAD_BYTES};
+use crate::read::input::open_file;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

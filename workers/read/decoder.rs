@@ -4,13 +4,13 @@
 //! the caller may move the input. It lives as long as the file, because to set up a decoder takes
 //! longer than to decode a short page.
 
-use super::codec::Codec;
-use super::gzip_stream::GzipStream;
-use super::gzip_whole::GzipWhole;
-use super::input::Input;
-use super::lz4_stream::Lz4Stream;
-use super::zstd_stream::ZstdStream;
 use crate::error::Result;
+use crate::read::codec::Codec;
+use crate::read::gzip_stream::GzipStream;
+use crate::read::gzip_whole::GzipWhole;
+use crate::read::input::Input;
+use crate::read::lz4_stream::Lz4Stream;
+use crate::read::zstd_stream::ZstdStream;
 use std::io::{self, BufRead, Read};
 
 /// The decoder of the members of one file.

@@ -1,7 +1,7 @@
 //! The differences between WARC and ARC, and searches for the bounds of a record that both use.
 
-use super::Limits;
-use super::record::{Item, Notes};
+use crate::read::Limits;
+use crate::read::record::{Item, Notes};
 
 /// The rules of one archive format.
 pub trait Dialect: Sized {

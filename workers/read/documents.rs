@@ -1,10 +1,10 @@
 //! Recognises JSON documents: JSON files that do not have one object on each line.
 
-use super::Limits;
-use super::json;
-use super::shell;
-use super::source::{End, Source};
 use crate::error::Result;
+use crate::read::Limits;
+use crate::read::json;
+use crate::read::shell;
+use crate::read::source::{End, Source};
 use serde::de::IgnoredAny;
 use std::path::Path;
 
@@ -87,8 +87,8 @@ fn filter(text: &[u8], is_whole: bool) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::gzip;
     use super::*;
+    use crate::read::testing::gzip;
 
     /// From lists of values jq made lines of single values, which are no rows either. An array of
     /// objects, objects of several lines and several objects on one are documents; an array among

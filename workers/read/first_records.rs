@@ -1,8 +1,8 @@
 //! Reads no more than the first records of an input, for a sample.
 
-use super::record::{Entry, Heading, Notes};
-use super::{Options, Reader, Split};
 use crate::error::Result;
+use crate::read::record::{Entry, Heading, Notes};
+use crate::read::{Options, Reader, Split};
 
 /// Opens a reader of splits, such as [`super::open`].
 type Opener = fn(&Split, &Options) -> Result<Box<dyn Reader>>;
@@ -78,9 +78,9 @@ impl Reader for FirstRecords {
 
 #[cfg(test)]
 mod tests {
-    use super::super::splits;
-    use super::super::testing::{Temporary, gzip, page, read_to_end, warc, words};
     use super::*;
+    use crate::read::splits;
+    use crate::read::testing::{Temporary, gzip, page, read_to_end, warc, words};
 
     /// A sample is the first records of a file, however it is cut and compressed; what is skipped
     /// does not count.

@@ -12,12 +12,12 @@
 //! the place where the body should end is examined first: an archive may contain an archive, but a
 //! wrong length must not swallow the records behind it.
 
-use super::codec::Codec;
-use super::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
-use super::record::{Body, Entry, Heading, Item, Notes, Record};
-use super::source::{End, Source};
-use super::{Limits, Reader};
 use crate::error::Result;
+use crate::read::codec::Codec;
+use crate::read::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
+use crate::read::record::{Body, Entry, Heading, Item, Notes, Record};
+use crate::read::source::{End, Source};
+use crate::read::{Limits, Reader};
 
 /// The longest header, in bytes. It has room for a URL over its own limit, so that this URL is what
 /// the reject names.

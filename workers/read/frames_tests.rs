@@ -1,14 +1,14 @@
 //! Sound, odd and damaged archives, all built here, and the outcome of each of their records.
 
-use super::super::codec::Codec;
-use super::super::input::Input;
-use super::super::testing::{
-    Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words,
-};
-use super::super::warc::Warc;
-use super::super::{Limits, Options, reader};
 use super::*;
 use crate::random::Random;
+use crate::read::codec::Codec;
+use crate::read::input::Input;
+use crate::read::testing::{
+    Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words,
+};
+use crate::read::warc::Warc;
+use crate::read::{Limits, Options, reader};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -7,9 +7,9 @@
 //! odd codes that no encoder writes and the other decoder refuses; such a member is accepted, since
 //! its checksum and size are right.
 
-use super::gzip_stream::{FEXTRA, RESERVED};
-use super::input::Input;
 use crate::error::Result;
+use crate::read::gzip_stream::{FEXTRA, RESERVED};
+use crate::read::input::Input;
 use libdeflater::Decompressor;
 use memchr::memmem;
 
@@ -163,9 +163,9 @@ fn guess(bytes: &[u8], is_all: bool, searched_bytes: &mut u64) -> Option<Guess> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Temporary, gzip};
     use super::*;
     use crate::random::Random;
+    use crate::read::testing::{Temporary, gzip};
     use proptest::prelude::*;
     use std::io::{BufRead, Write};
 

@@ -4,12 +4,12 @@
 //! [`http_body`](super::http_body) decodes the body. A body that was cut off is counted under
 //! `cut_body`.
 
-use super::binary;
-use super::headers::{self, Headers, media_type};
-use super::html_start::looks_like_html;
-use super::http_body::{BodyFlaws, decoded, is_chunked};
-use super::record::{Body, HTTP_BYTES_MAX, Item, Notes, url};
 use crate::document::canonical_url;
+use crate::read::binary;
+use crate::read::headers::{self, Headers, media_type};
+use crate::read::html_start::looks_like_html;
+use crate::read::http_body::{BodyFlaws, decoded, is_chunked};
+use crate::read::record::{Body, HTTP_BYTES_MAX, Item, Notes, url};
 use std::borrow::Cow;
 use url::Url;
 
@@ -209,8 +209,8 @@ fn parse_first(response: &[u8]) -> Option<(u16, &[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{gzip, response};
     use super::*;
+    use crate::read::testing::{gzip, response};
     use proptest::prelude::*;
     use std::io::Write;
 

@@ -5,9 +5,9 @@
 //! `raw_body`. A body that was cut off is decoded as far as it goes. A decoded body keeps to the
 //! caller's limit; a body without an encoding was bounded by the caller as part of its record.
 
-use super::headers::Headers;
-use super::record::{Item, Notes};
-use super::zstd_stream::WINDOW_LOG_MAX;
+use crate::read::headers::Headers;
+use crate::read::record::{Item, Notes};
+use crate::read::zstd_stream::WINDOW_LOG_MAX;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};

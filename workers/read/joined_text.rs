@@ -1,8 +1,8 @@
 //! Recognises rows whose text is in several fields or in a list of texts or messages, and gives the
 //! command that makes one text of them.
 
-use super::Format;
-use super::shell::{beside, fed, word, written};
+use crate::read::Format;
+use crate::read::shell::{beside, fed, word, written};
 use std::path::Path;
 
 /// Names of lists of texts, or of messages with a text each.

@@ -4,12 +4,12 @@
 //! longer one is rejected and reading goes on after it. In a compressed file a line may cross the
 //! end of a member.
 
-use super::codec::Codec;
-use super::fields::Wanted;
-use super::record::{Entry, Item, Notes};
-use super::source::{End, JUNK, Source};
-use super::{Options, Reader, Split, json};
 use crate::error::Result;
+use crate::read::codec::Codec;
+use crate::read::fields::Wanted;
+use crate::read::record::{Entry, Item, Notes};
+use crate::read::source::{End, JUNK, Source};
+use crate::read::{Options, Reader, Split, json};
 
 /// The byte order mark that some tools write before UTF-8.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -204,10 +204,10 @@ pub fn starts(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::open;
-    use super::super::testing::{Temporary, gzip, read_all, words};
     use super::*;
     use crate::random::Random;
+    use crate::read::open;
+    use crate::read::testing::{Temporary, gzip, read_all, words};
     use proptest::prelude::*;
 
     fn lines(bytes: &[u8], line_bytes_max: usize) -> Vec<String> {

@@ -4,14 +4,14 @@
 //! A member is one gzip member, one frame of zstd or lz4, or the whole of an uncompressed file.
 //! Between members there may be padding (zero bytes), skippable frames, or junk.
 
-use super::Limits;
-use super::codec::Codec;
-use super::decoder::Decoder;
-use super::gzip_stream::RESERVED;
-use super::input::Input;
-use super::lz4_stream;
-use super::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};
 use crate::error::{Error, Result};
+use crate::read::Limits;
+use crate::read::codec::Codec;
+use crate::read::decoder::Decoder;
+use crate::read::gzip_stream::RESERVED;
+use crate::read::input::Input;
+use crate::read::lz4_stream;
+use crate::read::zstd_stream::{DICTIONARY_BYTES_MAX, ZstdStream, read_dictionary};
 use std::io::{self, BufRead};
 use std::path::Path;
 

@@ -46,18 +46,18 @@ pub(crate) mod warc;
 mod zstd_stream;
 
 use crate::error::{Error, Kind, Result, WrongValue};
-use codec::Codec;
-use companion::Companion;
-use dialect::Dialect;
-pub use dialect::blanks;
-use fields::Wanted;
-pub use fields::{Fields, PageKey};
-use frames::Frames;
-pub use limits::Limits;
-use record::{Entry, Heading, Item, Notes};
-pub use row::is_whole;
+use crate::read::codec::Codec;
+use crate::read::companion::Companion;
+use crate::read::dialect::Dialect;
+pub use crate::read::dialect::blanks;
+use crate::read::fields::Wanted;
+pub use crate::read::fields::{Fields, PageKey};
+use crate::read::frames::Frames;
+pub use crate::read::limits::Limits;
+use crate::read::record::{Entry, Heading, Item, Notes};
+pub use crate::read::row::is_whole;
+use crate::read::source::Source;
 use serde::Deserialize;
-use source::Source;
 use std::path::{Path, PathBuf};
 
 /// Decoded bytes from which a format is detected.
@@ -428,8 +428,8 @@ fn packed(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::{Temporary, gzip, page, read_all, words};
     use super::*;
+    use crate::read::testing::{Temporary, gzip, page, read_all, words};
 
     /// The format is detected from the content under any name, and from the name where the content
     /// does not decide.

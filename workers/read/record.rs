@@ -3,7 +3,7 @@
 //! A leaf, except for the parser of headers: the readers and the extractor depend on it, and it
 //! does not depend on them.
 
-use super::headers;
+use crate::read::headers;
 use std::collections::BTreeMap;
 
 /// A longer URL is not the address of a page; in bytes as found.

@@ -3,11 +3,11 @@
 //! `http.rs` (`visited`) says what a redirect does to its page: the readers skip it, or count it as
 //! a removal or as a visit.
 
-use super::dialect::Dialect;
-use super::headers::Headers;
-use super::record::{Heading, Visit};
-use super::warc::{self, Warc};
-use super::{arc, http};
+use crate::read::dialect::Dialect;
+use crate::read::headers::Headers;
+use crate::read::record::{Heading, Visit};
+use crate::read::warc::{self, Warc};
+use crate::read::{arc, http};
 use url::Url;
 
 /// A response that leads from one URL to another (301, 302, 303, 307 or 308).
@@ -51,10 +51,10 @@ fn of_warc(head: &Heading) -> Option<Visit> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::first_records;
-    use super::super::testing::{Temporary, response, warc, zip};
-    use super::super::{Options, Reader, open};
     use super::*;
+    use crate::read::first_records;
+    use crate::read::testing::{Temporary, response, warc, zip};
+    use crate::read::{Options, Reader, open};
 
     /// The sources and targets of the redirects of a file. All have a date.
     fn redirects(bytes: &[u8]) -> Vec<String> {

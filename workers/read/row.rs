@@ -3,11 +3,11 @@
 //! JSON lines and Parquet share these rules, so a page means the same in both. `deleted` and `op`
 //! come first, then the text, then the HTML.
 
-use super::date;
-use super::fields::{PageKey, REMOVED_BY_DELETED, REMOVED_BY_OP, Use, Wanted};
-use super::record::{Body, Item, Record, key, url};
-use super::score;
-use super::value::Value;
+use crate::read::date;
+use crate::read::fields::{PageKey, REMOVED_BY_DELETED, REMOVED_BY_OP, Use, Wanted};
+use crate::read::record::{Body, Item, Record, key, url};
+use crate::read::score;
+use crate::read::value::Value;
 /// The values of a row: for each wanted name its value, or `None` if the row does not have it.
 pub struct FieldRow<'a> {
     values: Vec<Option<Value<'a>>>,
@@ -188,8 +188,8 @@ fn unfit(value: &Value<'_>, field: &str) -> Item {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::Fields;
     use super::*;
+    use crate::read::fields::Fields;
 
     /// The key of a row whose field `id` has this value.
     fn key_of(id: Value<'_>) -> Result<String, Item> {

@@ -1,10 +1,10 @@
 //! Looks at the beginning of an input, to say what it is and which fields it has.
 
-use super::codec::Codec;
-use super::companion::Companion;
-use super::source::{End, Source};
-use super::{Format, Limits, Recognised, json, parquet, recognised};
 use crate::error::Result;
+use crate::read::codec::Codec;
+use crate::read::companion::Companion;
+use crate::read::source::{End, Source};
+use crate::read::{Format, Limits, Recognised, json, parquet, recognised};
 use serde_json::{Map, Value};
 use std::path::Path;
 
@@ -99,8 +99,8 @@ fn add(names: &mut Vec<String>, path: String, value: &Value, levels: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Temporary, gzip};
     use super::*;
+    use crate::read::testing::{Temporary, gzip};
 
     /// Fields are named by their paths, of lines in any compression; for a file that is no crawl, a
     /// line says so.

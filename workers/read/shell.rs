@@ -3,7 +3,7 @@
 //! People copy the commands as they are, so names are quoted, compressed files are decoded, and a
 //! command never writes to the name of an existing file.
 
-use super::codec::{Codec, without_ending};
+use crate::read::codec::{Codec, without_ending};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -5,13 +5,13 @@
 //! states a length: the window grows with the bytes that were really decoded, up to the number that
 //! the caller asks for.
 
-use super::Limits;
-use super::codec::Codec;
-use super::gzip_whole::MEMBER_BYTES_MAX;
-use super::input::Input;
-pub use super::members::{BOMB, End, JUNK, Starts};
-use super::members::{CHUNK_BYTES, Members, codec_of};
 use crate::error::Result;
+use crate::read::Limits;
+use crate::read::codec::Codec;
+use crate::read::gzip_whole::MEMBER_BYTES_MAX;
+use crate::read::input::Input;
+pub use crate::read::members::{BOMB, End, JUNK, Starts};
+use crate::read::members::{CHUNK_BYTES, Members, codec_of};
 use std::path::Path;
 
 /// Bytes of the file that a decoder may have used without output so far.

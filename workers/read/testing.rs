@@ -1,9 +1,9 @@
 //! Helpers of the readers' tests: archives built record by record, temporary files, and a whole
 //! input read at once.
 
-use super::codec::Codec;
-use super::record::{Body, Entry, Item, Mirror, Notes, Record};
-use super::{Options, Reader, Split, open};
+use crate::read::codec::Codec;
+use crate::read::record::{Body, Entry, Item, Mirror, Notes, Record};
+use crate::read::{Options, Reader, Split, open};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

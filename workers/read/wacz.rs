@@ -5,15 +5,15 @@
 //! is refused as a whole if one of the WARC files is compressed once more, is encrypted, or
 //! overlaps another one, by which a small zip could become a large crawl.
 
-use super::codec::Codec;
-use super::companion::Companion;
-use super::frames::Frames;
-use super::input::open_file;
-use super::record::{Entry, Heading, Notes};
-use super::source::Source;
-use super::warc::Warc;
-use super::{Limits, Reader, Split, shell};
 use crate::error::{Error, Kind, Result};
+use crate::read::codec::Codec;
+use crate::read::companion::Companion;
+use crate::read::frames::Frames;
+use crate::read::input::open_file;
+use crate::read::record::{Entry, Heading, Notes};
+use crate::read::source::Source;
+use crate::read::warc::Warc;
+use crate::read::{Limits, Reader, Split, shell};
 use rawzip::{CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ZipLocator};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -250,9 +250,9 @@ fn refused(path: &Path, why: String) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Temporary, gzip, member, page, read_all, read_to_end, words, zip};
-    use super::super::{Options, open, open_or_reject, splits};
     use super::*;
+    use crate::read::testing::{Temporary, gzip, member, page, read_all, read_to_end, words, zip};
+    use crate::read::{Options, open, open_or_reject, splits};
     use proptest::prelude::*;
 
     /// The position of the flags and the method of the first file in the central directory.

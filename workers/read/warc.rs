@@ -4,11 +4,11 @@
 //! record is skipped under its name. Segmented records are never joined. A `revisit` says that the
 //! page of its URL was seen, or that it is a mirror of another URL's page.
 
-use super::dialect::Dialect;
-use super::headers::{self, Headers, media_type};
-use super::record::{Body, Item, Mirror, Notes, Record, Visit, url};
-use super::{Limits, date, http};
 use crate::document::canonical_url;
+use crate::read::dialect::Dialect;
+use crate::read::headers::{self, Headers, media_type};
+use crate::read::record::{Body, Item, Mirror, Notes, Record, Visit, url};
+use crate::read::{Limits, date, http};
 
 /// The line of a version ends within this many bytes after `WARC/`.
 const VERSION_BYTES_MAX: usize = 32;
@@ -247,9 +247,9 @@ fn page(content_type: Option<&[u8]>, body: &[u8]) -> Result<Body, Item> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Options;
-    use super::super::testing::{page, read_all, response, warc, words};
     use super::*;
+    use crate::read::Options;
+    use crate::read::testing::{page, read_all, response, warc, words};
 
     fn outcome(record: &[u8]) -> String {
         let (entries, _) = read_all("x.warc", record, &Options::default());

@@ -3,9 +3,9 @@
 //! As in [`super::gzip_stream`], the input stays with the caller. The decoder is used for frame
 //! after frame, with the dictionary that it has digested.
 
-use super::codec::Codec;
-use super::input::Input;
 use crate::error::{Error, Result};
+use crate::read::codec::Codec;
+use crate::read::input::Input;
 use std::io::{self, BufRead, ErrorKind, Read};
 use zstd::stream::raw::{self, DParameter, InBuffer, Operation, OutBuffer};
 
@@ -82,9 +82,9 @@ pub fn read_dictionary(input: &mut Input, length: u64) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::member;
     use super::*;
     use crate::random::Random;
+    use crate::read::testing::member;
     use proptest::prelude::*;
     use zstd::stream::zio;
 

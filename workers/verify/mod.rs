@@ -22,6 +22,6 @@ mod tampers;
 #[cfg(test)]
 mod tests;
 
-pub use deep::deep;
-pub use files::verify;
-pub use findings::{Check, Deep, FINDINGS_MAX, Finding, Recall, Report, RowFinding};
+pub use crate::verify::deep::deep;
+pub use crate::verify::files::verify;
+pub use crate::verify::findings::{Check, Deep, FINDINGS_MAX, Finding, Recall, Report, RowFinding};

@@ -17,7 +17,7 @@
 
 mod kernel;
 
-pub use kernel::Kernel;
+pub use crate::candidates::hamming::kernel::Kernel;
 
 use crate::text::hash::GOLDEN_RATIO;
 

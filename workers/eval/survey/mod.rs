@@ -20,6 +20,8 @@ use crate::document::{Id, sorted};
 use crate::error::{Error, Kind, Result};
 use crate::eval::labels::Labels;
 use crate::eval::scene::Truth;
+use crate::eval::survey::estimate::{Estimate, Tally, estimate};
+use crate::eval::survey::strata::{Cell, Drawn, Stratum, next};
 use crate::eval::world;
 use crate::job::clusters;
 use crate::store::Store;
@@ -31,10 +33,8 @@ use crate::tables::{
     ClusterRow, ComponentRow, ContentPageRow, ContentRow, LeaderRow, PairRow, UrlRow,
 };
 use crate::text::signatures::SignatureKind;
-use estimate::{Estimate, Tally, estimate};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use strata::{Cell, Drawn, Stratum, next};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The rows of `pairs` that are read at once.

@@ -15,13 +15,13 @@ use crate::eval::scene::Scale;
 use crate::eval::score::{same, true_text_pairs};
 use crate::eval::sweep::settings::Frame;
 pub use crate::eval::sweep::settings::{Knob, SettingScore};
+use crate::eval::sweep::signatures::Verdicts;
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::judge::Judge;
 use serde::Serialize;
-use signatures::Verdicts;
 
 /// All settings that were tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -11,15 +11,15 @@ mod mistakes;
 mod numbers;
 mod object;
 
-pub use mistakes::{ARRAY, HAS, OF_OBJECTS, PRINTED, SEVERAL, UTF_16, array};
+pub use crate::read::json::mistakes::{ARRAY, HAS, OF_OBJECTS, PRINTED, SEVERAL, UTF_16, array};
 
 use crate::read::fields::Wanted;
+use crate::read::json::mistakes::{fields_of, word, words};
+pub use crate::read::json::numbers::readable;
+use crate::read::json::numbers::{PYTHON_NUMBER, is_of_python, is_vast};
+use crate::read::json::object::{Failed, values};
 use crate::read::record::{DETAIL_BYTES_MAX, Item};
 use crate::read::row::FieldRow;
-use mistakes::{fields_of, word, words};
-pub use numbers::readable;
-use numbers::{PYTHON_NUMBER, is_of_python, is_vast};
-use object::{Failed, values};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

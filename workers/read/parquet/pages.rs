@@ -3,9 +3,9 @@
 //! The file is never mapped, and errors of the file system are kept apart from damage. Some damage
 //! makes the decoder panic, so panics are caught.
 
-use super::checks::{Shape, page_bytes, page_header_is_sound, page_is_sound};
 use crate::error::{Error, Result};
 use crate::read::input;
+use crate::read::parquet::checks::{Shape, page_bytes, page_header_is_sound, page_is_sound};
 use crate::{locks, panics};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::RowGroups;

@@ -12,8 +12,8 @@ mod segment_ref;
 mod spool;
 mod writer;
 
-pub use segment_ref::SegmentRef;
-pub use writer::{SegmentWriter, write, write_by};
+pub use crate::store::segment::segment_ref::SegmentRef;
+pub use crate::store::segment::writer::{SegmentWriter, write, write_by};
 
 use crate::document::Id;
 use crate::error::Result;

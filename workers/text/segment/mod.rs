@@ -19,11 +19,11 @@ mod unseen;
 #[cfg(test)]
 mod tests;
 
-use dictionary::Dictionary;
-use layout::{Code, END};
+use crate::text::segment::dictionary::Dictionary;
+use crate::text::segment::layout::{Code, END};
+use crate::text::segment::unseen::Unseen;
+use crate::text::segment::user::UserWords;
 use std::sync::Arc;
-use unseen::Unseen;
-use user::UserWords;
 
 /// Cuts texts. Its memory is reused from text to text.
 ///

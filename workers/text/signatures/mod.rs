@@ -13,19 +13,19 @@ pub mod spotsigs;
 pub mod super_shingles;
 mod text;
 
-pub use text::{KEYS_MAX, Shinglings, Text};
+pub use crate::text::signatures::text::{KEYS_MAX, Shinglings, Text};
 
 use crate::error::Result;
 use crate::text::features::frozen;
+use crate::text::signatures::i_match::IMatch;
+use crate::text::signatures::minhash::MinHash;
+use crate::text::signatures::sentences::Sentences;
+use crate::text::signatures::spotsigs::SpotSigs;
+use crate::text::signatures::super_shingles::SuperShingles;
 use crate::text::{normalize, simhash};
-use i_match::IMatch;
-use minhash::MinHash;
-use sentences::Sentences;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spotsigs::SpotSigs;
 use std::path::PathBuf;
-use super_shingles::SuperShingles;
 
 /// An equality signature. The numbers are stored; SimHash's is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
