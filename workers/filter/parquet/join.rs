@@ -2,11 +2,38 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::order::{Run, Runs, Side};
-use crate::filter::parquet::table::{Table, sound};
-use crate::filter::parquet::transfer::{Passage, transfer};
+use crate::filter::parquet::table::{Outcome, Table, sound};
+use crate::filter::parquet::transfer::unite;
 use crate::filter::part::Part;
-use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedFileWriter;
 use std::path::Path;
+
+/// What was kept of a table, or what was removed.
+struct Half {
+    table: Table,
+    /// Its next row group.
+    next: usize,
+}
+
+impl Half {
+    fn open(path: &Path) -> Result<Half> {
+        Ok(Half { table: Table::open(path)?, next: 0 })
+    }
+
+    /// Its row group for the `rows` that it has of a row group of the original. Fails if it has
+    /// another number of rows; the filtered file is at `kept`.
+    fn take(&mut self, rows: u64, kept: &Path) -> Result<Option<usize>> {
+        if rows == 0 {
+            return Ok(None);
+        }
+        let group = self.table.metadata().row_groups().get(self.next);
+        if group.is_none_or(|group| group.num_rows() as u64 != rows) {
+            return Err(not_in_order(kept));
+        }
+        self.next += 1;
+        Ok(Some(self.next - 1))
+    }
+}
 
 /// Makes a file of the rows of `kept` and `removed`, in the order of `runs` and with row groups of
 /// so many rows, and writes it to `sink`.
@@ -17,76 +44,63 @@ pub fn join(
     runs: &mut Runs,
     sink: Part,
 ) -> Result<Part> {
-    let tables = [Some(Table::open(kept)?), removed.map(Table::open).transpose()?];
-    let of = |side: Side| {
-        let lacks = || {
-            Error::new(
-                Kind::Data,
-                format!("{}: what was removed from it is not there", kept.display()),
-            )
-        };
-        tables[side as usize].as_ref().ok_or_else(lacks)
-    };
+    let (path, mut kept) = (kept, Half::open(kept)?);
+    let mut removed = removed.map(Half::open).transpose()?;
     let outputs = [sink.failure()];
-    let mut file = sound(kept, &outputs, || of(Side::Kept).map_err(external)?.like(sink))?;
-    let mut next = [0; 2];
+    let mut file = sound(path, &outputs, || kept.table.like(sink))?;
     let mut open = None;
     for &rows in groups {
         let of_group = next_rows(runs, &mut open, rows)?;
         let rows_of = |side: Side| -> u64 {
             of_group.iter().filter(|(of, _)| *of == side).map(|(_, rows)| rows).sum()
         };
-        let mut sources = Vec::new();
-        for side in [Side::Kept, Side::Removed] {
-            let (rows, index) = (rows_of(side), next[side as usize]);
-            if rows == 0 {
-                continue;
+        let of_kept = kept.take(rows_of(Side::Kept), path)?;
+        let of_removed = match (&mut removed, rows_of(Side::Removed)) {
+            (Some(removed), rows) => removed.take(rows, path)?,
+            (None, 0) => None,
+            (None, _) => return Err(lacks_removed(path)),
+        };
+        let of_removed = removed.as_ref().map(|half| &half.table).zip(of_removed);
+        sound(path, &outputs, || match (of_kept, of_removed) {
+            (None, None) => Ok(()),
+            (Some(index), None) => append(&mut file, &kept.table, index),
+            (None, Some((removed, index))) => append(&mut file, removed, index),
+            (Some(index), Some(removed)) => {
+                unite_groups(&mut file, (&kept.table, index), removed, &of_group)
             }
-            let table = of(side)?;
-            let group = table.metadata().row_groups().get(index);
-            if group.is_none_or(|group| group.num_rows() as u64 != rows) {
-                return Err(not_in_order(kept));
-            }
-            sources.push((table, index));
-            next[side as usize] += 1;
-        }
-        if sources.is_empty() {
-            continue;
-        }
-        sound(kept, &outputs, || {
-            let mut group = file.next_row_group()?;
-            if let [(table, index)] = sources[..] {
-                table.append(index, &mut group)?;
-            } else {
-                let passages: Vec<Passage> = of_group
-                    .iter()
-                    .map(|&(side, rows)| Passage { from: side as usize, to: 0, rows })
-                    .collect();
-                let read = |side: Side, column| {
-                    let (table, index) = sources[side as usize];
-                    table.column(index, column)
-                };
-                let descriptors = sources[0].0.metadata().file_metadata().schema_descr().columns();
-                for (column, descriptor) in descriptors.iter().enumerate() {
-                    let (mut one, mut two) =
-                        (read(Side::Kept, column)?, read(Side::Removed, column)?);
-                    let Some(mut writer) = group.next_column()? else { break };
-                    let readers = [Some(&mut one), Some(&mut two)];
-                    let writers = [Some(writer.untyped()), None];
-                    let batch_rows =
-                        sources.iter().map(|(table, index)| table.batch_rows(*index, column));
-                    let batch_rows = batch_rows.min().unwrap_or(1);
-                    transfer(readers, writers, descriptor, &passages, batch_rows)?;
-                    writer.close()?;
-                }
-            }
-            group.close().map(drop)
         })?;
     }
     if open.is_some() || runs.next()?.is_some() {
-        return Err(not_in_order(kept));
+        return Err(not_in_order(path));
     }
-    sound(kept, &outputs, || file.into_inner())
+    sound(path, &outputs, || file.into_inner())
+}
+
+/// Writes row group `index` of `table` to `file` as it is.
+fn append(file: &mut SerializedFileWriter<Part>, table: &Table, index: usize) -> Outcome<()> {
+    let mut group = file.next_row_group()?;
+    table.append(index, &mut group)?;
+    group.close().map(drop)
+}
+
+/// Writes a row group to `file` of the rows of two, in the order of `runs`.
+fn unite_groups(
+    file: &mut SerializedFileWriter<Part>,
+    (kept, of_kept): (&Table, usize),
+    (removed, of_removed): (&Table, usize),
+    runs: &[(Side, u64)],
+) -> Outcome<()> {
+    let mut group = file.next_row_group()?;
+    let descriptors = kept.metadata().file_metadata().schema_descr().columns();
+    for (column, descriptor) in descriptors.iter().enumerate() {
+        let mut readers = [kept.column(of_kept, column)?, removed.column(of_removed, column)?];
+        let Some(mut writer) = group.next_column()? else { break };
+        let batch_rows =
+            kept.batch_rows(of_kept, column).min(removed.batch_rows(of_removed, column));
+        unite(readers.each_mut(), writer.untyped(), descriptor, runs, batch_rows)?;
+        writer.close()?;
+    }
+    group.close().map(drop)
 }
 
 /// The next `rows` rows of the order: the rest of the run `open`, then the next of `runs`.
@@ -113,12 +127,14 @@ fn next_rows(
     Ok(of_group)
 }
 
+/// The error for a table of which rows were removed that are nowhere.
+fn lacks_removed(kept: &Path) -> Error {
+    let why = "what was removed from it is not there";
+    Error::new(Kind::Data, format!("{}: {why}", kept.display()))
+}
+
 /// The error for a table that has other rows than the order of what was kept and removed says.
 fn not_in_order(kept: &Path) -> Error {
     let why = "it, what was removed from it or the order of both has changed since it was filtered";
     Error::new(Kind::Data, format!("{}: {why}", kept.display()))
-}
-
-fn external(error: Error) -> ParquetError {
-    ParquetError::External(Box::new(error))
 }

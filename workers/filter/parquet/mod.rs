@@ -15,7 +15,7 @@ use crate::filter::copy::{Copied, Copier, Parts, Spot};
 use crate::filter::order::{Run, Side};
 pub use crate::filter::parquet::join::join;
 pub use crate::filter::parquet::table::{Outcome, Table, sound};
-use crate::filter::parquet::transfer::{Passage, transfer};
+use crate::filter::parquet::transfer::divide;
 use crate::filter::part::{Failure, Part};
 use parquet::file::writer::SerializedFileWriter;
 use std::path::Path;
@@ -88,10 +88,6 @@ impl Rows {
         (self.group, self.rows) = (index + 1, 0);
         let has = |side: Side| runs.iter().any(|(of, _)| *of == side);
         let (has_kept, has_removed) = (has(Side::Kept), has(Side::Removed));
-        let runs: Vec<Passage> = runs
-            .into_iter()
-            .map(|(side, rows)| Passage { from: 0, to: side as usize, rows })
-            .collect();
         let path = self.table.path().to_owned();
         if has_removed && self.parts.has(Side::Removed) && self.removed.is_none() {
             let part = self.parts.take(Side::Removed)?;
@@ -117,7 +113,7 @@ impl Rows {
                     let writers =
                         [one.as_mut().map(|c| c.untyped()), other.as_mut().map(|c| c.untyped())];
                     let batch_rows = table.batch_rows(index, column);
-                    transfer([Some(&mut reader), None], writers, descriptor, &runs, batch_rows)?;
+                    divide(&mut reader, writers, descriptor, &runs, batch_rows)?;
                     one.map(|column| column.close()).transpose()?;
                     other.map(|column| column.close()).transpose()?;
                 }

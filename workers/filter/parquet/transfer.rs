@@ -1,5 +1,6 @@
 //! Copies rows of one column by their levels and values.
 
+use crate::filter::order::Side;
 use crate::filter::parquet::table::Outcome;
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -57,17 +58,44 @@ impl<T: DataType> Column<T> {
     }
 }
 
-/// A run of rows that is copied.
-pub(super) struct Passage {
-    /// The place of its reader and that of its writer.
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) rows: u64,
+/// Divides the rows of one column among the writers of what is kept and of what is removed, run by
+/// run and at most `batch_rows` at once. Rows without a writer are passed over.
+pub(super) fn divide(
+    reader: &mut ColumnReader,
+    [kept, removed]: [Option<&mut ColumnWriter<'_>>; 2],
+    descriptor: &ColumnDescriptor,
+    runs: &[(Side, u64)],
+    batch_rows: u64,
+) -> Outcome<()> {
+    let passage = |&(side, rows): &(Side, u64)| Passage { from: 0, to: side as usize, rows };
+    let passages: Vec<Passage> = runs.iter().map(passage).collect();
+    transfer([Some(reader), None], [kept, removed], descriptor, &passages, batch_rows)
 }
 
-/// Copies the rows of one column, run by run and at most `batch_rows` at once, from one or two
-/// readers to one or two writers.
-pub(super) fn transfer(
+/// The reverse of [`divide`]: writes the rows of one column from the readers of what was kept and of
+/// what was removed.
+pub(super) fn unite(
+    [kept, removed]: [&mut ColumnReader; 2],
+    writer: &mut ColumnWriter<'_>,
+    descriptor: &ColumnDescriptor,
+    runs: &[(Side, u64)],
+    batch_rows: u64,
+) -> Outcome<()> {
+    let passage = |&(side, rows): &(Side, u64)| Passage { from: side as usize, to: 0, rows };
+    let passages: Vec<Passage> = runs.iter().map(passage).collect();
+    transfer([Some(kept), Some(removed)], [Some(writer), None], descriptor, &passages, batch_rows)
+}
+
+/// A run of rows that is copied.
+struct Passage {
+    /// The place of its reader and that of its writer.
+    from: usize,
+    to: usize,
+    rows: u64,
+}
+
+/// Copies the rows of one column, run by run, from one or two readers to one or two writers.
+fn transfer(
     readers: [Option<&mut ColumnReader>; 2],
     writers: [Option<&mut ColumnWriter<'_>>; 2],
     descriptor: &ColumnDescriptor,
