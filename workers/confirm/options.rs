@@ -1,5 +1,6 @@
 //! The job file's `[confirm]`.
 
+use crate::error::WrongValue;
 use crate::text::dictionary::UserDictionary;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -92,21 +93,20 @@ impl Options {
     }
 
     /// Checks the values; the error names the key.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), WrongValue> {
         let shares = [
             ("similarity_min", self.similarity_min),
             ("short_similarity_min", self.short_similarity_min),
         ];
         for (key, share) in shares {
             if !(SHARE_MIN..=10_000).contains(&share) {
-                return Err(format!("{key}: {share} is not within {SHARE_MIN} to 10000"));
+                let why = format!("{share} is not within {SHARE_MIN} to 10000");
+                return Err(WrongValue::new(key, why));
             }
         }
         if self.leading_tokens_max > 1000 {
-            return Err(format!(
-                "leading_tokens_max: {} is more than 1000",
-                self.leading_tokens_max
-            ));
+            let why = format!("{} is more than 1000", self.leading_tokens_max);
+            return Err(WrongValue::new("leading_tokens_max", why));
         }
         Ok(())
     }

@@ -114,20 +114,16 @@ impl Job {
 
     /// For each table, the first value that its room refuses.
     fn wrong_tables(&self) -> impl Iterator<Item = Wrong> {
-        let confirm = self.confirm.check().err().map(|line| {
-            // The line begins with the key.
-            let key = line.split(':').next().unwrap_or_default();
-            Wrong::new(format!("confirm.{key}"), format!("[confirm] {line}"))
-        });
         let of = |table, checked: Result<(), WrongValue>| {
             checked.err().map(|value| Wrong::of(table, &value))
         };
-        let [pages, keep, clusters] = [
+        let checked = [
             of("pages", self.pages.check()),
+            of("confirm", self.confirm.check()),
             of("keep", self.keep.check()),
             of("clusters", self.clusters.check()),
         ];
-        [pages, confirm, keep, clusters].into_iter().flatten()
+        checked.into_iter().flatten()
     }
 
     /// A length of n-grams that is out of range, or that nothing reads.

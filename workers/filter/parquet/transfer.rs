@@ -72,8 +72,8 @@ pub(super) fn divide(
     transfer([Some(reader), None], [kept, removed], descriptor, &passages, batch_rows)
 }
 
-/// The reverse of [`divide`]: writes the rows of one column from the readers of what was kept and of
-/// what was removed.
+/// The reverse of [`divide`]: writes the rows of one column from the readers of what was kept and
+/// of what was removed.
 pub(super) fn unite(
     [kept, removed]: [&mut ColumnReader; 2],
     writer: &mut ColumnWriter<'_>,
