@@ -92,7 +92,7 @@ pub fn rule(decided: Decided, options: &Options) -> Rule {
         Some(Reason::LeadingInsertion) => {
             (format!("without the tokens in front of one of them, {}", against()), true)
         }
-        Some(Reason::Numerals) => (fact("a number"), true),
+        Some(Reason::Numerals) => (fact("a number or a sign"), true),
         Some(Reason::Names) => (fact("a name"), true),
         Some(Reason::Words) => (fact("a word"), true),
         None => ("by a rule that this build does not know".into(), false),
@@ -131,7 +131,9 @@ mod tests {
             says(Reason::ShinglesRefused, 7999)
                 .ends_with("is 0.0001 below similarity_min = 0.8000")
         );
-        assert!(says(Reason::Numerals, 9000).ends_with("but a number is replaced by another"));
+        assert!(
+            says(Reason::Numerals, 9000).ends_with("but a number or a sign is replaced by another")
+        );
         assert_eq!(says(Reason::WithinK, 9950), "fingerprints differ in 2 bits, distance_max = 3");
     }
 

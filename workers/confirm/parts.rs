@@ -6,8 +6,8 @@ use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::operators::of_other_marks;
 use crate::confirm::options::Options;
-use crate::confirm::signs::with_signs;
 use serde::Serialize;
+use std::ops::Range;
 
 /// A place where two texts differ, with some of the first text around it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -81,26 +81,41 @@ pub(super) fn classified(
 }
 
 fn part(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, kind: PartKind) -> Part {
-    let (tokens, range) = if span.a.is_empty() { (b, &span.b) } else { (a, &span.a) };
-    let from =
-        tokens.places.get(range.start).map_or(tokens.text.len(), |place| place.start as usize);
-    let to = match range.end.checked_sub(1).and_then(|last| tokens.places.get(last)) {
-        Some(place) if !range.is_empty() => place.end as usize,
-        _ => from,
+    let [x, y] = match !span.a.is_empty() && a.passage(&span.a) == b.passage(&span.b) {
+        true => with_marks(a, b, span),
+        false => [bytes(a, &span.a), bytes(b, &span.b)],
     };
-    let (head, tail) = (&tokens.text[..from], &tokens.text[to..]);
+    let (text, range) = if span.a.is_empty() { (&b.text, &y) } else { (&a.text, &x) };
+    let (head, tail) = (&text[..range.start], &text[range.end..]);
     let start = head.char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(at, _)| at);
     let before = if start > 0 { format!("…{}", &head[start..]) } else { head.to_owned() };
     let after = match tail.char_indices().nth(CONTEXT_CHARS) {
         Some((end, _)) => format!("{}…", &tail[..end]),
         None => tail.to_owned(),
     };
-    let [x, y] = [a.passage(&span.a), b.passage(&span.b)];
-    let [a, b] = match x == y {
-        true => [with_signs(a, &span.a), with_signs(b, &span.b)],
-        false => [shortened(x), shortened(y)],
-    };
-    Part { kind, before, a, b, after }
+    Part { kind, before, a: shortened(&a.text[x]), b: shortened(&b.text[y]), after }
+}
+
+/// The bytes of the tokens of `range`; none, where they would be, if it is empty.
+fn bytes(tokens: &Tokens<'_>, range: &Range<usize>) -> Range<usize> {
+    let start =
+        tokens.places.get(range.start).map_or(tokens.text.len(), |place| place.start as usize);
+    start..start + tokens.passage(range).len()
+}
+
+/// The bytes of equal tokens with the marks beside them in which the texts differ: signs of money
+/// and of shares, and marks at the beginning or the end of the texts.
+fn with_marks(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> [Range<usize>; 2] {
+    let equal = |(x, y): &(char, char)| x == y;
+    let sum = |sum: usize, (c, _): (char, char)| sum + c.len_utf8();
+    let [x, y] = [a.gap(span.a.start), b.gap(span.b.start)];
+    let shared = x.chars().zip(y.chars()).take_while(equal).fold(0, sum);
+    let before = [x, y].map(|gap| gap[shared..].trim_start().len());
+    let [x, y] = [a.gap(span.a.end), b.gap(span.b.end)];
+    let shared = x.chars().rev().zip(y.chars().rev()).take_while(equal).fold(0, sum);
+    let after = [x, y].map(|gap| gap[..gap.len() - shared].trim_end().len());
+    let [x, y] = [bytes(a, &span.a), bytes(b, &span.b)];
+    [x.start - before[0]..x.end + after[0], y.start - before[1]..y.end + after[1]]
 }
 
 /// `text`, without its middle if it is long.
@@ -159,6 +174,38 @@ mod tests {
         let other = |word: &str| (0..900).map(|n| format!("{word}{n} ")).collect::<String>();
         let unlike = parts(&other("left"), &other("right"), &Options::default());
         assert!(unlike.is_none(), "too different: {unlike:?}");
+    }
+
+    /// A sign at an end of the texts was shown as `[-室-]{+室+} ✓`, as if both had it, and a sign of
+    /// money twice, as `$[-$5-]{+€5+}`.
+    #[test]
+    fn signs_at_the_ends_are_shown() {
+        for (a, b, before, [x, y], after) in [
+            (
+                "请把材料交到办公室 ✓",
+                "请把材料交到办公室 ✗",
+                "请把材料交到办公",
+                ["室 ✓", "室 ✗"],
+                "",
+            ),
+            ("✓ 今天去 ", "✗ 今天去", "", ["✓ 今", "✗ 今"], "天去 "),
+            ("(👍) 今天去", "(👎) 今天去", "(", ["👍) 今", "👎) 今"], "天去"),
+            ("he writes c++.", "he writes c#.", "he writes ", ["c++", "c#"], "."),
+            ("$5 for all", "€5 for all", "", ["$5", "€5"], " for all"),
+            (
+                "the fee is 49,90 € now",
+                "the fee is 49,90 £ now",
+                "the fee is ",
+                ["49,90 €", "49,90 £"],
+                " now",
+            ),
+            ("定价(¥49)起售", "定价($49)起售", "定价(", ["¥49", "$49"], ")起售"),
+        ] {
+            let found = parts(a, b, &Options::default()).expect("aligned");
+            let found: Vec<[&str; 4]> =
+                found.iter().map(|part| [&*part.before, &part.a, &part.b, &part.after]).collect();
+            assert_eq!(found, [[before, x, y, after]]);
+        }
     }
 
     /// Texts with other marks between digits differed in "nothing but marks and spaces", and a

@@ -22,10 +22,3 @@ pub fn signs(tokens: &Tokens<'_>, range: &Range<usize>) -> [Option<char>; 2] {
     let money = before.filter(|c| MONEY.contains(c)).or(money.filter(|_| is_own));
     [money, behind.filter(|c| SHARES.contains(c))]
 }
-
-/// The number in the tokens of `range` with its signs.
-pub fn with_signs(tokens: &Tokens<'_>, range: &Range<usize>) -> String {
-    let [before, behind] =
-        signs(tokens, range).map(|sign| sign.map(String::from).unwrap_or_default());
-    format!("{before}{}{behind}", tokens.passage(range))
-}
