@@ -155,6 +155,61 @@ fn a_chain_of_five() {
     assert!(!explained["chain"].as_array().expect("a chain").is_empty());
 }
 
+/// The words of an article with three of them replaced for each of `blocks`. Here texts that differ
+/// in one block are near, and others are not.
+fn with_blocks(blocks: &[usize]) -> String {
+    let article = text(7, 0);
+    let mut words: Vec<String> = article.split(' ').map(str::to_owned).collect();
+    for change in blocks.iter().flat_map(|block| 3 * block..3 * block + 3) {
+        let at = (7 + 7 * change) % words.len();
+        words[at] = format!("change{change}");
+    }
+    words.join(" ")
+}
+
+/// With a radius of 2 the chain between two texts of a cluster led through a text of another, and
+/// was shorter than the diameter said. And a representative that leads its cluster, but is near a
+/// part of it, was said to be near every text.
+#[test]
+fn a_cluster_that_is_not_near_its_leader() {
+    let bench = bench("[clusters]\nradius = 2\n");
+    // Six texts in a ring, and five behind one of them, whose leader takes it from the ring.
+    let ring: [(&str, &[usize]); 6] = [
+        ("http://one.example/", &[]),
+        ("https://taken.example/", &[0]),
+        ("http://other.example/", &[0, 1]),
+        ("http://next.example/", &[0, 1, 3]),
+        ("https://leads.example/", &[1, 3]),
+        ("http://last.example/", &[3]),
+    ];
+    let behind: [(&str, &[usize]); 5] = [
+        ("http://between.example/", &[0, 2]),
+        ("http://most.example/", &[0, 2, 4]),
+        ("http://leaf.example/5", &[0, 2, 4, 5]),
+        ("http://leaf.example/6", &[0, 2, 4, 6]),
+        ("http://leaf.example/7", &[0, 2, 4, 7]),
+    ];
+    let rows: Vec<(String, String)> = ring
+        .iter()
+        .chain(&behind)
+        .map(|(url, blocks)| ((*url).to_owned(), with_blocks(blocks)))
+        .collect();
+    deliver(&bench, "1.jsonl", &rows);
+    bench.run_well(&[]);
+    let accepted = bench.lines("pairs").iter().filter(|pair| pair["accepted"] == true).count();
+    assert_eq!((accepted, bench.lines("clusters").len()), (11, 2));
+
+    let explained = explain(&bench, &[ring[0].0, ring[2].0]);
+    let chain = explained["chain"].as_array().expect("a chain");
+    let through: Vec<&str> = chain.iter().filter_map(|link| link["to"].as_str()).collect();
+    assert_eq!(through, [ring[5].0, ring[4].0, ring[3].0, ring[2].0], "{explained}");
+    assert_eq!(explained["a"]["cluster"]["diameter"], 4, "{explained}");
+
+    let explained = explain(&bench, &[behind[1].0]);
+    let kept = ["by", "against"].map(|name| &explained["kept"][name]);
+    assert_eq!(kept, ["leads", ring[1].0], "{explained}");
+}
+
 /// For a removed page the answer says when and why it was removed, and where its text lives on. For
 /// a URL that the store lacks the answer is about its nearest spelling, or the exit code is 66.
 #[test]

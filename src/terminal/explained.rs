@@ -126,6 +126,9 @@ fn kept(lines: &mut Lines, page: &Page, paint: Paint) {
     let Some(kept) = &page.kept else { return };
     let step = match kept.by {
         "near_all" => "only what is near the whole cluster may represent it",
+        "leads" => {
+            "only the text that leads the cluster, or one near the whole cluster, may represent it"
+        }
         "hosts" => "it is earlier in [keep] hosts",
         "https" => "https comes before http",
         "shortest_url" => "its URL is shorter",

@@ -1,6 +1,8 @@
 //! Finds the shortest chain of accepted pairs between two contents, by breadth-first search.
 //!
 //! Of several shortest chains it takes the one that a search in the order of digests meets first.
+//! Two contents of one cluster are joined within it, as its diameter is counted: a way through
+//! other clusters may be shorter, but is not why they are together.
 
 use crate::ask::tables::Tables;
 use crate::document::Id;
@@ -29,7 +31,11 @@ pub enum Chain {
 /// The shortest chain from `a` to `b`. A text that says too little joins no others, though it has
 /// accepted pairs.
 pub fn chain(tables: &Tables, clusters: &clusters::Options, a: Id, b: Id) -> Chain {
-    let joins = |content: Id| tables.content(content).is_some_and(|row| !row.says_little(clusters));
+    let leader = tables.leader(a).filter(|leader| tables.leader(b) == Some(*leader));
+    let joins = |content: Id| {
+        tables.content(content).is_some_and(|row| !row.says_little(clusters))
+            && leader.is_none_or(|leader| tables.leader(content) == Some(leader))
+    };
     if !joins(a) || !joins(b) {
         return Chain::None;
     }

@@ -18,10 +18,10 @@ pub struct Kept {
     /// The page that it was compared with: the one that was asked for, or the next best.
     pub against: String,
     /// The step that decided: `near_all` if the other page is near a part of the cluster only;
-    /// `hosts`; a criterion of `[keep] by`; or `doc` if all are equal. `incumbent` is named only if
-    /// the rest of the rule prefers the other page. The store does not say which pages represented
-    /// others before its last epoch, and a page that is preferred anyway would represent without
-    /// `incumbent`.
+    /// `leads` if this page is, too, but its text leads the cluster; `hosts`; a criterion of
+    /// `[keep] by`; or `doc` if all are equal. `incumbent` is named only if the rest of the rule
+    /// prefers the other page. The store does not say which pages represented others before its
+    /// last epoch, and a page that is preferred anyway would represent without `incumbent`.
     pub by: &'static str,
     /// What that step compares, for the page that represents.
     pub value: String,
@@ -44,9 +44,12 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
         let is_held = |slot: usize| {
             first.rank[..slot] == second.rank[..slot] && may_represent(index, &second.page)
         };
-        let (by, value, other) = match index.rule.incumbent_slot().is_some_and(is_held) {
-            true => (Criterion::Incumbent.name(), "most of these pages", "fewer or none"),
-            false => ("near_all", "near every text of the cluster", "near a part of it"),
+        let (by, value, other) = if index.rule.incumbent_slot().is_some_and(is_held) {
+            (Criterion::Incumbent.name(), "most of these pages", "fewer or none")
+        } else if is_near_all(index, &first.page) {
+            ("near_all", "near every text of the cluster", "near a part of it")
+        } else {
+            ("leads", "leads the cluster", "near a part of it")
         };
         return Some(Kept {
             representative: index.tables.url(representative),
@@ -93,14 +96,17 @@ pub(super) fn kept(index: &Index, options: &Options, representative: Id, doc: Id
     })
 }
 
-/// Whether a page may represent its cluster: it is of the leader, or its text has an accepted pair
-/// with each other text of the cluster, or clusters have no radius.
+/// Whether a page may represent its cluster: it is of the leader, or its text is near all of the
+/// cluster, or clusters have no radius.
 fn may_represent(index: &Index, page: &PageRow) -> bool {
+    let leads = index.tables.leader(page.content).is_none_or(|leader| leader == page.content);
+    index.clusters().radius == 0 || leads || is_near_all(index, page)
+}
+
+/// Whether the text of a page has an accepted pair with each other text of its cluster.
+fn is_near_all(index: &Index, page: &PageRow) -> bool {
     let (tables, content) = (&index.tables, page.content);
     let leader = tables.leader(content);
-    if index.clusters().radius == 0 || leader.is_none_or(|leader| leader == content) {
-        return true;
-    }
     let pairs = tables.mapped.pairs.matching(&[content]);
     let near = pairs
         .iter()

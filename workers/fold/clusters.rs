@@ -2,13 +2,14 @@
 //!
 //! A cluster is the set of pages of the contents with one leader ([`crate::fold::leaders`]). A
 //! content with several pages and no accepted pair is a cluster of its own. A cluster is named
-//! after its least DocId. Its representative is a page whose content has an accepted pair with
-//! every other content of the cluster, as the leader has. Of these pages the keep rule chooses one.
-//! So every page that folds is near the page that it folds into. A cluster of one page has no row.
-//! The pages of a text that says too little ([`ContentRow::says_little`]) are in no cluster; such a
-//! text leads itself and joins no other. Touched components are computed again as a whole. The
-//! former representatives ([`crate::fold::incumbents`]) only matter for the choice of the new ones,
-//! and only if the keep rule reads them.
+//! after its least DocId. Its representative is a page of the leader, or one whose content has an
+//! accepted pair with every other content of the cluster, as the leader has if the radius is 1. Of
+//! these pages the keep rule chooses one. So with a radius of 1 every page that folds is near the
+//! page that it folds into. Without a radius any page may represent. A cluster of one page has no
+//! row. The pages of a text that says too little ([`ContentRow::says_little`]) are in no cluster;
+//! such a text leads itself and joins no other. Touched components are computed again as a whole.
+//! The former representatives ([`crate::fold::incumbents`]) only matter for the choice of the new
+//! ones, and only if the keep rule reads them.
 
 use crate::document::Id;
 use crate::error::{Error, Kind, Result};
