@@ -176,7 +176,8 @@ fn as_text(deep: &verify::Deep) -> String {
         Some(recall) => {
             let _ = writeln!(
                 text,
-                "recall: {} of {} fingerprints against all: {} near pairs by brute force, {} stored",
+                "recall: {} of {} fingerprints against all: {} near pairs that the rules compare, \
+                 {} stored",
                 grouped(recall.sampled),
                 grouped(recall.fingerprints),
                 grouped(recall.near_pairs),

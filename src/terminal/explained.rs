@@ -223,6 +223,9 @@ fn not_compared(why: &str) -> &'static str {
             "no signature proposes them: the fingerprints are too far apart, and no key is equal"
         }
         why::PIVOT_RULE => "the pivot rule leaves them out: very many texts share what they share",
+        why::NEAR_GROUPS => {
+            "the pivot rule leaves them out: several texts have each of the two fingerprints"
+        }
         why::NEAR_RULE => "the near rule leaves them out: very many fingerprints are near theirs",
         _ => "a rule compares them, but their pair is not stored; run `pagefold verify JOB --deep`",
     }
@@ -299,9 +302,10 @@ pub fn question(pair: &Pair, begins: [Option<&str>; 2], paint: Paint) -> String 
 /// differs.
 fn fingerprints(lines: &mut Lines, of: &Fingerprints, paint: Paint) {
     let within = if of.distance <= of.k { "within" } else { "beyond" };
-    let left_out = match of.compared {
-        false if of.distance <= of.k => "; left out where very many are near",
-        _ => "",
+    let left_out = match of.left_out_by {
+        None => "",
+        Some(why::NEAR_RULE) => "; left out where very many are near",
+        Some(_) => "; the pivot rule leaves the two out",
     };
     let equal = of.bands.iter().filter(|(_, equal)| *equal).count();
     let bits = counted(of.distance.into(), "bit");

@@ -127,6 +127,8 @@ pub mod why {
     pub const NOT_PROPOSED: &str = "not_proposed";
     /// The pivot rule leaves the pair out in every large group or bucket that has both.
     pub const PIVOT_RULE: &str = "pivot_rule";
+    /// The fingerprints are near, and the pivot rule leaves these two of their texts out.
+    pub const NEAR_GROUPS: &str = "near_groups";
     /// The near rule leaves the two fingerprints out, because very many are near them.
     pub const NEAR_RULE: &str = "near_rule";
     /// A rule compares them, but the pair is not stored.
@@ -420,7 +422,7 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
     match rule.product_max(f, g) {
         0 => Some(why::NEAR_RULE),
         product_max => {
-            (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::PIVOT_RULE)
+            (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::NEAR_GROUPS)
         }
     }
 }
