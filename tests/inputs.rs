@@ -3,10 +3,14 @@
 
 use crate::workbench::{Bench, failure};
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use workers::fold::failure::Failure;
-use workers::fold::{self, ProcessTask};
+use workers::fold::{self, ProcessTask, splits};
 use workers::job::Job;
 use workers::plan::{self, Plan};
 use workers::store::Store;
@@ -198,6 +202,47 @@ fn a_touched_input_costs_nothing() {
     put(&bench, "b.jsonl", &pages("b", 6));
     bench.run_well(&[]);
     assert_eq!(urls(&bench).len(), 9);
+}
+
+/// A process looked through all that it had finished before it met the others. If this took longer
+/// than they wait at the start, an epoch could not be resumed for ever. Here the first process can
+/// look through its finished split only when the second has read another.
+#[test]
+fn what_is_finished_delays_no_start() {
+    let bench = bench(&[("a.jsonl", &pages("a", 1500)), ("b.jsonl", &pages("b", 1500))]);
+    let (job, _, plan) = planned(&bench);
+    assert_eq!(plan.splits.len(), 2);
+    work(&job, &plan);
+    let attempt = plan.attempt(&job.store);
+    let second = splits::split_path(&attempt, 1, "json");
+    std::fs::remove_file(&second).expect("removed");
+    let done = splits::done(&attempt, 0).expect("finished");
+    let (visits, aside) = (done.visits[0].path(&attempt.join("visits")), attempt.join("aside"));
+    std::fs::rename(&visits, &aside).expect("renamed");
+    assert!(Command::new("mkfifo").arg(&visits).status().expect("started").success());
+    let limits = "start_timeout_s = 20\nattempts_max = 1\n";
+    let cluster = ["launch = \"local\"\nprocesses = 2\nworkers = 1\n", limits].concat();
+    std::fs::write(bench.at("cluster.toml"), cluster).expect("written");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut pipe = File::options().write(true).open(&visits).expect("opened");
+            let bytes = std::fs::read(&aside).expect("readable");
+            std::fs::rename(&aside, &visits).expect("renamed");
+            while !second.exists() && !is_over.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // Nobody reads it if the run has failed.
+            let _ = pipe.write_all(&bytes);
+        });
+        let output = bench.run(&["--cluster", "cluster.toml"]);
+        is_over.store(true, Ordering::SeqCst);
+        // If nobody has opened the pipe, this lets its writer end.
+        drop(File::options().read(true).write(true).open(&visits));
+        assert!(output.status.success(), "{}", failure(&output.stderr));
+    });
+    let run = run_json(&bench);
+    assert_eq!((&run["splits_resumed"], &run["splits_done"]), (&1.into(), &1.into()));
 }
 
 /// How inputs are divided changes nothing that is exported, rejects included: they are named by

@@ -14,13 +14,11 @@ use crate::locks::lock;
 use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
-use crate::progress::Progress;
 use crate::read::record::{Entry, Item, Mirror, Record};
 use crate::read::{Reader, Split};
 use crate::tables::Visit;
 use crate::visit::{self, VisitMaker};
 use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -261,27 +259,23 @@ fn note_dates(record: &Record, writer: &mut SplitWriter, epoch: &Epoch) {
     }
 }
 
-/// The splits that the workers of one process still have to read.
+/// The splits that the workers of one process still have to read, or to find finished.
 pub type Queue = Arc<Mutex<VecDeque<usize>>>;
 
-/// The unfinished splits of this process. The largest are first, so that no worker begins a large
-/// split when the others are done.
-pub fn queue(
-    plan: &Plan,
-    attempt: &Path,
-    process: usize,
-    processes: usize,
-    progress: &Progress,
-) -> Queue {
+/// The splits of this process. The largest are first, so that no worker begins a large split when
+/// the others are done. Finished ones are among them: workers look at them, because to hash what a
+/// process has finished may take longer than the others wait for it at the start.
+pub fn queue(plan: &Plan, process: usize, processes: usize) -> Queue {
     let mine = by_size(&plan.splits).into_iter().skip(process).step_by(processes);
-    let unfinished = mine.filter(|&id| match splits::finished(attempt, id) {
-        Some(done) => {
-            progress.resumed(done.counts.bytes, done.counts.read);
-            false
-        }
-        None => true,
-    });
-    Arc::new(Mutex::new(unfinished.collect()))
+    Arc::new(Mutex::new(mine.collect()))
+}
+
+/// Whether split `id` was finished by an earlier attempt.
+fn is_resumed(epoch: &Epoch, id: usize) -> bool {
+    let Some(done) = splits::finished(&epoch.shared.attempt, id) else { return false };
+    epoch.shared.progress.resumed(done.counts.bytes, done.counts.read);
+    epoch.advanced();
+    true
 }
 
 /// Builds the operator that reads splits from `queue` until none is left. `maker` is `None` after a
@@ -309,6 +303,9 @@ pub fn ingest(
                     if reading.is_none() {
                         let next = lock(&queue).pop_front();
                         let Some(id) = next else { return Ok(false) };
+                        if is_resumed(&epoch, id) {
+                            return Ok(true);
+                        }
                         reading = Some(SplitReader::start(&epoch, id));
                     }
                     if let Some(split) = &mut reading

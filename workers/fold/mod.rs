@@ -117,7 +117,7 @@ pub fn run(
     let featurizer = Mutex::new(Featurizer::new(&job.features, &job.normalize)?);
     let signer = Mutex::new(Signer::new(&job.signatures, &job.normalize)?);
     let furniture = Mutex::new(visit::furniture(&job)?);
-    let queue = ingest::queue(&plan, &attempt, process, processes, &progress);
+    let queue = ingest::queue(&plan, process, processes);
     let reported = failure.clone();
     let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());
     // Other processes read segments while workers run, and may be on other hosts.
