@@ -27,7 +27,7 @@ impl Plan {
     /// be weeks old; with its time, the next epoch would expire pages that were just accepted.
     pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
         let folder = self.attempt(store);
-        let frozen = Plan::read(&folder).ok().filter(|frozen| frozen.digest == self.digest);
+        let frozen = there(&folder)?.ok().filter(|frozen| frozen.digest == self.digest);
         self.splits = match frozen {
             Some(frozen) if !is_refused(&folder) => return Ok(frozen),
             Some(frozen) => frozen.splits,
@@ -130,9 +130,32 @@ pub fn all(store: &Path) -> Result<Vec<PathBuf>> {
 
 /// Whether some run may resume the attempt: one of the job that planned it, if no input changes. An
 /// attempt that a guard refused is planned again.
-pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> bool {
+///
+/// # Errors
+///
+/// As [`there`].
+pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> Result<bool> {
     let digest = head.map_or("", |head| &head.digest);
-    !is_refused(attempt) && Plan::read(attempt).is_ok_and(|plan| plan.previous == digest)
+    Ok(!is_refused(attempt) && there(attempt)?.is_ok_and(|plan| plan.previous == digest))
+}
+
+/// The plan of `attempt`, or why it has none.
+///
+/// # Errors
+///
+/// It cannot be read now. A network file system may fail for a while, and finished work is not
+/// given up for that.
+fn there(attempt: &Path) -> Result<Result<Plan>> {
+    match Plan::read(attempt) {
+        Err(error) if is_passing(&error, attempt) => Err(error),
+        read => Ok(read),
+    }
+}
+
+/// Whether `error` of an attempt says nothing about its plan, which is there.
+fn is_passing(error: &Error, attempt: &Path) -> bool {
+    !matches!(error.kind(), Kind::TryAgain | Kind::Config)
+        && !matches!(attempt.join(PLAN).try_exists(), Ok(false))
 }
 
 /// Whether a guard refused the attempt.
@@ -170,20 +193,14 @@ enum Found {
 impl Found {
     /// # Errors
     ///
-    /// The attempt cannot be read now. A network file system may fail for a while, and finished
-    /// work is not given up for that.
+    /// As [`there`], and if an input cannot be read now.
     fn of(attempt: &Path, job: &Job, store: &Store, head: Option<&Head>) -> Result<Found> {
         if is_refused(attempt) {
             return Ok(Found::Refused);
         }
-        match Plan::read(attempt).and_then(|plan| plan.check(job, store, head).map(|()| plan)) {
+        match there(attempt)?.and_then(|plan| plan.check(job, store, head).map(|()| plan)) {
             Ok(plan) => Ok(Found::Resumes(Box::new(plan))),
-            Err(error)
-                if !matches!(error.kind(), Kind::TryAgain | Kind::Config)
-                    && attempt.join(PLAN).exists() =>
-            {
-                Err(error)
-            }
+            Err(error) if is_passing(&error, attempt) => Err(error),
             Err(why) => Ok(Found::GivenUp(why)),
         }
     }
@@ -227,8 +244,8 @@ mod tests {
     use serde_json::json;
 
     /// When a file system failed for a moment, all that an epoch had read was lost: its attempt was
-    /// given up as one that can never be resumed. An attempt that no run has begun is still given
-    /// up.
+    /// given up, or was garbage, as one that can never be resumed. An attempt that no run has begun
+    /// is still given up.
     #[test]
     fn an_attempt_outlives_a_failing_disk() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -239,10 +256,14 @@ mod tests {
         // A folder cannot be read as a file, not even by root.
         std::fs::create_dir_all(attempt("1-aaaaaaaaaaaaaaaa").join(PLAN)).expect("made");
         unfinished(&job, &store, None).expect_err("cannot be read now");
+        is_resumable(&attempt("1-aaaaaaaaaaaaaaaa"), None).expect_err("cannot be read now");
         assert!(attempt("1-aaaaaaaaaaaaaaaa").exists());
         std::fs::remove_dir(attempt("1-aaaaaaaaaaaaaaaa").join(PLAN)).expect("removed");
         std::fs::create_dir_all(attempt("1-bbbbbbbbbbbbbbbb")).expect("made");
         std::fs::write(attempt("1-bbbbbbbbbbbbbbbb").join(PLAN), "damaged").expect("written");
+        for name in ["1-aaaaaaaaaaaaaaaa", "1-bbbbbbbbbbbbbbbb"] {
+            assert!(!is_resumable(&attempt(name), None).expect("known"));
+        }
         assert!(unfinished(&job, &store, None).expect("none").is_none());
         assert!(!attempt("1-aaaaaaaaaaaaaaaa").exists() && !attempt("1-bbbbbbbbbbbbbbbb").exists());
     }

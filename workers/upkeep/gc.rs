@@ -95,8 +95,11 @@ pub fn find(
     garbage.files.extend(
         listed(&store.root().join("manifest"))?.into_iter().filter(|path| durable::is_aside(path)),
     );
-    garbage.attempts = attempts::all(store.root())?;
-    garbage.attempts.retain(|attempt| all_attempts || !attempts::is_resumable(attempt, head));
+    for attempt in attempts::all(store.root())? {
+        if all_attempts || !attempts::is_resumable(&attempt, head)? {
+            garbage.attempts.push(attempt);
+        }
+    }
     let all = garbage.manifests.iter().chain(&garbage.files).chain(&garbage.attempts);
     garbage.bytes = all.map(|path| bytes_of(path)).sum();
     Ok(garbage)
