@@ -180,8 +180,18 @@ impl Error {
 
     /// Whether a disk is full, or what the user may have of it.
     pub fn is_full_disk(&self) -> bool {
+        self.is_by(is_full_disk)
+    }
+
+    /// Whether a disk failed, as an fsync says.
+    pub fn is_failed_disk(&self) -> bool {
+        self.is_by(|error| error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()))
+    }
+
+    /// Whether the system gave such an error as its cause.
+    fn is_by(&self, is_such: impl Fn(&std::io::Error) -> bool) -> bool {
         let mut causes = std::iter::successors(self.source(), |cause| (*cause).source());
-        causes.any(|cause| cause.downcast_ref().is_some_and(is_full_disk))
+        causes.any(|cause| cause.downcast_ref().is_some_and(&is_such))
     }
 
     /// Why the job stopped.

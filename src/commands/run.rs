@@ -42,7 +42,7 @@ use workers::plan::inputs;
 use workers::plan::time::{AHEAD_SECONDS_MAX, Clock, now};
 use workers::plan::{self, Plan};
 use workers::store::Store;
-use workers::store::manifest::Head;
+use workers::store::manifest::{self, Head};
 use workers::store::threads::processors;
 use workers::store::{damage, durable};
 use workers::upkeep::{gc, merge};
@@ -188,7 +188,7 @@ pub fn epoch(
     };
     times.lap("export");
     bar.after(After::Merge);
-    let head = merged(store, head);
+    let head = merged(store, head)?;
     times.lap("merge");
     drop(bar);
     // This process does the commit, the export and the merge.
@@ -231,16 +231,21 @@ fn done(work: Result<Work>, plan: &Plan, store: &Store) -> Result<Work> {
     work
 }
 
-/// The head after runs are merged. The epoch is committed, so what fails is left to the next run.
-fn merged(store: &Store, head: Head) -> Head {
+/// The head after runs are merged. The epoch is committed, so what fails is left to the next run,
+/// but not a disk that fails, nor a commit of the merge that may not be durable.
+fn merged(store: &Store, head: Head) -> Result<Head> {
+    let next = manifest::path(store.root(), head.manifest.version + 1);
     match merge::merge(store, &head) {
-        Ok(merged) => merged.unwrap_or(head),
+        Ok(merged) => Ok(merged.unwrap_or(head)),
+        Err(error) if error.is_failed_disk() || next.exists() => {
+            Err(but(&head, "the merge of its runs failed", error))
+        }
         Err(error) => {
             tracing::warn!(%error, "cannot merge runs");
             if let Err(error) = gc::clear_unneeded(store) {
                 tracing::debug!(%error, "what a merge wrote stays");
             }
-            head
+            Ok(head)
         }
     }
 }

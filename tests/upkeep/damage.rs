@@ -1,6 +1,7 @@
 //! Damaged files of earlier epochs: `verify` names them, and they stop only what needs them.
 
 use super::{bench, pages};
+use crate::crash::strace::{self, Call};
 use crate::workbench::failure;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -34,6 +35,40 @@ fn verify_reads_what_a_rollback_needs() {
     assert_eq!(output.status.code(), Some(74), "{output:?}");
     let name = earlier.file_name().expect("a name").to_string_lossy().into_owned();
     assert!(String::from_utf8_lossy(&output.stdout).contains(&name), "{output:?}");
+}
+
+/// If the fsync of a merge's commit failed, the run warned and ended with 0, and the next epoch was
+/// committed on a manifest that a power cut could still lose.
+#[test]
+fn a_merge_that_may_not_be_durable_ends_the_run() {
+    if !strace::is_allowed() {
+        return;
+    }
+    let bench = bench("");
+    for epoch in 0..5 {
+        let lines = pages(epoch * 5, 5);
+        std::fs::write(bench.at(&format!("in/{epoch}.jsonl")), lines).expect("written");
+        if epoch < 4 {
+            bench.run_well(&[]);
+        }
+    }
+    let path = "{folder}/store/manifest".to_owned();
+    let second_fsync = Call {
+        is_main: false,
+        name: "fsync".into(),
+        aim: path.clone(),
+        path,
+        to: String::new(),
+        has_failed: false,
+        began: 0,
+        nth: 2,
+        is_hidden: false,
+    };
+    let status = strace::struck(&bench, &second_fsync, "error=EIO");
+    let stderr = std::fs::read_to_string(bench.at(strace::STDERR)).expect("readable");
+    assert_eq!(status.code(), Some(74), "{stderr}");
+    assert!(stderr.contains("epoch 5 is committed, and only the merge of its runs"), "{stderr}");
+    assert!(bench.pagefold("verify", &["--full"]).status.success());
 }
 
 /// `verify` advised a rollback, which undoes epochs, although only a manifest of the past was
