@@ -6,7 +6,7 @@
 use crate::commit::rejects::is_of_document;
 use crate::error::{Error, Result};
 use crate::fold::split_writer::REJECTS_NAMED_MAX;
-use crate::fold::splits::{Finished, RejectLine, each_reject};
+use crate::fold::splits::{Finished, RejectLine, each_reject, rejects_path};
 use crate::plan::Plan;
 use crate::store::digest::HashingFile;
 use crate::store::fsyncs::Fsyncs;
@@ -25,8 +25,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// larger than memory. So it is read line by line, each time that it is needed.
 pub struct RejectLines {
     attempt: PathBuf,
-    /// The splits, each with the input that it has a part of, if it is only one.
-    splits: Vec<(usize, Option<usize>)>,
+    /// The files of the splits, each with the input that the split has a part of, if it is only one.
+    splits: Vec<(PathBuf, Option<usize>)>,
 }
 
 /// What is known of a list of rejected records.
@@ -46,8 +46,10 @@ impl RejectLines {
             [part] => Some(part.input),
             _ => None,
         };
-        let splits = finished.splits.iter().map(|(id, _)| (*id, only(*id))).collect();
-        RejectLines { attempt: attempt.to_owned(), splits }
+        let path = |id, digest: &str| rejects_path(attempt, id, digest);
+        let splits = finished.splits.iter();
+        let splits = splits.map(|(id, done)| (path(*id, &done.rejects_digest), only(*id)));
+        RejectLines { attempt: attempt.to_owned(), splits: splits.collect() }
     }
 
     /// Calls `found` with each line of the list. Returns how many records it leaves out.
@@ -55,11 +57,11 @@ impl RejectLines {
     /// A split limits the lines of each of its inputs. The parts of one input have one limit.
     fn each(&self, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let (mut last, mut named, mut unnamed) = (None, 0, 0);
-        for &(id, only) in &self.splits {
-            if only.is_none() || only != last {
-                (last, named) = (only, 0);
+        for (path, only) in &self.splits {
+            if only.is_none() || *only != last {
+                (last, named) = (*only, 0);
             }
-            each_reject(&self.attempt, id, |line| {
+            each_reject(path, |line| {
                 named += u64::from(only.is_some());
                 if named > REJECTS_NAMED_MAX {
                     unnamed += 1;

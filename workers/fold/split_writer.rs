@@ -7,7 +7,7 @@ use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::spans::Volume;
-use crate::fold::splits::{RejectLine, SplitDone, split_path};
+use crate::fold::splits::{RejectLine, SplitDone, rejects_path, split_path};
 use crate::plan::consumed::Taken;
 use crate::store::durable;
 use crate::store::fsyncs::Fsyncs;
@@ -20,7 +20,7 @@ use crate::visit::counts::Counts;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Visits that one worker has in memory before it sorts and writes them.
 pub const SPLIT_ROWS: usize = 1 << 17;
@@ -186,7 +186,7 @@ impl SplitWriter {
             counts: self.counts,
             rejects_digest: self
                 .rejects
-                .finish(fsyncs, &split_path(attempt, self.id, "rejects.jsonl"))?,
+                .finish(fsyncs, |digest| rejects_path(attempt, self.id, digest))?,
             left,
         };
         done.write(fsyncs, attempt, self.id)
@@ -234,16 +234,18 @@ impl Rejects {
         Ok(())
     }
 
-    /// Makes all lines durable as `path`. Returns their digest.
-    fn finish(mut self, fsyncs: &Fsyncs, path: &Path) -> Result<String> {
+    /// Makes all lines durable as the path that `name` makes of their digest, and returns that.
+    fn finish(mut self, fsyncs: &Fsyncs, name: impl FnOnce(&str) -> PathBuf) -> Result<String> {
         self.digest.update(&self.lines);
+        let digest = self.digest.finalize().to_hex().to_string();
+        let path = name(&digest);
         match self.written {
-            None => fsyncs.write(path, &self.lines)?,
+            None => fsyncs.write(&path, &self.lines)?,
             Some((mut file, aside)) => {
                 file.write_all(&self.lines).map_err(|e| Error::io("write", &aside, e))?;
-                fsyncs.place(file, &aside, path)?;
+                fsyncs.place(file, &aside, &path)?;
             }
         }
-        Ok(self.digest.finalize().to_hex().to_string())
+        Ok(digest)
     }
 }

@@ -49,14 +49,20 @@ pub struct SplitDone {
 }
 
 impl SplitDone {
-    /// Writes the JSON file of split `id`, after its other files.
+    /// Writes the JSON file of split `id`, after its other files, unless another process has
+    /// finished the split: a process of an abandoned attempt may still run, and which inputs it
+    /// left out depends on when it looked. So what others may have read stays.
     pub fn write(&self, fsyncs: &Fsyncs, attempt: &Path, id: usize) -> Result<()> {
         let mut text = serde_json::to_vec(self)
             .map_err(|e| Error::internal("cannot write a split").caused_by(e))?;
         let digest = digest::of_bytes(&text);
         text.push(b'\n');
         text.extend(digest.into_bytes());
-        fsyncs.write(&split_path(attempt, id, "json"), &text)
+        let path = split_path(attempt, id, "json");
+        if !fsyncs.write_first(&path, &text)? && finished(attempt, id).is_none() {
+            fsyncs.write(&path, &text)?;
+        }
+        Ok(())
     }
 }
 
@@ -78,6 +84,11 @@ pub fn split_path(attempt: &Path, id: usize, suffix: &str) -> PathBuf {
     attempt.join("split").join(format!("{id:06}.{suffix}"))
 }
 
+/// The path of the rejects of split `id` that have `digest`.
+pub fn rejects_path(attempt: &Path, id: usize, digest: &str) -> PathBuf {
+    split_path(attempt, id, &format!("{digest}.rejects.jsonl"))
+}
+
 /// The finished split `id`; `None` if it is not finished or one of its files is damaged.
 pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     let done = done(attempt, id).ok()?;
@@ -87,7 +98,7 @@ pub fn finished(attempt: &Path, id: usize) -> Option<SplitDone> {
     };
     let sound = parts(Visit::NAME, &done.visits)
         && parts(EvidenceRow::NAME, &done.evidence)
-        && whole(&split_path(attempt, id, "rejects.jsonl"), &done.rejects_digest);
+        && whole(&rejects_path(attempt, id, &done.rejects_digest), &done.rejects_digest);
     sound.then_some(done)
 }
 
@@ -106,16 +117,11 @@ pub fn done(attempt: &Path, id: usize) -> Result<SplitDone> {
         .map_err(|e| Error::internal(format!("{}", path.display())).caused_by(e))
 }
 
-/// Calls `found` with each line of the rejects of the finished split `id`: a [`RejectLine`] in JSON
-/// and a line end.
-pub fn each_reject(
-    attempt: &Path,
-    id: usize,
-    mut found: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let path = split_path(attempt, id, "rejects.jsonl");
-    let failed = |e| Error::io("read", &path, e);
-    let mut file = BufReader::new(File::open(&path).map_err(failed)?);
+/// Calls `found` with each line of the rejects at `path`, see [`rejects_path`]: a [`RejectLine`] in
+/// JSON and a line end.
+pub fn each_reject(path: &Path, mut found: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    let failed = |e| Error::io("read", path, e);
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
     let mut line = Vec::new();
     while file.read_until(b'\n', &mut line).map_err(failed)? > 0 {
         found(&line)?;
@@ -292,4 +298,43 @@ fn shared<T>(slot: &Mutex<Weak<T>>, make: impl FnOnce() -> Result<T>) -> Result<
     let made = Arc::new(make()?);
     *slot = Arc::downgrade(&made);
     Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(attempt: &Path, rejects: &str, left: usize) -> SplitDone {
+        let digest = digest::of_bytes(rejects.as_bytes());
+        std::fs::write(rejects_path(attempt, 3, &digest), rejects).expect("written");
+        SplitDone {
+            visits: Vec::new(),
+            evidence: Vec::new(),
+            counts: Counts::default(),
+            taken: BTreeMap::new(),
+            rejects_digest: digest,
+            left: BTreeSet::from([left]),
+        }
+    }
+
+    /// A process of an abandoned attempt replaced a finished split by one with other inputs, after
+    /// the others had read the first: an input was consumed whose rows were in no table. What is
+    /// finished first stays, unless it is damaged.
+    #[test]
+    fn the_first_finished_split_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let attempt = folder.path();
+        std::fs::create_dir(attempt.join("split")).expect("made");
+        let left = || finished(attempt, 3).map(|done| done.left);
+        let write = |split: &SplitDone| split.write(&Fsyncs::default(), attempt, 3);
+        let (first, other) = (split(attempt, "a\n", 0), split(attempt, "", 1));
+        write(&first).expect("written");
+        write(&other).expect("not needed");
+        assert_eq!(left(), Some(first.left));
+        std::fs::write(rejects_path(attempt, 3, &first.rejects_digest), "damaged")
+            .expect("written");
+        assert_eq!(left(), None);
+        write(&other).expect("written");
+        assert_eq!(left(), Some(other.left));
+    }
 }

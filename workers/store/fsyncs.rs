@@ -78,6 +78,16 @@ impl Fsyncs {
         self.place(file, &aside, path)
     }
 
+    /// Writes `bytes` as `path`, unless several processes write such names and another one was
+    /// first. Returns whether this call wrote it.
+    pub fn write_first(&self, path: &Path, bytes: &[u8]) -> Result<bool> {
+        let is_behind = lock(&self.0).is_some();
+        if is_behind {
+            return self.write(path, bytes).map(|()| true);
+        }
+        durable::create_new(path, bytes)
+    }
+
     /// Waits until all files are durable. Files that are placed later are fsynced at once.
     pub fn finish(&self) -> Result<()> {
         let Some(Running { files, thread }) = lock(&self.0).take() else { return Ok(()) };

@@ -6,7 +6,7 @@ use crate::commit::commit;
 use crate::document::{Id, NO_SCORE, host_key};
 use crate::fold::failure::Failure;
 use crate::fold::operators::OPERATORS;
-use crate::fold::splits::SplitDone;
+use crate::fold::splits::{self, SplitDone};
 use crate::fold::{self, ProcessTask};
 use crate::job::Job;
 use crate::plan::{self, consumed::Taken};
@@ -15,7 +15,7 @@ use crate::random::Random;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{self, Head};
 use crate::store::runs::Table;
-use crate::store::{Store, durable, segment};
+use crate::store::{Store, digest, durable, segment};
 use crate::tables::snapshot::Snapshot;
 use crate::tables::visits::{PAGE, REMOVED, TOO_SHORT};
 use crate::tables::{ClusterRow, EvidenceRow, Visit};
@@ -190,11 +190,12 @@ fn epoch(
         evidence: evidence.into_iter().collect(),
         taken: [(0, Taken { accepted: counts.accepted, rejected: 0 })].into(),
         counts,
-        rejects_digest: blake3::hash(b"").to_hex().to_string(),
+        rejects_digest: digest::of_bytes(b""),
         left: BTreeSet::new(),
     };
     durable::create_folder(&attempt.join("split")).expect("made");
-    durable::write(&attempt.join("split/000000.rejects.jsonl"), b"").expect("written");
+    let rejects = splits::rejects_path(&attempt, 0, &done.rejects_digest);
+    durable::write(&rejects, b"").expect("written");
     done.write(&Fsyncs::default(), &attempt, 0).expect("written");
     let before = head.map_or_else(BTreeMap::new, |head| head.manifest.tables.clone());
     let (job_too, plan_too) = (job.clone(), plan.clone());
