@@ -19,6 +19,7 @@ use crate::fold::winner::Lost;
 use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
 use crate::plan::Plan;
+use crate::plan::inputs::Looks;
 use crate::progress::{Progress, Turns};
 use crate::store::column::KeyRange;
 use crate::store::damage::caught;
@@ -56,6 +57,8 @@ pub struct SharedEpoch {
     pub failure: Failure,
     /// The finished splits that the workers read together.
     pub splits: SharedSplits,
+    /// What the workers found when they looked at the inputs of the plan.
+    pub looks: Looks,
     /// The segments that the process has mapped.
     pub open: OpenSegments,
     /// Makes the files that the workers write durable.
@@ -139,6 +142,11 @@ impl Epoch {
             self.shared.failure.report(error);
             T::default()
         })
+    }
+
+    /// Whether input number `at` of the plan has changed since it was planned.
+    pub fn has_changed(&self, at: usize) -> Result<bool> {
+        self.shared.looks.has_changed(&self.shared.plan.inputs[at], at)
     }
 
     /// The visits of all splits.

@@ -89,13 +89,13 @@ impl SplitReader {
         let planned = &epoch.shared.plan.inputs[input];
         match self.read(epoch, maker) {
             Ok(true) => return Ok(true),
-            Ok(false) if self.is_as_opened(planned)? => {
+            Ok(false) if self.is_as_opened(epoch, input)? => {
                 self.end_part();
                 return Ok(true);
             }
             Ok(false) => {}
             // An error of a reader does not count if the file changed meanwhile.
-            Err(_) if planned.has_changed()? => {}
+            Err(_) if epoch.has_changed(input)? => {}
             Err(error) => return Err(error),
         }
         if epoch.shared.plan.complete || epoch.shared.plan.replays {
@@ -111,11 +111,12 @@ impl SplitReader {
         Ok(true)
     }
 
-    /// Whether the file that was read is still as it was opened, or has the planned bytes.
-    fn is_as_opened(&self, planned: &Input) -> Result<bool> {
+    /// Whether the file of `input` that was read is still as it was opened, or has the planned
+    /// bytes.
+    fn is_as_opened(&self, epoch: &Epoch, input: usize) -> Result<bool> {
         let Some(part) = &self.part else { return Ok(false) };
-        let now = Input::stat(&planned.file());
-        Ok(now.is_ok_and(|now| now.looks_like(&part.opened)) || !planned.has_changed()?)
+        let now = Input::stat(&epoch.shared.plan.inputs[input].file());
+        Ok(now.is_ok_and(|now| now.looks_like(&part.opened)) || !epoch.has_changed(input)?)
     }
 
     /// Reads some records of the current part. Returns whether it may have more. If its input has
@@ -139,7 +140,7 @@ impl SplitReader {
         let part = &self.planned.parts[self.at];
         let planned = &epoch.shared.plan.inputs[part.input];
         let opened = Input::stat(&planned.file())?;
-        if planned.has_changed()? {
+        if epoch.has_changed(part.input)? {
             return Ok(None);
         }
         let split = Split { path: planned.file(), start: part.start, end: part.end };

@@ -54,6 +54,7 @@ use crate::job::Job;
 use crate::locks::lock;
 use crate::mesh::{self, Mesh};
 use crate::plan::Plan;
+use crate::plan::inputs::Looks;
 use crate::progress::Progress;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::TableState;
@@ -120,10 +121,11 @@ pub fn run(
     let queue = ingest::queue(&plan, process, processes);
     let reported = failure.clone();
     let (splits, open) = (SharedSplits::new(processes), OpenSegments::default());
+    let looks = Looks::default();
     // Other processes read segments while workers run, and may be on other hosts.
     let fsyncs = if processes == 1 { Fsyncs::behind()? } else { Fsyncs::default() };
     let shared =
-        SharedEpoch { plan, job, attempt, before, progress, failure, splits, open, fsyncs };
+        SharedEpoch { plan, job, attempt, before, progress, failure, splits, looks, open, fsyncs };
     let shared = Arc::new(shared);
     let written = shared.clone();
     let mesh = mesh.map(|(mesh, listener)| (mesh, Some(listener)));

@@ -3,12 +3,15 @@
 pub use crate::plan::listing::{Listing, absent, find, list, none_found};
 
 use crate::error::{Error, Kind, Result};
+use crate::locks::lock;
 use crate::store::digest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// One input file as it was when the epoch was planned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -140,15 +143,18 @@ impl Input {
     }
 
     /// Whether the file has other bytes than those of the digest, or is gone. It is read only if
-    /// its time has changed and its size has not. Hosts may see different inodes for one file, so
-    /// inodes do not count here.
+    /// one of its times has changed and its size has not. Hosts may see different inodes for one
+    /// file, so inodes do not count here.
     pub fn has_changed(&self) -> Result<bool> {
-        match Input::stat(&self.file()) {
-            Ok(now) if now.bytes != self.bytes => Ok(true),
-            Ok(now) if now.changed_ns == self.changed_ns => Ok(false),
-            Ok(now) => Ok(now.digest()?.digest != self.digest),
-            Err(error) if error.kind() == Kind::NoInput => Ok(true),
-            Err(error) => Err(error),
+        Looks::default().has_changed(self, 0)
+    }
+
+    /// Whether the file, which is as `now`, has other bytes, if its size and times tell.
+    fn differs(&self, now: &Input) -> Option<bool> {
+        let times = |input: &Input| (input.changed_ns, input.status_ns);
+        match now.bytes == self.bytes {
+            true => (times(now) == times(self)).then_some(false),
+            false => Some(true),
         }
     }
 
@@ -164,9 +170,91 @@ impl Input {
     }
 }
 
+/// Remembers inputs of a plan that were read because their times had changed, by number. An input is
+/// looked at for each of its parts; without this, it would be read whole each time.
+#[derive(Default)]
+pub struct Looks(Mutex<BTreeMap<usize, Arc<Mutex<Option<Look>>>>>);
+
+/// An input as it was when it was read, and whether it had other bytes than planned.
+struct Look {
+    input: Input,
+    has_changed: bool,
+}
+
+impl Looks {
+    /// [`Input::has_changed`] of `planned`, the input number `at`.
+    pub fn has_changed(&self, planned: &Input, at: usize) -> Result<bool> {
+        let now = match Input::stat(&planned.file()) {
+            Err(error) if error.kind() == Kind::NoInput => return Ok(true),
+            now => now?,
+        };
+        if let Some(differs) = planned.differs(&now) {
+            return Ok(differs);
+        }
+        let look = lock(&self.0).entry(at).or_default().clone();
+        // Workers that read other parts of the input wait here while one reads it whole.
+        let mut look = lock(&look);
+        if let Some(before) = look.as_ref().filter(|before| before.input.looks_like(&now)) {
+            return Ok(before.has_changed);
+        }
+        let input = now.digest()?;
+        let has_changed = input.digest != planned.digest;
+        *look = Some(Look { input, has_changed });
+        Ok(has_changed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    fn set_time(path: &Path, seconds: u64) {
+        let file = File::options().append(true).open(path).expect("opened");
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(seconds)).expect("set");
+    }
+
+    /// An input that was only touched was read whole for each of its parts, which is the square of
+    /// its size. It is read once, until it looks otherwise.
+    #[test]
+    fn a_touched_input_is_read_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("in");
+        std::fs::write(&path, "AAAA").expect("written");
+        set_time(&path, 1);
+        let planned = Input::stat(&path).and_then(Input::digest).expect("readable");
+        let looks = Looks::default();
+        set_time(&path, 2);
+        assert!(!looks.has_changed(&planned, 0).expect("readable"));
+        // If it were read again, it would not have this digest.
+        let other = Input { digest: String::new(), ..planned.clone() };
+        assert!(!looks.has_changed(&other, 0).expect("not read"));
+        std::fs::write(&path, "BBBB").expect("written");
+        set_time(&path, 3);
+        assert!(looks.has_changed(&planned, 0).expect("readable"));
+        std::fs::remove_file(&path).expect("removed");
+        assert!(looks.has_changed(&planned, 0).expect("gone"));
+    }
+
+    /// An input that was replaced by one with other bytes, the same size and the same time was
+    /// consumed under the digest of the first, and no rebuild could read it again.
+    #[test]
+    fn an_input_is_replaced_at_the_same_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        for (name, text) in [("in", "AAAA"), ("new", "BBBB")] {
+            std::fs::write(at(name), text).expect("written");
+            set_time(&at(name), 1);
+        }
+        let planned = Input::stat(&at("in")).and_then(Input::digest).expect("readable");
+        // All this may happen within one tick of the system's clock.
+        let planned = Input { status_ns: planned.status_ns - 1, ..planned };
+        assert!(!planned.has_changed().expect("readable"));
+        std::fs::rename(at("new"), at("in")).expect("renamed");
+        assert_eq!(Input::stat(&at("in")).expect("there").changed_ns, planned.changed_ns);
+        assert!(planned.has_changed().expect("readable"));
+    }
 
     /// One name that was not UTF-8 stopped every run. Every path has a spelling from which it can
     /// be recovered.

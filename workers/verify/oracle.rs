@@ -19,6 +19,7 @@ use crate::fold::splits::{SharedSplits, SplitDone};
 use crate::fold::stages::{components_dataflow, pages_to_pairs};
 use crate::graph::unionfind;
 use crate::job::Job;
+use crate::plan::inputs::Looks;
 use crate::plan::listing::LeftOut;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
@@ -160,6 +161,7 @@ fn watched_epoch(
         progress,
         failure: failure.clone(),
         splits: SharedSplits::new(1),
+        looks: Looks::default(),
         open: OpenSegments::default(),
         fsyncs: Fsyncs::default(),
     });
