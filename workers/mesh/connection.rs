@@ -19,6 +19,8 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 const READ_AHEAD_BYTES: usize = 1 << 18;
+/// The longest times between signs of life that Linux takes.
+const KEEPALIVE_MAX: Duration = Duration::from_secs(32_767);
 
 /// A connection to one peer after both sides have authenticated.
 pub(super) struct Connection {
@@ -38,8 +40,8 @@ impl Connection {
         self.stream.set_write_timeout(None)?;
         let socket = SockRef::from(&self.stream);
         let keepalive = TcpKeepalive::new()
-            .with_time((silence / 2).max(second))
-            .with_interval((silence / 5).max(second));
+            .with_time((silence / 2).clamp(second, KEEPALIVE_MAX))
+            .with_interval((silence / 5).clamp(second, KEEPALIVE_MAX));
         socket.set_tcp_keepalive(&keepalive.with_retries(3))?;
         #[cfg(target_os = "linux")]
         socket.set_tcp_user_timeout(Some(silence))?;
@@ -227,6 +229,15 @@ pub(super) mod tests {
     fn alarm() -> (Arc<Alarm>, mpsc::Receiver<String>) {
         let (sender, reasons) = mpsc::channel();
         (Arc::new(Alarm::new(move |reason| sender.send(reason.to_string()).unwrap())), reasons)
+    }
+
+    /// With a limit of silence of more than 65,535 s no connection could be set up, and no cluster
+    /// could start. Limits may be up to a day.
+    #[test]
+    fn silence_may_be_long() {
+        let (near, far) = connected();
+        near.settle(Duration::from_secs(1)).unwrap();
+        far.settle(Duration::from_secs(86_400)).unwrap();
     }
 
     /// All bytes arrive at the other end, in writes of any size, in both directions at once.
