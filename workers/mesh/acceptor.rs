@@ -94,12 +94,9 @@ impl Acceptor {
             match step {
                 Step::Wait => self.pending.push_back(pending),
                 Step::Refuse(reason, claimed) => {
-                    self.refuse(pending.from, &reason);
-                    if let Some(peer) = claimed {
-                        reasons[peer] = Some(format!("last refused: {}", reason.1));
-                    }
+                    self.refuse(pending.from, &reason, claimed, reasons);
                 }
-                Step::Proved => self.place(pending, connections),
+                Step::Proved => self.place(pending, connections, reasons),
             }
         }
         more
@@ -147,8 +144,18 @@ impl Acceptor {
         true
     }
 
-    fn refuse(&mut self, from: SocketAddr, reason: &Reason) {
+    /// Notes that a connection is refused, and that the process was heard that it `claimed` to be.
+    fn refuse(
+        &mut self,
+        from: SocketAddr,
+        reason: &Reason,
+        claimed: Option<usize>,
+        reasons: &mut [Option<String>],
+    ) {
         warn_refused(&self.refused, &mut self.warned, from, reason);
+        if let Some(peer) = claimed {
+            reasons[peer] = Some(format!("last refused: {}", reason.1));
+        }
     }
 
     /// Counts the remaining connections, and logs the refusals.
@@ -159,7 +166,12 @@ impl Acceptor {
         }
     }
 
-    fn place(&mut self, pending: Pending, connections: &mut Connections) {
+    fn place(
+        &mut self,
+        pending: Pending,
+        connections: &mut Connections,
+        reasons: &mut [Option<String>],
+    ) {
         let Pending { stream, from, claim: Some(Claim { index, lane, sealer, opener }), .. } =
             pending
         else {
@@ -171,14 +183,14 @@ impl Acceptor {
         // then.
         if place.as_ref().is_some_and(|taken| !taken.is_dead()) {
             let line = format!("another process has joined as number {index} already");
-            self.refuse(from, &Reason("taken", line));
+            self.refuse(from, &Reason("taken", line), Some(index), reasons);
             let _ = connection.send(Signal::Taken);
-        } else if connection
-            .settle(self.silence_timeout)
-            .and_then(|()| connection.send(Signal::Welcome))
-            .is_ok()
-        {
-            *place = Some(connection);
+            return;
+        }
+        let settled = connection.settle(self.silence_timeout);
+        match settled.and_then(|()| connection.send(Signal::Welcome)) {
+            Ok(()) => *place = Some(connection),
+            Err(e) => self.refuse(from, &Reason("broken", e.to_string()), Some(index), reasons),
         }
     }
 }
