@@ -11,13 +11,20 @@
 
 use crate::error::{Error, Kind, Result, is_full_disk};
 use crate::store::{Lock, durable, entries};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Bytes at which an open file is sealed.
 pub const SEAL_BYTES: u64 = 67_108_864;
+/// How often a server that starts tries to lock its inbox, and how long it waits between. A run
+/// that looks for records that were left holds the lock for a moment.
+const LOCK_TRIES: usize = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// An open file that nobody has written for so long is left, for a user who may not see whether a
+/// server has the inbox.
+const LEFT_AFTER: Duration = Duration::from_secs(3600);
 
 /// The files of an inbox. Only one process has an inbox open.
 pub struct Inbox {
@@ -53,7 +60,7 @@ impl Inbox {
     /// `TryAgain` if another process has it.
     pub fn open(folder: &Path, seal_after: Duration) -> Result<Inbox> {
         let path = folder.join(".lock");
-        let Some(lock) = Lock::try_take(&path)? else {
+        let Some(lock) = lock(&path)? else {
             let why = "another server has this inbox; stop it, or start this one with --read-only";
             return Err(Error::new(Kind::TryAgain, format!("{}: {why}", path.display())));
         };
@@ -145,15 +152,35 @@ impl Inbox {
     }
 }
 
+/// Takes the lock of an inbox; `None` if a server has it.
+fn lock(path: &Path) -> Result<Option<Lock>> {
+    for _ in 1..LOCK_TRIES {
+        if let Some(lock) = Lock::try_take(path)? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+    Lock::try_take(path)
+}
+
 /// Whether a server that has ended, as by kill -9, left records in an open file of `folder`. No run
 /// finds them before the next server has sealed the file.
 pub fn has_left_records(folder: &Path) -> bool {
-    let is_left = |path: &PathBuf| {
-        number_of(path, true).is_some() && path.metadata().is_ok_and(|file| file.len() > 0)
+    let open: Vec<Metadata> = entries(folder)
+        .unwrap_or_default()
+        .iter()
+        .filter(|path| number_of(path, true).is_some())
+        .filter_map(|path| path.metadata().ok().filter(|file| file.len() > 0))
+        .collect();
+    let is_old = |file: &Metadata| {
+        let age = file.modified().ok().and_then(|at| at.elapsed().ok());
+        age.is_some_and(|age| age > LEFT_AFTER)
     };
     // A server that is alive has the lock.
-    entries(folder).is_ok_and(|paths| paths.iter().any(is_left))
-        && matches!(Lock::try_take(&folder.join(".lock")), Ok(Some(_)))
+    match Lock::is_held(&folder.join(".lock")).filter(|_| !open.is_empty()) {
+        Some(is_held) => !is_held,
+        None => open.iter().any(is_old),
+    }
 }
 
 /// The remedy if the open file is not where the server made it.
@@ -261,6 +288,29 @@ mod tests {
         assert!(inbox.next_number().expect("a number") > first);
         inbox.write(&batch(first + 1, "", true)).expect("nothing to do");
         assert_eq!(names(folder.path()).len(), 1);
+    }
+
+    /// Nobody but its own user, who could write there, was told of records that a server had left.
+    /// Who cannot see whether the server is alive is told when the file is old.
+    #[test]
+    fn others_are_told_of_left_records() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(open_name(7));
+        std::fs::write(&path, "{}\n").expect("written");
+        std::fs::write(folder.path().join(".lock"), "").expect("written");
+        let lock = File::open(folder.path().join(".lock")).expect("opened");
+        assert!(has_left_records(folder.path()));
+        let shared = rustix::fs::FlockOperation::LockShared;
+        rustix::fs::flock(&lock, shared).expect("locked");
+        assert!(has_left_records(folder.path()), "others look, too");
+        // A link to itself cannot be opened, not even by root.
+        std::fs::remove_file(folder.path().join(".lock")).expect("removed");
+        std::os::unix::fs::symlink(".lock", folder.path().join(".lock")).expect("linked");
+        assert!(!has_left_records(folder.path()));
+        let file = File::options().append(true).open(&path).expect("opened");
+        let long_ago = std::time::SystemTime::now() - 2 * LEFT_AFTER;
+        file.set_modified(long_ago).expect("set");
+        assert!(has_left_records(folder.path()));
     }
 
     /// A file that a crash left open loses a torn last line and is sealed. A file without a whole

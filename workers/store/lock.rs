@@ -35,6 +35,17 @@ impl Lock {
         }
     }
 
+    /// Whether somebody holds the lock on the file at `path`; `None` if the file cannot be read.
+    /// While this looks, nobody else can take it.
+    pub fn is_held(path: &Path) -> Option<bool> {
+        let file = match File::open(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Some(false),
+            file => file.ok()?,
+        };
+        let looked = retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockShared));
+        Some(looked == Err(Errno::WOULDBLOCK))
+    }
+
     /// Takes the lock on the folder at `path`, in which no file must stay. `None` if another
     /// process of this machine holds it. Some network file systems lock no folders: there everyone
     /// gets it.
@@ -65,8 +76,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("new/lock");
         let take = || Lock::try_take(&path).expect("a file");
+        assert_eq!(Lock::is_held(&path), Some(false));
         let held = take().expect("free");
         assert!(take().is_none());
+        assert_eq!(Lock::is_held(&path), Some(true));
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| Lock::wait_for(&path).expect("free now"));
             drop(held);
