@@ -4,9 +4,12 @@ use crate::error::{Error, Kind, Result};
 use crate::store::durable;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
-use std::fs::File;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+
+/// How often a lock is taken if another file has its path each time.
+const TAKES_MAX: usize = 8;
 
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
@@ -18,21 +21,29 @@ impl Lock {
     /// Takes the lock on the file at `path`, and creates the file and its folders if needed. `None`
     /// if another process holds the lock.
     pub fn try_take(path: &Path) -> Result<Option<Lock>> {
-        let file = opened(path)?;
-        match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
-            Ok(()) => Ok(Some(Lock { _file: file })),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(e) => Err(Error::io("lock", path, e.into())),
+        for _ in 0..TAKES_MAX {
+            let file = opened(path)?;
+            match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+                Ok(()) if is_at(&file, path)? => return Ok(Some(Lock { _file: file })),
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(e) => return Err(Error::io("lock", path, e.into())),
+            }
         }
+        Err(replaced(path))
     }
 
     /// As [`Lock::try_take`], but waits for another process that holds the lock.
     pub fn wait_for(path: &Path) -> Result<Lock> {
-        let file = opened(path)?;
-        match retry_on_intr(|| flock(&file, FlockOperation::LockExclusive)) {
-            Ok(()) => Ok(Lock { _file: file }),
-            Err(e) => Err(Error::io("lock", path, e.into())),
+        for _ in 0..TAKES_MAX {
+            let file = opened(path)?;
+            retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))
+                .map_err(|e| Error::io("lock", path, e.into()))?;
+            if is_at(&file, path)? {
+                return Ok(Lock { _file: file });
+            }
         }
+        Err(replaced(path))
     }
 
     /// Whether somebody holds the lock on the file at `path`; `None` if the file cannot be read.
@@ -66,6 +77,19 @@ fn opened(path: &Path) -> Result<File> {
     file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))
 }
 
+/// A path whose file was another one each time that its lock was there.
+fn replaced(path: &Path) -> Error {
+    Error::new(Kind::TryAgain, format!("{}: it is replaced again and again", path.display()))
+}
+
+/// Whether `file` is still the one at `path`. A rebuild that ended meanwhile gave the path to the
+/// lock of another store.
+fn is_at(file: &File, path: &Path) -> Result<bool> {
+    let name = |file: Metadata| (file.dev(), file.ino());
+    let own = file.metadata().map_err(|e| Error::io("look at", path, e))?;
+    Ok(path.metadata().is_ok_and(|now| name(now) == name(own)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +112,20 @@ mod tests {
             drop(held);
         });
         assert!(take().is_some());
+    }
+
+    /// Who waited for the lock of a store that a rebuild replaced got the lock of the old store, and
+    /// two runs could work on the new one.
+    #[test]
+    fn a_lock_that_was_replaced_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lock");
+        let old = opened(&path).expect("made");
+        assert!(is_at(&old, &path).expect("known"));
+        std::fs::rename(&path, folder.path().join("kept")).expect("renamed");
+        assert!(!is_at(&old, &path).expect("known"));
+        let new = opened(&path).expect("made");
+        assert!(!is_at(&old, &path).expect("known") && is_at(&new, &path).expect("known"));
     }
 
     /// A folder has one holder, and nothing in it says so.
