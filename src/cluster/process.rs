@@ -52,6 +52,8 @@ pub enum ProcessEvent {
 const LINE_BYTES_MAX: u64 = 64 << 20;
 /// Orders that wait to be written. A process that stopped reading gets no more beats.
 const ORDERS_MAX: usize = 64;
+/// The bytes of a line of stderr that are read.
+const STDERR_BYTES_MAX: u64 = 65_536;
 /// The length to which a line of stderr, or a line that is not a message, is cut.
 const KEPT_BYTES_MAX: usize = 400;
 /// Lines before the first message that are ignored, such as the greeting of a login shell.
@@ -241,7 +243,16 @@ fn read_messages(stdout: impl Read, emit: impl Fn(ProcessEvent) -> bool) {
 
 fn forward_stderr(stderr: impl Read, kept: &Mutex<String>) {
     let mut reader = BufReader::new(stderr);
-    while let Some(line) = line(&mut reader, 1 << 16) {
+    loop {
+        let mut line = Vec::new();
+        let read = reader.by_ref().take(STDERR_BYTES_MAX).read_until(b'\n', &mut line);
+        if !read.is_ok_and(|bytes| bytes > 0) {
+            return;
+        }
+        // The rest of a longer line is passed by, so that those behind it are heard.
+        if line.pop_if(|last| *last == b'\n').is_none() && reader.skip_until(b'\n').is_err() {
+            return;
+        }
         if let Some(mut text) = logging::forward(&String::from_utf8_lossy(&line)) {
             text.truncate(text.floor_char_boundary(KEPT_BYTES_MAX));
             *lock(kept) = text;
@@ -276,6 +287,18 @@ mod tests {
         let (how, code) = process.describe_exit();
         assert!(code == Some(3) && how == "ended with exit code 3: no luck", "{how}");
         assert!(process.end(Instant::now()).is_certain);
+    }
+
+    /// After a long line on stderr nothing that the process said was heard, and its stderr was
+    /// closed.
+    #[test]
+    fn a_long_line_is_passed_by() {
+        let kept = Mutex::default();
+        let long = "x".repeat(3 * STDERR_BYTES_MAX as usize);
+        forward_stderr(format!("{long}\nno luck\n").as_bytes(), &kept);
+        assert_eq!(*lock(&kept), "no luck");
+        forward_stderr(format!("no luck\n{long}").as_bytes(), &kept);
+        assert_eq!(*lock(&kept), long[..KEPT_BYTES_MAX]);
     }
 
     /// A process that ignores its orders is killed at the deadline. It is certain to have ended
