@@ -249,9 +249,10 @@ fn check_guards(
     allowed: &[Guard],
 ) -> Result<()> {
     let Err(refusal) = guards::check(&job.guards, figures, allowed) else { return Ok(()) };
-    plan.mark_refused(store.root())?;
-    if read.listed.lines > 0 {
-        read.rejects.write_refused()?;
+    let list = || if read.listed.lines > 0 { read.rejects.write_refused() } else { Ok(()) };
+    if let Err(error) = plan.mark_refused(store.root()).and_then(|()| list()) {
+        // The refusal matters more. An epoch that is not marked is resumed, and refused again.
+        tracing::warn!(%error, "cannot note the refusal");
     }
     // The guard of rejected records has already named their list.
     let is_named = refusal.guard() == Some(Guard::Rejects.name());
