@@ -12,7 +12,7 @@ use crate::fold::failure::Failure;
 use crate::fold::operators::{OPERATORS, STAGES};
 use crate::fold::origins::OriginPages;
 use crate::fold::owner::{owner, range_start};
-use crate::fold::receipt::{OVERWRITTEN_NAMED_MAX, Receipt};
+use crate::fold::receipt::{CHANGED_INPUTS_MAX, OVERWRITTEN_NAMED_MAX, Receipt};
 use crate::fold::spans::{OperatorSpan, Volume};
 use crate::fold::splits::{SharedSplits, SplitEvidence, SplitVisits};
 use crate::fold::winner::Lost;
@@ -318,7 +318,10 @@ impl Epoch {
     /// Counts a page that has another text now, under the key of the input of its former record.
     /// Its present record is in another input.
     pub fn changed(&self, input: u64) {
-        *self.receipt.borrow_mut().changed.entry(input).or_default() += 1;
+        let changed = &mut self.receipt.borrow_mut().changed;
+        if changed.len() < CHANGED_INPUTS_MAX / self.peers || changed.contains_key(&input) {
+            *changed.entry(input).or_default() += 1;
+        }
     }
 
     /// Keeps the counts of sources and hosts. Called once.

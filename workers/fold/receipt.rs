@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 /// The most keys that are named among those with replaced rows of other texts.
 pub const OVERWRITTEN_NAMED_MAX: usize = 3;
 
+/// The most inputs of former records that the receipts of all workers count in `changed`. An entry
+/// has about 30 bytes of a message that has a limit.
+pub const CHANGED_INPUTS_MAX: usize = 1_000_000;
+
 /// What one worker wrote and counted. The launcher checks the receipts of all workers and commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
@@ -26,7 +30,7 @@ pub struct Receipt {
     /// The same of [`crate::fold::counters::Counter::VisitsReplacedElsewhere`].
     pub replaced_elsewhere: Vec<String>,
     /// The number of pages that have another text now, from a record in another input, by the key
-    /// of the input of their former record.
+    /// of the input of their former record; not of all inputs if there are very many.
     pub changed: BTreeMap<u64, u64>,
     /// Pages of sources and hosts in clusters that have many of them, see
     /// [`crate::fold::origins::OriginPages`].
