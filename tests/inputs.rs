@@ -209,7 +209,7 @@ fn a_touched_input_costs_nothing() {
 /// look through its finished split only when the second has read another.
 #[test]
 fn what_is_finished_delays_no_start() {
-    let bench = bench(&[("a.jsonl", &pages("a", 1500)), ("b.jsonl", &pages("b", 1500))]);
+    let bench = bench(&[("a.jsonl", &pages("a", 1000)), ("b.jsonl", &pages("b", 1000))]);
     let (job, _, plan) = planned(&bench);
     assert_eq!(plan.splits.len(), 2);
     work(&job, &plan);

@@ -25,7 +25,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// larger than memory. So it is read line by line, each time that it is needed.
 pub struct RejectLines {
     attempt: PathBuf,
-    /// The files of the splits, each with the input that the split has a part of, if it is only one.
+    /// The files of the splits, each with the input that its split has a part of, if it is one.
     splits: Vec<(PathBuf, Option<usize>)>,
 }
 

@@ -170,8 +170,8 @@ impl Input {
     }
 }
 
-/// Remembers inputs of a plan that were read because their times had changed, by number. An input is
-/// looked at for each of its parts; without this, it would be read whole each time.
+/// Remembers inputs of a plan that were read because their times had changed, by number. An input
+/// is looked at for each of its parts; without this, it would be read whole each time.
 #[derive(Default)]
 pub struct Looks(Mutex<BTreeMap<usize, Arc<Mutex<Option<Look>>>>>);
 

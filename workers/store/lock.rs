@@ -114,8 +114,8 @@ mod tests {
         assert!(take().is_some());
     }
 
-    /// Who waited for the lock of a store that a rebuild replaced got the lock of the old store, and
-    /// two runs could work on the new one.
+    /// Who waited for the lock of a store that a rebuild replaced got the lock of the old store,
+    /// and two runs could work on the new one.
     #[test]
     fn a_lock_that_was_replaced_is_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
