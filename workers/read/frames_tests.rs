@@ -151,6 +151,34 @@ fn skippable_frames() {
     }
 }
 
+/// A skippable frame that is longer than the file, as of a file that is cut within its dictionary,
+/// was skipped with all records behind it, and no reject said so. One whose wrong length ends
+/// within a record costs no other record.
+#[test]
+fn wrong_skippable_frames() {
+    let frame = |magic: u8, length: u32| {
+        [&[magic, 0x2a, 0x4d, 0x18][..], &length.to_le_bytes(), b"what"].concat()
+    };
+    for codec in [Codec::Zstd, Codec::Lz4] {
+        let [a, b, c] =
+            ["a", "b", "c"].map(|h| member(codec, &page(&format!("http://{h}/"), b"x")));
+        let beyond = [&a[..], &frame(0x51, u32::MAX), &b, &c].concat();
+        let want = ["http://a/ html 1", "!junk", "http://b/ html 1", "http://c/ html 1"];
+        let want = want
+            .map(|word| if codec == Codec::Zstd && word == "!junk" { "!truncated" } else { word });
+        assert_eq!(read(&beyond), want, "{codec:?}");
+        let within = [&a[..], &frame(0x51, b.len() as u32 + 9), &b, &c].concat();
+        assert_eq!(
+            read(&within),
+            ["http://a/ html 1", "!junk", "http://b/ html 1", "http://c/ html 1"],
+            "{codec:?}"
+        );
+    }
+    let dictionary = frame(0x5d, 5000);
+    assert_eq!(read(&dictionary), ["!truncated"]);
+    assert_eq!(words(&read_all("x.jsonl", &dictionary, &Options::default()).0), ["!truncated"]);
+}
+
 /// A look whether a record goes on in the next member counted as a search behind damage, so that in
 /// an lz4 file nothing behind the first damage was searched. The detail says which bytes are not
 /// searched.

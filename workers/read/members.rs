@@ -215,15 +215,15 @@ impl Members {
         self.skip_padding()?;
         let (at, head) = (self.input.position(), self.input.peek(4)?);
         let (empty, found) = (head.is_empty(), Codec::of(head));
-        self.at = at;
-        if empty {
-            return Ok(Some(End::File));
-        }
-        if found != self.codec() {
+        if !empty && found != self.codec() {
             return Ok(Some(End::Damage {
                 reason: JUNK,
                 detail: format!("no member at byte {at}"),
             }));
+        }
+        self.at = at;
+        if empty {
+            return Ok(Some(End::File));
         }
         let (used, grown) = (self.used_bytes(), self.decoded_bytes - self.uncounted_bytes);
         if let Some(member) = self.decoder.decode_whole(&mut self.input)? {
@@ -237,21 +237,29 @@ impl Members {
     }
 
     /// Reads past zero bytes and skippable frames. A frame at the start of the file may hold a
-    /// dictionary, which the decoder takes over.
+    /// dictionary, which the decoder takes over. A frame that is longer than the rest of the file
+    /// is no padding but damage.
+    ///
+    /// If junk follows, the damage begins at the last frame: a wrong length may have swallowed
+    /// members.
     fn skip_padding(&mut self) -> Result<()> {
+        self.at = self.input.position();
         loop {
-            let codec = self.codec();
+            let (codec, left) = (self.codec(), self.input.left());
             let head = self.input.peek(SKIPPABLE_HEADER_BYTES)?;
             if head.first() == Some(&0) {
                 let zeros = head.iter().take_while(|&&b| b == 0).count();
                 self.input.consume(zeros);
                 self.zero_padding = true;
+                self.at = self.input.position();
             } else if let Some(whole) = skippable_bytes(head)
                 && matches!(codec, Codec::Zstd | Codec::Lz4)
+                && whole <= left
             {
                 let is_dictionary = head[0] == 0x5d;
                 let length = whole - SKIPPABLE_HEADER_BYTES as u64;
                 let at = self.input.position();
+                self.at = at;
                 self.input.consume(SKIPPABLE_HEADER_BYTES);
                 if let Decoder::Zstd(decoder) = &mut self.decoder
                     && is_dictionary
@@ -263,8 +271,9 @@ impl Members {
                     if let Ok(with_dictionary) = ZstdStream::new(&dictionary) {
                         *decoder = with_dictionary;
                     }
+                    self.at = self.input.position();
                 } else {
-                    self.input.seek(at + 8 + length.min(self.input.left()))?;
+                    self.input.seek(at + whole)?;
                 }
             } else {
                 return Ok(());
