@@ -57,6 +57,38 @@ fn a_snapshot_without_a_byte_is_refused() {
     assert_eq!((bench.head().manifest.epoch, bench.lines("members").len()), (1, 9));
 }
 
+/// An archive that was cut to 0 bytes, or to zeros, or within its dictionary, was read as one
+/// without a record, so that a complete snapshot removed its pages. An empty file of JSON lines is
+/// whole, and an empty archive stops no run.
+#[test]
+fn an_empty_archive_removes_nothing() {
+    let complete = ["--set", "read.complete=true"];
+    let dictionary = b"\x5d\x2a\x4d\x18\xff\0\0\0cut";
+    for (name, bytes, left) in [
+        ("2.warc.gz", &b""[..], 9),
+        ("2.jsonl.zst", b"", 9),
+        ("2.warc", &[0; 9000], 9),
+        ("2.warc.zst", dictionary, 9),
+        ("2.jsonl", b"", 5),
+    ] {
+        let bench = bench("");
+        std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+        std::fs::write(bench.at("in/2.jsonl"), pages(5, 4)).expect("written");
+        assert_eq!(run(&bench, NOW, &complete).0, Some(0));
+        std::fs::remove_file(bench.at("in/2.jsonl")).expect("removed");
+        std::fs::write(bench.at("in").join(name), bytes).expect("written");
+        let (code, out, err) = run(&bench, NOW + DAY, &complete);
+        assert_eq!((code, bench.lines("members").len()), (Some(0), left), "{name}: {err}");
+        assert_eq!(out.contains("4 pages that the snapshot lacks"), left == 9, "{name}: {out}");
+    }
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    assert_eq!(run(&bench, NOW, &[]).0, Some(0));
+    std::fs::write(bench.at("in/2.warc.gz"), "").expect("written");
+    let (code, out, err) = run(&bench, NOW + DAY, &[]);
+    assert!(code == Some(0) && out.contains("empty_file 1"), "{out}{err}");
+}
+
 /// Half of the pages are lacking, half of these have expired besides. The guard saw a quarter.
 #[test]
 fn the_guard_sees_expired_pages_that_a_snapshot_lacks() {

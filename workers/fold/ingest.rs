@@ -14,7 +14,7 @@ use crate::locks::lock;
 use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
 use crate::plan::{Plan, PlannedSplit};
-use crate::read::record::{Entry, Item, Mirror, Record};
+use crate::read::record::{EMPTY_FILE, Entry, Item, Mirror, Record};
 use crate::read::{Reader, Split};
 use crate::tables::Visit;
 use crate::visit::{self, VisitMaker};
@@ -154,7 +154,11 @@ impl SplitReader {
     /// Adds what is known at the end of the current part.
     fn end_part(&mut self) {
         if let Some(part) = self.part.take() {
-            part.reader.notes().iter().for_each(|(word, n)| self.writer.counts.note(word, n));
+            for (word, n) in part.reader.notes().iter() {
+                self.writer.counts.note(word, n);
+                // Nobody knows which pages it had, as of a bad record without a URL.
+                self.writer.counts.unreadable += if word == EMPTY_FILE { n } else { 0 };
+            }
             self.writer.counts.bytes += part.bytes;
         }
         self.at += 1;

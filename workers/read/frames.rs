@@ -15,7 +15,7 @@
 use crate::error::Result;
 use crate::read::codec::Codec;
 use crate::read::dialect::{Dialect, blanks, starts_behind_blanks, trim_line_ends};
-use crate::read::record::{Body, Entry, Heading, Item, Notes, Record};
+use crate::read::record::{Body, EMPTY_FILE, Entry, Heading, Item, Notes, Record};
 use crate::read::source::{End, Source};
 use crate::read::{Limits, Reader};
 
@@ -52,6 +52,8 @@ pub struct Frames<D> {
     header_end: u64,
     /// Bytes decoded ahead so far.
     ahead_bytes: u64,
+    /// Whether it is a plain file without a record so far.
+    is_empty: bool,
     keeps_heads: bool,
     /// The head of the last record.
     head: Option<Heading>,
@@ -82,6 +84,7 @@ impl<D: Dialect> Frames<D> {
     /// Reads `source` from its current place on.
     pub fn new(source: Source, dialect: D, limits: Limits) -> Frames<D> {
         Frames {
+            is_empty: source.codec() == Codec::Plain && source.offset() == 0,
             source,
             dialect,
             limits,
@@ -468,6 +471,7 @@ impl<D: Dialect> Reader for Frames<D> {
         loop {
             self.skip_blank()?;
             if !self.source.window().is_empty() {
+                self.is_empty = false;
                 return self.record().map(Some);
             }
             match self.source.end() {
@@ -506,6 +510,9 @@ impl<D: Dialect> Reader for Frames<D> {
         let mut notes = self.notes.clone();
         if self.source.zero_padding() {
             notes.add("zero_padding");
+        }
+        if self.is_empty && self.source.end() == Some(&End::File) {
+            notes.add(EMPTY_FILE);
         }
         notes
     }

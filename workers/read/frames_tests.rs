@@ -179,6 +179,32 @@ fn wrong_skippable_frames() {
     assert_eq!(words(&read_all("x.jsonl", &dictionary, &Options::default()).0), ["!truncated"]);
 }
 
+/// An archive or a compressed file of 0 bytes, and an archive of zeros, counted as read, and a
+/// complete snapshot removed the pages that it had. A sound file without a record is no such file.
+#[test]
+fn empty_files() {
+    let noted = |name: &str, bytes: &[u8]| {
+        let (entries, notes) = read_all(name, bytes, &Options::default());
+        assert!(entries.is_empty(), "{name}: {:?}", words(&entries));
+        notes.iter().any(|(word, _)| word == EMPTY_FILE)
+    };
+    for name in
+        ["x.warc", "x.warc.gz", "x.arc.gz", "x.warc.zst", "x.jsonl.gz", "x.json.lz4", "x.wacz"]
+    {
+        assert!(noted(name, b""), "{name}");
+    }
+    for name in ["x.warc", "x.warc.gz", "x.arc"] {
+        assert!(noted(name, &[0; 100_000]), "{name}");
+    }
+    for name in ["x.jsonl", "x"] {
+        assert!(!noted(name, b""), "{name}");
+    }
+    for codec in [Codec::Gzip, Codec::Zstd, Codec::Lz4] {
+        assert!(!noted("x.warc.gz", &member(codec, b"")), "{codec:?}");
+    }
+    assert!(!notes(&page("http://a/", b"x")).contains(&EMPTY_FILE));
+}
+
 /// A look whether a record goes on in the next member counted as a search behind damage, so that in
 /// an lz4 file nothing behind the first damage was searched. The detail says which bytes are not
 /// searched.

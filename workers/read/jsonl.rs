@@ -5,11 +5,12 @@
 //! end of a member.
 
 use crate::error::Result;
-use crate::read::codec::Codec;
+use crate::read::codec::{Codec, without_ending};
 use crate::read::fields::Wanted;
-use crate::read::record::{Entry, Item, Notes};
+use crate::read::record::{EMPTY_FILE, Entry, Item, Notes};
 use crate::read::source::{End, JUNK, Source};
 use crate::read::{Options, Reader, Split, json};
+use std::path::Path;
 
 /// The byte order mark that some tools write before UTF-8.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -60,14 +61,11 @@ impl Jsonl {
             skip_line(&mut source, Some(split.end))?;
         }
         let (options, wanted) = (options.clone(), options.wanted());
-        Ok(Jsonl {
-            source,
-            options,
-            wanted,
-            notes: Notes::default(),
-            start: split.start,
-            end: split.end,
-        })
+        let mut notes = Notes::default();
+        if split.end == 0 && has_bytes(&split.path) {
+            notes.add(EMPTY_FILE);
+        }
+        Ok(Jsonl { source, options, wanted, notes, start: split.start, end: split.end })
     }
 
     /// Whether the next line belongs to another split.
@@ -175,6 +173,12 @@ impl Reader for Jsonl {
     fn has_keys(&self) -> bool {
         self.wanted.key.is_own()
     }
+}
+
+/// Whether a file of this name has bytes even if it has no record.
+fn has_bytes(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    without_ending(&name) != name || name.ends_with(".wacz")
 }
 
 /// Drops everything up to and including the next newline, or up to `end`, a place in the stream.

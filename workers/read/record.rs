@@ -12,6 +12,10 @@ pub const URL_BYTES_MAX: usize = 64 << 10;
 /// The longest HTTP header that a [`Heading`] has.
 pub(super) const HTTP_BYTES_MAX: usize = 256 << 10;
 
+/// The note of a file without a record that is no empty file by its format: an archive or a
+/// compressed file of 0 bytes, or an archive of zero bytes. Its pages may be lost.
+pub const EMPTY_FILE: &str = "empty_file";
+
 /// The detail of a reject is cut to this many bytes.
 pub const DETAIL_BYTES_MAX: usize = 200;
 

@@ -218,7 +218,8 @@ impl Outcome<'_> {
         if missing_kept > 0 {
             let (pages, unreadable) =
                 (counted(missing_kept, "page"), grouped(self.counts.unreadable));
-            let why = format!("{unreadable} bad records do not say which page they are about");
+            let why =
+                format!("{unreadable} bad records or empty files do not say which pages they had");
             lines.line("kept", format!("{pages} that the snapshot lacks: {why}"));
         }
     }
