@@ -250,7 +250,8 @@ impl<D: Dialect> Frames<D> {
             if whole > most {
                 let detail =
                     format!("more than {} bytes, its length unknown", self.limits.record_bytes_max);
-                return Ok(Extent::Bad { whole, reason: "too_long", detail });
+                // The length of the window depends on the split.
+                return Ok(Extent::Bad { whole: most, reason: "too_long", detail });
             }
             match (start, end) {
                 (_, Some(End::Member)) => {

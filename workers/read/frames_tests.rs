@@ -8,7 +8,7 @@ use crate::read::testing::{
     Temporary, arc_page, gzip, member, page, read_all, read_to_end, warc, words,
 };
 use crate::read::warc::Warc;
-use crate::read::{Limits, Options, reader};
+use crate::read::{Limits, Options, Split, open, reader};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -203,6 +203,34 @@ fn empty_files() {
         assert!(!noted("x.warc.gz", &member(codec, b"")), "{codec:?}");
     }
     assert!(!notes(&page("http://a/", b"x")).contains(&EMPTY_FILE));
+}
+
+/// The detail of a record without a known length that is too long said how many bytes were in the
+/// window, so that it depended on where the split begins.
+#[test]
+fn long_records_do_not_depend_on_the_split() {
+    let mut options = Options::default();
+    options.limits.record_bytes_max = 1000;
+    let lie = claims("http://lie/", &[b'x'; 150_000], "1e3");
+    let last = page("http://b/", b"x");
+    let detail = |before: usize| {
+        let first = page("http://a/", &vec![b'x'; before]);
+        let (start, bytes) = (first.len() as u64, [&first[..], &lie, &last].concat());
+        let file = Temporary::new("x.warc", &bytes);
+        [0, start].map(|start| {
+            let split = Split { start, ..file.split() };
+            let mut reader = open(&split, &options).unwrap();
+            let mut found = None;
+            while let Some(entry) = reader.next().unwrap() {
+                if let Item::Reject { detail, .. } = entry.item {
+                    found = Some(detail);
+                }
+            }
+            found.expect("a reject")
+        })
+    };
+    let details: BTreeSet<String> = [1, 100, 900].into_iter().flat_map(detail).collect();
+    assert_eq!(details.len(), 1, "{details:?}");
 }
 
 /// A look whether a record goes on in the next member counted as a search behind damage, so that in
