@@ -6,6 +6,7 @@
 use crate::document::{Id, NO_DATE};
 use crate::error::Result;
 use crate::job::Job;
+use crate::read::date;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
@@ -213,8 +214,7 @@ fn one<R: Row>(table: &Table<R>, key: R::Key) -> Option<R> {
 
 /// A time in UTC, for people.
 pub(super) fn time(seconds: i64) -> Option<String> {
-    let time = (seconds != NO_DATE).then(|| jiff::Timestamp::from_second(seconds));
-    time.map(|time| time.map_or_else(|_| seconds.to_string(), |time| time.to_string()))
+    (seconds != NO_DATE).then(|| date::iso_text(seconds))
 }
 
 /// A similarity in 1/10,000 as a fraction, as in exports.

@@ -1,6 +1,7 @@
 //! The rows of exported tables: their fields are the columns of both formats.
 
 use crate::document::{Id, NO_DATE, hex};
+use crate::read::date;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array,
@@ -114,12 +115,9 @@ impl Moment {
 }
 
 impl Serialize for Moment {
-    /// In ISO 8601. A moment outside of the years with four digits is a number.
+    /// In ISO 8601.
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match jiff::Timestamp::from_second(self.0) {
-            Ok(timestamp) => serializer.collect_str(&timestamp),
-            Err(_) => serializer.serialize_i64(self.0),
-        }
+        serializer.serialize_str(&date::iso_text(self.0))
     }
 }
 

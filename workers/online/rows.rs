@@ -5,6 +5,7 @@
 //! came last.
 
 use crate::job;
+use crate::read::date::iso_text;
 use crate::read::fields::{Fields, Use, Wanted};
 use crate::read::json;
 use crate::read::record::{Item, Record};
@@ -84,7 +85,9 @@ impl Rows {
             Says::Removed => self.removal()?,
         };
         let mut fields = BTreeMap::from([(name, json!(url)), (field, value)]);
-        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(date_text(date)))));
+        // A number of few digits would be read as a day: 20200918 is a day in 2020, and also a second
+        // in 1970.
+        fields.extend(date.map(|date| (self.fields.date.as_str(), json!(iso_text(date)))));
         self.parse(&serde_json::to_vec(&fields).unwrap_or_default())
     }
 
@@ -130,12 +133,6 @@ impl Rows {
             item => Err(item),
         }
     }
-}
-
-/// A date in a form that a run reads correctly. A number of few digits would be read as a day:
-/// 20200918 is a day in 2020, and also a second in 1970.
-fn date_text(date: i64) -> String {
-    jiff::Timestamp::from_second(date).map_or_else(|_| date.to_string(), |date| date.to_string())
 }
 
 fn no_object() -> Item {

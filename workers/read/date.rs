@@ -5,15 +5,18 @@
 //! 2822 and HTTP, `YYYY-MM-DD[ HH:MM[:SS]]`, and whole numbers since 1970: seconds or, depending on
 //! their size, milli-, micro- or nanoseconds.
 
+use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::{rfc2822, temporal};
-use jiff::tz::TimeZone;
 
 /// The longest text that can be a date, in bytes.
 const DATE_BYTES_MAX: usize = 64;
 
 /// The seconds from the year 1 to the year 9999. A number outside counts smaller units.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+/// The second 0.
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// The years in which long digits can be a date of a crawl. Otherwise they count since 1970.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
@@ -33,6 +36,21 @@ const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
 /// assert_eq!(parse("blue monday"), None);
 /// ```
 pub fn parse(text: &str) -> Option<i64> {
+    any_year(text).and_then(seconds)
+}
+
+/// Seconds since 1970 in ISO 8601, in UTC. `jiff::Timestamp` lacks the last day of the year 9999.
+///
+/// ```
+/// use workers::read::date::iso_text;
+///
+/// assert_eq!(iso_text(1_209_588_505), "2008-04-30T20:48:25Z");
+/// ```
+pub fn iso_text(seconds: i64) -> String {
+    format!("{}Z", EPOCH.saturating_add(SignedDuration::from_secs(seconds)))
+}
+
+fn any_year(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.is_empty() || text.len() > DATE_BYTES_MAX {
         return None;
@@ -100,7 +118,7 @@ fn digits(text: &str) -> Option<i64> {
     let civil =
         DateTime::new(year, part(4, 1)?, part(6, 1)?, part(8, 0)?, part(10, 0)?, part(12, 0)?, 0)
             .ok()?;
-    utc(civil)
+    Some(utc(civil))
 }
 
 fn iso(text: &str) -> Option<i64> {
@@ -114,14 +132,14 @@ fn iso(text: &str) -> Option<i64> {
     }
     let unzoned = text.strip_suffix(['Z', 'z']).unwrap_or(text);
     if let Ok(civil) = PARSER.parse_datetime(unzoned) {
-        return utc(civil);
+        return Some(utc(civil));
     }
     let mut parts = unzoned.splitn(3, '-');
     let mut number = |digits| parts.next().filter(|part| part.len() == digits)?.parse::<i16>().ok();
     let (year, month) = (number(4)?, number(2)?);
     let first = Date::new(year, i8::try_from(month).ok()?, 1).ok()?;
     match parts.next() {
-        None => utc(first.to_datetime(Default::default())),
+        None => Some(utc(first.to_datetime(Default::default()))),
         Some(rest) => day_of_year(first, rest),
     }
 }
@@ -135,8 +153,8 @@ fn day_of_year(first: Date, rest: &str) -> Option<i64> {
     if date.month() == first.month() { iso(&format!("{date}T{time}")) } else { None }
 }
 
-fn utc(civil: DateTime) -> Option<i64> {
-    civil.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp().as_second())
+fn utc(civil: DateTime) -> i64 {
+    civil.duration_since(EPOCH).as_secs()
 }
 
 #[cfg(test)]
@@ -197,6 +215,20 @@ mod tests {
         }
         for count in [0, -1, 20_241_399, 99_991_231, 1_700_000_000, 1_700_000_000_123, i64::MAX] {
             assert_eq!(number(count), since_1970(count), "{count}");
+        }
+    }
+
+    /// The last day of the year 9999, with which databases say never, was no date as a text, and
+    /// results had a number in place of its text. Years before the year 1 were dates.
+    #[test]
+    fn the_ends_of_time() {
+        for (text, at) in
+            [("0001-01-01T00:00:00Z", *SECONDS.start()), ("9999-12-31T23:59:59Z", *SECONDS.end())]
+        {
+            assert_eq!((parse(text), &*iso_text(at)), (Some(at), text));
+        }
+        for text in ["0000", "0000-12-31", "Sat, 01 Jan 0000 00:00:00 +2359"] {
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 
