@@ -64,7 +64,11 @@ fn has_scheme(bytes: &[u8]) -> bool {
         .iter()
         .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
         .count();
-    scheme > 1 && bytes[0].is_ascii_alphabetic() && bytes.get(scheme) == Some(&b':')
+    // The rest of a scheme, behind a body that lost a few bytes, is none.
+    let is_cut = [&b"https"[..], b"http", b"dns"]
+        .iter()
+        .any(|whole| scheme < whole.len() && whole.ends_with(&bytes[..scheme]));
+    scheme > 1 && !is_cut && bytes[0].is_ascii_alphabetic() && bytes.get(scheme) == Some(&b':')
 }
 
 impl Dialect for Arc {
@@ -199,6 +203,23 @@ mod tests {
         }
         let (entries, _) = read_all("x.arc", &arc_page("http://a/", b"x"), &Options::default());
         assert!(matches!(&entries[0].item, Item::Record(Record { date: Some(1_577_836_800), .. })));
+    }
+
+    /// Behind a body that lost two to four bytes the next, undamaged record was skipped as one of
+    /// another scheme: `ps` of `https`. The damaged record is rejected, and the next one is read.
+    #[test]
+    fn a_body_that_lost_bytes_costs_no_other_record() {
+        for next in ["http://b/", "https://b/"] {
+            for lost in 1..=6 {
+                let mut torn = arc_page("http://a/", b"abcdefgh");
+                let end = torn.len() - 2;
+                torn.drain(end - lost..end);
+                let file = [torn, arc_page(next, b"x"), arc_page("http://c/", b"x")].concat();
+                let found = words(&read_all("x.arc", &file, &Options::default()).0);
+                assert_eq!(found[1..], [format!("{next} html 1"), "http://c/ html 1".into()]);
+                assert!(found[0] == "!bad_length" || lost == 1, "{found:?}");
+            }
+        }
     }
 
     /// A bad header line and a bad length cost no other record.
