@@ -286,6 +286,8 @@ impl Sender<'_> {
                     }
                 };
             silent_until = None;
+            let wordless = format!("it answers {} without a word", status.as_str());
+            let said = if body.trim().is_empty() { &wordless } else { &body };
             match status {
                 StatusCode::OK => {
                     let are_answers = body.lines().all(|answer| answer.starts_with('{'));
@@ -303,14 +305,14 @@ impl Sender<'_> {
                 | StatusCode::TOO_MANY_REQUESTS
                 | StatusCode::SERVICE_UNAVAILABLE => {
                     let pause = Duration::from_secs(retry_after.unwrap_or(1));
-                    refused = failed(Kind::TryAgain, &body);
+                    refused = failed(Kind::TryAgain, said);
                     if !std::mem::replace(&mut is_told, true) {
                         tracing::warn!("{refused}; sends the rows up to {TRIES} times");
                     }
                     sleep(pause.min(PAUSE_MAX));
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                    return Err(failed(Kind::Permission, &body));
+                    return Err(failed(Kind::Permission, said));
                 }
                 StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
                     let why =
@@ -322,8 +324,8 @@ impl Sender<'_> {
                     let why = format!("it redirects to {to}; write that address");
                     return Err(failed(Kind::Usage, &why));
                 }
-                status if status.is_server_error() => return Err(failed(Kind::TryAgain, &body)),
-                _ => return Err(failed(Kind::Usage, &body)),
+                status if status.is_server_error() => return Err(failed(Kind::TryAgain, said)),
+                _ => return Err(failed(Kind::Usage, said)),
             }
         }
         Err(refused)
