@@ -5,9 +5,14 @@ use super::{content, decoded, files, filter, rows, word};
 use crate::texts::text;
 use crate::workbench::{Bench, failure, pagefold};
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, Float32Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelector,
+};
 use parquet::basic::Encoding;
+use parquet::file::metadata::PageIndexPolicy;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::{Value, json};
@@ -192,6 +197,70 @@ fn encodings_stay() {
         for (chunk, (name, encoding)) in group.columns().iter().zip(encodings) {
             assert!(chunk.encodings().any(|found| found == encoding), "{name}, {version}");
         }
+    }
+}
+
+/// Categories lost their order in a row group that loses a row: readers take it from the dictionary,
+/// which had the values in the order in which they came. Each row group keeps all categories.
+#[test]
+fn orders_of_categories_stay() {
+    let bench = Bench::new(Path::new("in"), "");
+    std::fs::create_dir(bench.at("in")).expect("made");
+    // One row has the first category, so one of the two tables lacks it.
+    let grade = |n: usize| match n {
+        0 => Some("low"),
+        1 => Some("mid"),
+        _ => [None, Some("high"), Some("mid")][n % 3],
+    };
+    let grades = DictionaryArray::<Int32Type>::from_iter((0..60).map(grade));
+    let texts = StringArray::from_iter_values((0..60).map(|n| text(n % 7, 30)));
+    let plain = RecordBatch::try_from_iter([
+        ("grade", Arc::new(grades) as ArrayRef),
+        ("text", Arc::new(texts) as ArrayRef),
+    ])
+    .expect("a batch");
+    let mut schema = plain.schema().as_ref().clone();
+    schema.fields =
+        schema.fields.iter().map(|of| of.as_ref().clone().with_dict_is_ordered(true)).collect();
+    let batch = RecordBatch::try_new(Arc::new(schema), plain.columns().to_vec()).expect("a batch");
+    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+        let properties = WriterProperties::builder().set_writer_version(version).build();
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).expect("in memory");
+        writer.write(&batch).expect("in memory");
+        let name = format!("in/{}.parquet", version.as_num());
+        std::fs::write(bench.at(&name), writer.into_inner().expect("in memory")).expect("written");
+    }
+    let arguments = ["--to", "kept", "--removed", "removed", "--set", "read.key=row"];
+    bench.run_well(&arguments[4..]);
+    filter(&bench, &arguments);
+    filter(&bench, &[&arguments[..], &["--undo", "again"]].concat());
+    // A representative may be in either file.
+    let mut rows = 0;
+    for dir in ["kept", "removed", "again"] {
+        for version in [1, 2] {
+            let path = bench.at(&format!("{dir}/{version}.parquet"));
+            let (.., batches) = content(&path);
+            let Some(batch) = batches.first() else { continue };
+            rows += batch.num_rows();
+            let grades = batch["grade"].as_dictionary::<Int32Type>();
+            let categories = grades.values().as_string::<i32>().iter().flatten();
+            assert_eq!(categories.collect::<Vec<_>>(), ["low", "mid", "high"], "{path:?}");
+            // The pages that were left out are in no index.
+            let file = std::fs::File::open(&path).expect("there");
+            let options =
+                ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Required);
+            let last = vec![RowSelector::skip(batch.num_rows() - 1), RowSelector::select(1)];
+            let mut reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)
+                .and_then(|builder| builder.with_row_selection(last.into()).build())
+                .expect("readable");
+            let read = reader.next().expect("a row").expect("readable");
+            assert!(read == batch.slice(batch.num_rows() - 1, 1), "{path:?}");
+        }
+    }
+    assert_eq!(rows, 2 * 120);
+    for name in ["1.parquet", "2.parquet"] {
+        assert!(content(&bench.at("again").join(name)) == content(&bench.at("in").join(name)));
     }
 }
 

@@ -2,9 +2,11 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::filter::order::{Run, Runs, Side};
+use crate::filter::parquet::categories::write_column;
 use crate::filter::parquet::table::{Outcome, Table, sound};
 use crate::filter::parquet::transfer::unite;
 use crate::filter::part::Part;
+use parquet::column::writer::ColumnWriter;
 use parquet::file::writer::SerializedFileWriter;
 use std::path::Path;
 
@@ -90,14 +92,24 @@ fn unite_groups(
     (removed, of_removed): (&Table, usize),
     runs: &[(Side, u64)],
 ) -> Outcome<()> {
+    let properties = file.properties().clone();
     let mut group = file.next_row_group()?;
     let descriptors = kept.metadata().file_metadata().schema_descr().columns();
     for (column, descriptor) in descriptors.iter().enumerate() {
         let mut readers = [kept.column(of_kept, column)?, removed.column(of_removed, column)?];
-        let Some(mut writer) = group.next_column()? else { break };
         let batch_rows =
             kept.batch_rows(of_kept, column).min(removed.batch_rows(of_removed, column));
-        unite(readers.each_mut(), writer.untyped(), descriptor, runs, batch_rows)?;
+        let mut write = |writer: &mut ColumnWriter<'_>| {
+            unite(readers.each_mut(), writer, descriptor, runs, batch_rows)
+        };
+        let mut categories = kept.categories(of_kept, column)?;
+        categories.extend(removed.categories(of_removed, column)?);
+        if !categories.is_empty() {
+            write_column(&mut group, &properties, descriptor, &categories, write)?;
+            continue;
+        }
+        let Some(mut writer) = group.next_column()? else { break };
+        write(writer.untyped())?;
         writer.close()?;
     }
     group.close().map(drop)

@@ -4,6 +4,7 @@
 //! copied by their levels and values, a column at a time, so nested columns and every physical type
 //! stay as they are. A row group that goes to one place is copied without decoding it.
 
+mod categories;
 mod join;
 mod table;
 #[cfg(test)]
@@ -13,11 +14,13 @@ mod transfer;
 use crate::error::{Error, Result};
 use crate::filter::copy::{Copied, Copier, Parts, Spot};
 use crate::filter::order::{Run, Side};
+use crate::filter::parquet::categories::write_column;
 pub use crate::filter::parquet::join::join;
 pub use crate::filter::parquet::table::{Outcome, Table, sound};
 use crate::filter::parquet::transfer::divide;
 use crate::filter::part::{Failure, Part};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use std::path::Path;
 
 /// Copies the rows of a file.
@@ -100,32 +103,54 @@ impl Rows {
         let is_mixed = has_kept && has_removed;
         self.is_recoded |= is_mixed;
         sound(&path, failures, || {
-            let mut kept = kept.as_mut().map(|file| file.next_row_group()).transpose()?;
-            let mut removed = removed.as_mut().map(|file| file.next_row_group()).transpose()?;
-            if is_mixed {
-                let descriptors = table.metadata().file_metadata().schema_descr().columns();
-                for (column, descriptor) in descriptors.iter().enumerate() {
-                    let mut reader = table.column(index, column)?;
-                    let mut one =
-                        kept.as_mut().map(|group| group.next_column()).transpose()?.flatten();
-                    let mut other =
-                        removed.as_mut().map(|group| group.next_column()).transpose()?.flatten();
-                    let writers =
-                        [one.as_mut().map(|c| c.untyped()), other.as_mut().map(|c| c.untyped())];
-                    let batch_rows = table.batch_rows(index, column);
-                    divide(&mut reader, writers, descriptor, &runs, batch_rows)?;
-                    one.map(|column| column.close()).transpose()?;
-                    other.map(|column| column.close()).transpose()?;
+            let properties = kept.as_ref().map(|file| file.properties().clone());
+            let kept = kept.as_mut().map(|file| file.next_row_group()).transpose()?;
+            let removed = removed.as_mut().map(|file| file.next_row_group()).transpose()?;
+            let mut groups = [kept, removed];
+            match properties.filter(|_| is_mixed) {
+                Some(properties) => divide_group(table, index, &runs, &mut groups, &properties)?,
+                None => {
+                    groups.iter_mut().flatten().try_for_each(|group| table.append(index, group))?
                 }
-            } else {
-                kept.as_mut().map(|group| table.append(index, group)).transpose()?;
-                removed.as_mut().map(|group| table.append(index, group)).transpose()?;
             }
-            kept.map(|group| group.close()).transpose()?;
-            removed.map(|group| group.close()).transpose()?;
-            Ok(())
+            groups.into_iter().flatten().try_for_each(|group| group.close().map(drop))
         })
     }
+}
+
+/// Divides row group `index` of `table` among the row groups of what is kept and of what is removed.
+fn divide_group(
+    table: &Table,
+    index: usize,
+    runs: &[(Side, u64)],
+    groups: &mut [Option<SerializedRowGroupWriter<'_, Part>>; 2],
+    properties: &WriterPropertiesPtr,
+) -> Outcome<()> {
+    let descriptors = table.metadata().file_metadata().schema_descr().columns();
+    for (column, descriptor) in descriptors.iter().enumerate() {
+        let batch_rows = table.batch_rows(index, column);
+        let categories = table.categories(index, column)?;
+        if !categories.is_empty() {
+            for (side, group) in groups.iter_mut().enumerate() {
+                let Some(group) = group else { continue };
+                write_column(group, properties, descriptor, &categories, |writer| {
+                    let mut writers = [None, None];
+                    writers[side] = Some(writer);
+                    let mut reader = table.column(index, column)?;
+                    divide(&mut reader, writers, descriptor, runs, batch_rows)
+                })?;
+            }
+            continue;
+        }
+        let mut reader = table.column(index, column)?;
+        let [kept, removed] = groups;
+        let mut kept = kept.as_mut().map(|group| group.next_column()).transpose()?.flatten();
+        let mut removed = removed.as_mut().map(|group| group.next_column()).transpose()?.flatten();
+        let writers = [kept.as_mut(), removed.as_mut()].map(|to| to.map(|column| column.untyped()));
+        divide(&mut reader, writers, descriptor, runs, batch_rows)?;
+        [kept, removed].into_iter().flatten().try_for_each(|column| column.close())?;
+    }
+    Ok(())
 }
 
 impl Copier for Rows {

@@ -1,6 +1,7 @@
 //! Reads a Parquet file that is copied, and makes files like it.
 
 use crate::error::{Error, Kind, Result};
+use crate::filter::parquet::categories;
 use crate::filter::part::Failure;
 use crate::panics::guarded;
 use crate::read;
@@ -9,10 +10,12 @@ use parquet::basic::{Encoding, Type};
 use parquet::column::page::Page;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use parquet::file::properties::{
-    DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties, WriterPropertiesPtr, WriterVersion,
+    DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, EnabledStatistics, WriterProperties, WriterPropertiesPtr,
+    WriterVersion,
 };
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::TypePtr;
@@ -33,6 +36,8 @@ pub struct Table {
     path: PathBuf,
     file: Arc<PagedFile>,
     metadata: ParquetMetaData,
+    /// The columns of categories that have an order.
+    ordered: Vec<usize>,
 }
 
 impl Table {
@@ -41,7 +46,9 @@ impl Table {
         let file = PagedFile::open(path, 0)?;
         let metadata = read::parquet::metadata(&file)?;
         let metadata = sound(path, &[], || metadata.map_err(ParquetError::General))?;
-        Ok(Table { path: path.to_owned(), file: Arc::new(file), metadata })
+        // What is damaged in what is said of Arrow alone is no damage of the rows.
+        let ordered = guarded(|| categories::ordered(metadata.file_metadata())).unwrap_or_default();
+        Ok(Table { path: path.to_owned(), file: Arc::new(file), metadata, ordered })
     }
 
     /// Reads column `column` of row group `group`.
@@ -49,6 +56,16 @@ impl Table {
         let pages = read::parquet::pages(&self.file, &self.metadata, group, column)?;
         let descriptor = self.metadata.file_metadata().schema_descr().column(column);
         Ok(get_column_reader(descriptor, pages))
+    }
+
+    /// The categories of column `column` of row group `group`, if they have an order: the values of
+    /// its dictionary.
+    pub(super) fn categories(&self, group: usize, column: usize) -> Outcome<Vec<ByteArray>> {
+        if !self.ordered.contains(&column) {
+            return Ok(Vec::new());
+        }
+        let mut pages = read::parquet::pages(&self.file, &self.metadata, group, column)?;
+        categories::dictionary(&mut *pages)
     }
 
     /// The rows of column `column` of row group `group` that are copied at once.
@@ -96,7 +113,15 @@ impl Table {
                     .set_column_compression(path.clone(), chunk.compression())
                     .set_column_encoding(path.clone(), encoding(chunk))
                     .set_column_dictionary_enabled(path.clone(), has_dictionary)
-                    .set_column_dictionary_page_size_limit(path, self.dictionary_bytes(column));
+                    .set_column_dictionary_page_size_limit(
+                        path.clone(),
+                        self.dictionary_bytes(column),
+                    );
+                if self.ordered.contains(&column) {
+                    // They would be those of all categories, not of the rows.
+                    properties =
+                        properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+                }
             }
         }
         Arc::new(properties.build())
