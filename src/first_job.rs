@@ -438,13 +438,19 @@ impl SampleProperties {
                 return Ok(());
             }
             if let PageKey::Field(field) = &key {
+                let (repeated, lacking) = (accepted - different, rows.saturating_sub(accepted));
+                let would = match (repeated, lacking) {
+                    (_, 0) => "keep one row of each",
+                    (0, _) => "reject those that lack it",
+                    _ => "keep one row of each and reject those that lack it",
+                };
                 self.no_key = Some(match rejected.filter(|_| accepted == 0) {
                     Some(why) => format!("{name} is not the key: {}", plain(&why)),
                     None => format!(
-                        "{name} is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would keep one row of each.",
+                        "{name} is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would {would}.",
                         counted(rows, "row"),
-                        grouped(accepted - different),
-                        grouped(rows.saturating_sub(accepted))
+                        grouped(repeated),
+                        grouped(lacking)
                     ),
                 });
             }

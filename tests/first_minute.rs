@@ -144,6 +144,21 @@ fn jobs_fit_their_files() {
     }
 }
 
+/// Of an id that no row repeats and one row lacks, `init` said that it would keep one row of each.
+/// It would reject the row that lacks it.
+#[test]
+fn ids_that_a_row_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let row = |n: u64| match n {
+        7 => json!({ "text": text(n) }),
+        _ => json!({ "id": n, "text": text(n) }),
+    };
+    std::fs::write(folder.path().join("a.jsonl"), lines((0..40).map(row))).expect("written");
+    let printed = says(folder.path(), &["init", "a.jsonl"], 0);
+    let expected = "0 repeat that of another and 1 lack it; read.key = \"id\" would reject those";
+    assert!(printed.contains(expected), "{printed}");
+}
+
 /// A key that was unique in the first 200 rows of a file was taken, although another data set with
 /// the same ids followed: half of the rows were lost.
 #[test]
