@@ -20,7 +20,9 @@ use crate::read::json::numbers::{PYTHON_NUMBER, is_of_python, is_vast};
 use crate::read::json::object::{Failed, values};
 use crate::read::record::{DETAIL_BYTES_MAX, Item};
 use crate::read::row::FieldRow;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::borrow::Borrow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -92,8 +94,36 @@ pub fn parsed<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
 /// If `line` is a JSON object, which of these `names` it has as a field, if any; `None` if it is no
 /// object.
 pub fn fields_among<'n>(line: &[u8], names: &[&'n str]) -> Option<Option<&'n str>> {
-    let fields: BTreeMap<String, IgnoredAny> = parsed(line)?;
-    Some(names.iter().find(|name| fields.contains_key(**name)).copied())
+    let fields: BTreeMap<FieldName, IgnoredAny> = parsed(line)?;
+    Some(names.iter().find(|name| fields.contains_key(name.as_bytes())).copied())
+}
+
+/// The name of a field, which may have half of a surrogate pair.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct FieldName(Vec<u8>);
+
+impl Borrow<[u8]> for FieldName {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = FieldName;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_bytes<E: Error>(self, name: &[u8]) -> Result<FieldName, E> {
+                Ok(FieldName(name.to_vec()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
 }
 
 #[cfg(test)]

@@ -110,39 +110,43 @@ impl<'de> DeserializeSeed<'de> for Key<'_, '_, 'de> {
     type Value = Member;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
+        // As a text it could not have half of a surrogate pair.
+        deserializer.deserialize_bytes(self)
     }
 }
 
-impl Visitor<'_> for Key<'_, '_, '_> {
+impl<'de> Visitor<'de> for Key<'_, '_, '_> {
     type Value = Member;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+    fn visit_borrowed_bytes<E: Error>(self, key: &'de [u8]) -> Result<Self::Value, E> {
+        // The parser refuses them in texts only.
+        if key.iter().any(|byte| *byte < b' ') {
+            return Err(E::custom("a control character in a name"));
+        }
+        self.visit_bytes(key)
+    }
+
+    fn visit_bytes<E: Error>(self, key: &[u8]) -> Result<Self::Value, E> {
         let Object { wanted, path, .. } = self.0;
-        let mut member = Member { place: None, is_path: false };
+        let (mut member, length) = (Member { place: None, is_path: false }, path.len());
         for (place, name) in wanted.names.iter().enumerate() {
             // Most names are ruled out by their first byte.
-            let first = name.path.as_bytes().get(path.len());
-            if first != key.as_bytes().first() && !key.is_empty() {
+            let first = name.path.as_bytes().get(length);
+            if first != key.first() && !key.is_empty() {
                 continue;
             }
-            let Some(rest) =
-                name.path.strip_prefix(path.as_str()).and_then(|rest| rest.strip_prefix(key))
-            else {
-                continue;
-            };
+            let Some(of_object) = name.path.strip_prefix(&path[..length]) else { continue };
+            let Some(rest) = of_object.as_bytes().strip_prefix(key) else { continue };
             if rest.is_empty() {
                 member.place = Some(place);
-            } else if rest.starts_with('.') {
+            } else if rest[0] == b'.' && !member.is_path {
                 member.is_path = true;
+                path.push_str(&of_object[..key.len()]);
             }
-        }
-        if member.is_path {
-            path.push_str(key);
         }
         Ok(member)
     }

@@ -213,6 +213,22 @@ fn fields_that_are_not_read() {
     }
 }
 
+/// A row was rejected for a half of a character in the name of a field that nobody reads.
+#[test]
+fn names_that_are_not_read() {
+    for name in [r"\ud83d", r"x\udc00", r"\ud83d.url", ""] {
+        for line in [
+            format!(r#"{{"{name}":1,"url":"a","text":"t"}}"#),
+            format!(r#"{{"meta":{{"{name}":{{"url":"b"}},"url":"a"}},"text":"t"}}"#),
+        ] {
+            assert_eq!(outcome(&line), "a text 1", "{line}");
+            assert_eq!(fields_among(line.as_bytes(), &["x", "text"]), Some(Some("text")));
+        }
+    }
+    assert_eq!(outcome("{\"x\ty\":1,\"url\":\"a\",\"text\":\"t\"}"), "!bad_json");
+    assert_eq!(outcome(r#"{"ur\u006c":"a","m\u0065ta":{"url":"b"},"text":"t"}"#), "a text 1");
+}
+
 /// Each kind of bad line is rejected under its own reason.
 #[test]
 fn bad_lines() {
