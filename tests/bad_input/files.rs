@@ -137,6 +137,25 @@ fn a_table_that_does_not_fit() {
     assert_eq!(std::fs::read(bench.at("kept/table.parquet")).expect("copied"), table);
 }
 
+/// A table without rows and without the columns was one bad record: a complete snapshot that had it
+/// removed no page, and a filter ended as for a file that nobody could read.
+#[test]
+fn a_table_without_rows() {
+    let lines = |rows: u64| -> String {
+        (0..rows).map(|n| format!("{}\n", json!({ "id": n, "text": text(n) }))).collect()
+    };
+    let none = parquet(&[("other", &[])]);
+    let bench = crawl(&[("a.jsonl", lines(20).as_bytes()), ("none.parquet", &none)], "");
+    let options = ["--set", "read.key=id", "--set", "read.complete=true"];
+    bench.run_well(&options);
+    add(&bench, &[("a.jsonl", lines(19).as_bytes())]);
+    bench.run_well(&options);
+    assert_eq!(bench.lines("members").len(), 19);
+    let output = bench.pagefold("filter", &[&options[..], &["--to", "kept"]].concat());
+    assert!(output.status.success(), "{}", failure(&output.stderr));
+    assert!(bench.at("kept/none.parquet").exists());
+}
+
 /// Each other file beside a crawl was one bad record, and enough of them stopped the run. In a
 /// folder such a file is passed by, named in the report and not counted. If the job names it, it is
 /// refused with the command that makes a readable file of it.

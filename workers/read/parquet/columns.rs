@@ -33,6 +33,15 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// No columns.
+    pub fn none() -> Decoded<Selection> {
+        let root = Type::group_type_builder("chosen").build()?;
+        let schema = SchemaDescriptor::new(Arc::new(root));
+        let levels = parquet_to_arrow_field_levels(&schema, ProjectionMask::all(), None)?;
+        let (columns, places, unfit) = Default::default();
+        Ok(Selection { columns, levels, places, unfit })
+    }
+
     /// The bytes of the texts in row `at`.
     pub fn text_bytes(&self, batch: &RecordBatch, at: usize) -> u64 {
         let columns = self.places.iter().flatten().filter_map(|place| place.column(batch, at));

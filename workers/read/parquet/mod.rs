@@ -120,8 +120,13 @@ impl Parquet {
             false => spoiled(&why),
         })?;
         let wanted = options.wanted();
-        let selection = guarded(|| selection(&metadata, &wanted)).map_err(|why| spoiled(&why))?;
+        let selection = guarded(|| match selection(&metadata, &wanted)? {
+            // No row is lost, whatever the columns are.
+            Err(_) if all_rows(&metadata) == 0 => Selection::none().map(Ok),
+            selection => Ok(selection),
+        });
         let selection = selection
+            .map_err(|why| spoiled(&why))?
             .map_err(|why| Error::new(Kind::Data, format!("{}: {why}", split.path.display())))?;
         let groups = row_groups(&metadata, &selection, file.size(), &options.limits)
             .map_err(|why| spoiled(&why))?;
