@@ -200,8 +200,9 @@ fn encodings_stay() {
     }
 }
 
-/// Categories lost their order in a row group that loses a row: readers take it from the dictionary,
-/// which had the values in the order in which they came. Each row group keeps all categories.
+/// Categories lost their order in a row group that loses a row: readers take it from the
+/// dictionary, which had the values in the order in which they came. Each row group keeps all
+/// categories.
 #[test]
 fn orders_of_categories_stay() {
     let bench = Bench::new(Path::new("in"), "");

@@ -85,8 +85,8 @@ impl Rows {
             Says::Removed => self.removal()?,
         };
         let mut fields = BTreeMap::from([(name, json!(url)), (field, value)]);
-        // A number of few digits would be read as a day: 20200918 is a day in 2020, and also a second
-        // in 1970.
+        // A number of few digits would be read as a day: 20200918 is a day in 2020, and also a
+        // second in 1970.
         fields.extend(date.map(|date| (self.fields.date.as_str(), json!(iso_text(date)))));
         self.parse(&serde_json::to_vec(&fields).unwrap_or_default())
     }

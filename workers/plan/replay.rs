@@ -42,7 +42,8 @@ pub struct PastEpoch {
     pub epoch: u32,
     /// The time of its plan.
     pub logical_time: i64,
-    /// Whether it accepted no record of them, as an epoch of [`crate::plan::Plan::reads_otherwise`].
+    /// Whether it accepted no record of them, as an epoch of
+    /// [`crate::plan::Plan::reads_otherwise`].
     pub was_barren: bool,
     /// The inputs that it read.
     pub inputs: Vec<Input>,

@@ -12,8 +12,8 @@ pub fn stands_alone(c: char) -> bool {
     is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}')
 }
 
-/// Whether `c` is of a script of South-East Asia that is written without spaces between words: Thai,
-/// Lao, Burmese, Khmer.
+/// Whether `c` is of a script of South-East Asia that is written without spaces between words:
+/// Thai, Lao, Burmese, Khmer.
 pub fn is_southeast_asian(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
 }

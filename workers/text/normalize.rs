@@ -421,8 +421,8 @@ mod tests {
         assert_eq!(normal("x₁²"), "x1^2");
     }
 
-    /// `图5①` and `图51` were one text: a number in a circle, a fraction, an index or a month beside a
-    /// digit is another number.
+    /// `图5①` and `图51` were one text: a number in a circle, a fraction, an index or a month beside
+    /// a digit is another number.
     #[test]
     fn other_numbers_are_parted() {
         for (text, expected) in [

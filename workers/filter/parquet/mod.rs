@@ -118,7 +118,8 @@ impl Rows {
     }
 }
 
-/// Divides row group `index` of `table` among the row groups of what is kept and of what is removed.
+/// Divides row group `index` of `table` among the row groups of what is kept and of what is
+/// removed.
 fn divide_group(
     table: &Table,
     index: usize,
