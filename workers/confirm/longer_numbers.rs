@@ -149,9 +149,15 @@ fn adds_lesser_word(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
         && !is_nothing(tokens, &(range.start..end))
 }
 
-/// `two and a half years`, `two dozen people`.
+/// `two and a half years`, `two dozen people`, `5 millions of stars`, `50k steps`.
 fn adds_words(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    matches!(tokens.passage(range), "and a half" | "dozen") && is_part(tokens, range.start - 1)
+    let lengthens = match tokens.passage(range) {
+        "and a half" | "dozen" | "hundred" | "thousand" | "thousands" | "million" | "millions"
+        | "billion" | "billions" => true,
+        "k" => tokens.touches(range.start),
+        _ => false,
+    };
+    lengthens && is_part(tokens, range.start - 1)
 }
 
 /// The token behind the number that begins at `from`, at most `to`.
@@ -194,6 +200,8 @@ mod tests {
             ("sentenced to two years in prison", "sentenced to two and a half years in prison"),
             ("it takes 2 hours to the island", "it takes 2 hours 45 minutes to the island"),
             ("about two people were hurt", "about two dozen people were hurt"),
+            ("a nebula of 5 stars in all", "a nebula of 5 millions stars in all"),
+            ("she walked 50 steps a day", "she walked 50k steps a day"),
             ("这次活动每组5人,自由组合", "这次活动每组5至8人,自由组合"),
             ("这次活动每组8人,自由组合", "这次活动每组5至8人,自由组合"),
             ("假期共有3天,请提前安排", "假期共有3-5天,请提前安排"),
