@@ -218,8 +218,9 @@ impl Outcome<'_> {
         if missing_kept > 0 {
             let (pages, unreadable) =
                 (counted(missing_kept, "page"), grouped(self.counts.unreadable));
-            let why =
-                format!("{unreadable} bad records or empty files do not say which pages they had");
+            let why = format!(
+                "bad records or empty files ({unreadable}) do not say which pages they had"
+            );
             lines.line("kept", format!("{pages} that the snapshot lacks: {why}"));
         }
     }
