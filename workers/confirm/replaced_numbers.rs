@@ -109,42 +109,47 @@ fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 
 /// What the numbers of a span are by their values.
 fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
-    let (x, y) = (span.a.clone(), span.b.clone());
     let (here, there) = (a.within(&span.a), b.within(&span.b));
     if is_cut_off(here, there) || is_cut_off(there, here) {
         return Difference::Edit;
     }
-    if x.is_empty() || y.is_empty() {
-        let (tokens, range) = if y.is_empty() { (a, x) } else { (b, y) };
-        let lengthens = || lengthens_number(tokens, &range);
-        return match furniture::of(tokens, range.clone()) {
-            Some(Furniture::Credit) => Difference::Credit,
-            Some(_) => Difference::Furniture,
-            None if lengthens() => Difference::Number,
-            None => Difference::Edit,
-        };
+    match (span.a.is_empty(), span.b.is_empty()) {
+        (_, true) => return of_added(a, &span.a),
+        (true, _) => return of_added(b, &span.b),
+        _ => {}
     }
     let is_longer = lacks_minutes(here, there) || lacks_minutes(there, here);
     if is_longer || furniture::are_opposites(here, there) {
         return Difference::Number;
     }
+    if are_same_numerals(a, b, span) {
+        return Difference::Variant;
+    }
+    let reversed = Span { a: span.b.clone(), b: span.a.clone() };
+    if is_other_amount(a, b, span) || is_other_amount(b, a, &reversed) {
+        return Difference::Number;
+    }
+    of_both_values(a, b, span, short)
+}
+
+/// What a passage is that only one text has.
+fn of_added(tokens: &Tokens<'_>, range: &Range<usize>) -> Difference {
+    match furniture::of(tokens, range.clone()) {
+        Some(Furniture::Credit) => Difference::Credit,
+        Some(_) => Difference::Furniture,
+        None if lengthens_number(tokens, range) => Difference::Number,
+        None => Difference::Edit,
+    }
+}
+
+/// What the numbers of a span are of which both sides have tokens.
+fn of_both_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
+    let (x, y) = (span.a.clone(), span.b.clone());
     // A numeral in place of another is another number, whatever stands behind it. A half counts as
     // a numeral here: 半片, 两片.
     let is_count = |token: &str| is_numeral(token) || token == HALF;
     let alone = x.len() == 1 && y.len() == 1;
     let numerals = alone && is_count(a.token(x.start)) && is_count(b.token(y.start));
-    // A numeral is often part of a word, but not where the other text has digits.
-    let are_numbers =
-        alone && is_digit_or_numeral(a.token(x.start)) && is_digit_or_numeral(b.token(y.start));
-    if are_numbers && numbers::values(a, x.clone()) == numbers::values(b, y.clone()) {
-        return Difference::Variant;
-    }
-    if are_same_numerals(a, b, span) {
-        return Difference::Variant;
-    }
-    if is_other_amount(a, b, span) || is_other_amount(b, a, &Span { a: y.clone(), b: x.clone() }) {
-        return Difference::Number;
-    }
     let counts = [numbers::any(a, x.clone()), numbers::any(b, y.clone())];
     let only_numbers = |tokens: &Tokens<'_>, range: &Range<usize>| {
         range.clone().all(|at| is_digit_or_numeral(tokens.token(at)))
