@@ -38,6 +38,7 @@ pub mod details;
 pub mod differences;
 mod digits;
 pub mod edits;
+mod evidence;
 mod furniture;
 mod headline;
 mod in_code;
@@ -69,188 +70,18 @@ mod times;
 mod units;
 mod value;
 mod variants;
+mod verdict;
 pub mod words;
 
 use crate::confirm::differences::Difference;
+pub use crate::confirm::evidence::{Evidence, Known, Repeated};
 pub use crate::confirm::options::{By, Facts, Options};
 use crate::confirm::prepared::Prepared;
 use crate::confirm::texts::SharedGrams;
+pub use crate::confirm::verdict::{Reason, Verdict};
 use crate::text::number_set;
 use crate::text::shingles::{jaccard_of, shared};
-use crate::text::sketch::{self, Alike, Band, Sketches};
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::rc::Rc;
-
-/// The rule that decided a pair. The numbers are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum Reason {
-    /// The fingerprints are within `distance_max` bits.
-    WithinK = 1,
-    /// The fingerprints differ in more than `distance_max` bits.
-    TooFar = 2,
-    /// The sketches are similar.
-    Sketch = 3,
-    /// The sketches are not similar.
-    SketchRefused = 4,
-    /// The long texts are similar.
-    Shingles = 5,
-    /// The long texts are not similar.
-    ShinglesRefused = 6,
-    /// The short texts are similar.
-    Coverage = 7,
-    /// The texts are similar without a headline in front of one or both.
-    LeadingInsertion = 8,
-    /// The short texts are not similar.
-    CoverageRefused = 9,
-    /// The texts are similar, but a number is replaced by another.
-    Numerals = 10,
-    /// The texts are similar, but a name is replaced by another.
-    Names = 11,
-    /// The texts are similar, but a word is replaced by another, in a longer text several.
-    Words = 12,
-}
-
-impl Reason {
-    const ALL: [Reason; 12] = [
-        Reason::WithinK,
-        Reason::TooFar,
-        Reason::Sketch,
-        Reason::SketchRefused,
-        Reason::Shingles,
-        Reason::ShinglesRefused,
-        Reason::Coverage,
-        Reason::LeadingInsertion,
-        Reason::CoverageRefused,
-        Reason::Numerals,
-        Reason::Names,
-        Reason::Words,
-    ];
-
-    /// The rule with the number `code`, if this build knows it.
-    pub fn of(code: u8) -> Option<Reason> {
-        Reason::ALL.get(usize::from(code).checked_sub(1)?).copied()
-    }
-
-    /// The name in exports of the rule with the number `code`.
-    pub fn name(code: u8) -> &'static str {
-        Reason::of(code).map_or("unknown", Reason::word)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Reason::WithinK => "within_k",
-            Reason::TooFar => "too_far",
-            Reason::Sketch => "sketch",
-            Reason::SketchRefused => "sketch_refused",
-            Reason::Shingles => "shingles",
-            Reason::ShinglesRefused => "shingles_refused",
-            Reason::Coverage => "coverage",
-            Reason::LeadingInsertion => "leading_insertion",
-            Reason::CoverageRefused => "coverage_refused",
-            Reason::Numerals => "numerals",
-            Reason::Names => "names",
-            Reason::Words => "words",
-        }
-    }
-}
-
-/// The decision on a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// Whether the pair joins its contents.
-    pub accepted: bool,
-    /// The similarity in 1/10,000 by the rule that decided: the cosine estimated from the
-    /// fingerprints, the Jaccard similarity or its estimate, or the similarity of the texts. A
-    /// pair refused for a fact keeps the similarity by which it would be accepted.
-    pub similarity: u16,
-    /// The rule that decided.
-    pub reason: Reason,
-}
-
-impl Verdict {
-    fn accept(similarity: u16, reason: Reason) -> Verdict {
-        Verdict { accepted: true, similarity, reason }
-    }
-
-    fn refuse(similarity: u16, reason: Reason) -> Verdict {
-        Verdict { accepted: false, similarity, reason }
-    }
-}
-
-/// The evidence of a content.
-pub trait Evidence {
-    /// The length of the normalised text in characters.
-    fn chars(&self) -> u32;
-    /// The sketches that [`sketch::write`] made of the text.
-    fn sketches(&self) -> Sketches<'_>;
-    /// The normalised text, where it is kept. Called at most once for a pair, and for few pairs.
-    fn text(&self) -> Option<Cow<'_, str>>;
-    /// What is computed from the text alone, where the text is kept. Called at most once for a
-    /// pair. An implementation for many pairs of one content keeps the result.
-    fn prepared(&self) -> Option<Rc<Prepared>> {
-        self.text().map(|text| Rc::new(Prepared::of(text.into_owned())))
-    }
-}
-
-/// Evidence in memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
-    /// The length of the normalised text in characters.
-    pub chars: u32,
-    /// Its sketches.
-    pub sketches: Sketches<'a>,
-    /// The text, where it is kept.
-    pub text: Option<&'a str>,
-}
-
-impl Evidence for Known<'_> {
-    fn chars(&self) -> u32 {
-        self.chars
-    }
-
-    fn sketches(&self) -> Sketches<'_> {
-        self.sketches
-    }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        self.text.map(Cow::Borrowed)
-    }
-}
-
-/// Evidence in memory of a text that is compared with several others: what is computed from the
-/// text is kept.
-pub struct Repeated<'a> {
-    known: Known<'a>,
-    prepared: OnceCell<Option<Rc<Prepared>>>,
-}
-
-impl<'a> Repeated<'a> {
-    /// Nothing is computed before a pair needs it.
-    pub fn new(known: Known<'a>) -> Repeated<'a> {
-        Repeated { known, prepared: OnceCell::new() }
-    }
-}
-
-impl Evidence for Repeated<'_> {
-    fn chars(&self) -> u32 {
-        self.known.chars()
-    }
-
-    fn sketches(&self) -> Sketches<'_> {
-        self.known.sketches()
-    }
-
-    fn text(&self) -> Option<Cow<'_, str>> {
-        self.known.text()
-    }
-
-    fn prepared(&self) -> Option<Rc<Prepared>> {
-        self.prepared.get_or_init(|| self.known.prepared()).clone()
-    }
-}
+use crate::text::sketch::{self, Alike, Band};
 
 /// Decides a pair of contents whose fingerprints differ in `distance` bits. Symmetric.
 ///

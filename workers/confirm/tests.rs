@@ -3,7 +3,9 @@
 use super::*;
 use crate::text::normalize::{self, normalize};
 use crate::text::signatures::{Shinglings, Text};
+use crate::text::sketch::Sketches;
 use proptest::prelude::*;
+use std::borrow::Cow;
 use std::cell::Cell;
 
 /// A word of a list that is written otherwise than normalised texts are is never found.
