@@ -5,6 +5,7 @@ use crate::confirm::alignment::{Passage, Tokens};
 use crate::confirm::digits::{is_digit, is_digit_or_numeral};
 use crate::confirm::numbers::{self, is_part};
 use crate::confirm::units::is_amount;
+use crate::confirm::words::names_a_day;
 use std::ops::Range;
 
 /// A half: 半片, 三点半.
@@ -66,32 +67,48 @@ fn makes_range(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     };
     let is_joined = to - from < range.len() || matches!(tokens.gap(gap), "-" | "–" | "~");
     let last = if upper { range.end } else { number_end(tokens, range.end, tokens.len()) };
-    is_joined && from < to && (from..to).all(is_number) && is_amount(tokens, last - 1)
-}
-
-/// The most digits of a number with a fraction behind it, and of the parts of the fraction.
-const FRACTION_DIGITS_MAX: usize = 2;
-
-/// `3 1/2 cups`, where the other text has `3 cups`, and `1/2 cup`, where it has `1 cup`. A fraction
-/// in one character has a stroke of its own in the normal form.
-fn adds_fraction(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    let is_stroke = |at: usize| matches!(tokens.gap(at), "/" | "⁄");
-    let are_digits = |range: Range<usize>| {
-        range.len() <= FRACTION_DIGITS_MAX && range.clone().all(|at| tokens.is_bare_digit(at))
-    };
-    let digits_before = (0..range.start).rev().take_while(|at| {
-        tokens.is_bare_digit(*at) && (*at + 1 == range.start || tokens.touches(*at + 1))
-    });
-    if range.start == 0 || !(1..=FRACTION_DIGITS_MAX).contains(&digits_before.count()) {
+    if !(is_joined && from < to && (from..to).all(is_number) && is_amount(tokens, last - 1)) {
         return false;
     }
-    if is_stroke(range.start) {
-        let is_fraction = tokens.gap(range.start) == "⁄" || is_amount(tokens, range.end - 1);
-        return are_digits(range.clone()) && is_fraction;
+    let first = (0..range.start).rev().take_while(|at| is_number(*at)).last();
+    let [lower, upper] = match upper {
+        true => [first.unwrap_or(range.start)..range.start, from..to],
+        false => [from..to, range.end..last],
+    };
+    numbers::values(tokens, lower) < numbers::values(tokens, upper)
+}
+
+/// The most digits of a number with a fraction of two numbers behind it, and of each of these.
+const FRACTION_DIGITS_MAX: usize = 2;
+
+/// The stroke of a fraction that was one character.
+const FRACTION_STROKE: &str = "⁄";
+
+/// `3 1/2 cups`, where the other text has `3 cups`; `1/2 cup`, where it has `1 cup`; `5½`, where it
+/// has `½` or `5`. A page or a date such as `4/9` is no fraction: no unit is behind it.
+fn adds_fraction(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    let are_digits = |mut range: Range<usize>| range.all(|at| tokens.is_bare_digit(at));
+    let has_stroke = |at: usize, stroke: &str| at < tokens.len() && tokens.gap(at) == stroke;
+    let is_behind = |at: usize| at < tokens.len() && tokens.gap(at) == " ";
+    if is_behind(range.end) && are_digits(range.clone()) {
+        let mut next = range.end + 1..=range.end + FRACTION_DIGITS_MAX;
+        if next.any(|at| has_stroke(at, FRACTION_STROKE)) {
+            return true;
+        }
     }
-    let stroke = range.clone().skip(1).find(|at| is_stroke(*at));
-    tokens.gap(range.start) == " "
-        && stroke.is_some_and(|at| are_digits(range.start..at) && are_digits(at..range.end))
+    if range.start == 0 || !tokens.is_bare_digit(range.start - 1) || !are_digits(range.clone()) {
+        return false;
+    }
+    let is_whole = is_behind(range.start);
+    let stroke = range.clone().skip(usize::from(is_whole));
+    let stroke = stroke.take(if is_whole { usize::MAX } else { 1 });
+    if stroke.clone().any(|at| has_stroke(at, FRACTION_STROKE)) {
+        return true;
+    }
+    let first = (0..range.start).rev().take_while(|at| numbers::joins(tokens, *at)).count();
+    let Some(stroke) = stroke.into_iter().find(|at| has_stroke(*at, "/")) else { return false };
+    let lengths = [first + 1, stroke - range.start, range.end - stroke];
+    lengths.iter().all(|digits| *digits <= FRACTION_DIGITS_MAX) && is_amount(tokens, range.end - 1)
 }
 
 /// `五点半`, `一年半`, `两个半小时`.
@@ -131,9 +148,14 @@ fn adds_lesser_unit(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     }
     let before = &tokens.text[..tokens.places[range.start].start as usize];
     let unit = tokens.passage(&(digits..range.end));
+    // `8块5`, `一米二`, but not `100米12`.
+    let is_spoken =
+        || range.len() == 1 && range.start > 1 && !numbers::joins(tokens, range.start - 2);
     let is_one = |(greater, lesser): &(&str, &[&str])| {
         let counted = before.strip_suffix(greater);
-        counted.is_some_and(ends_with_number) && lesser.contains(&unit)
+        counted.is_some_and(ends_with_number)
+            && lesser.contains(&unit)
+            && (!unit.is_empty() || !matches!(*greater, "块" | "米") || is_spoken())
     };
     LESSER.iter().any(is_one) && !is_nothing(tokens, &(range.start..digits))
 }
@@ -157,7 +179,11 @@ fn adds_words(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
         "k" => tokens.touches(range.start),
         _ => false,
     };
-    lengthens && is_part(tokens, range.start - 1)
+    let before = range.start - 1;
+    lengthens
+        && matches!(tokens.gap(range.start), "" | " " | "-")
+        && is_part(tokens, before)
+        && !names_a_day(tokens.token(before))
 }
 
 /// The token behind the number that begins at `from`, at most `to`.
@@ -212,6 +238,8 @@ mod tests {
             ("stir 2 cups of flour into it", "stir 2 1\u{2044}2 cups of flour into it"),
             ("stir 1 cup of flour into it", "stir 1\u{2044}2 cup of flour into it"),
             ("a hole of 1 kg in it", "a hole of 1/4 kg in it"),
+            ("stir 1\u{2044}2 cups of flour into it", "stir 5 1\u{2044}2 cups of flour into it"),
+            ("drive 102 miles along it", "drive 102 1\u{2044}2 miles along it"),
         ] {
             assert!(longer(a, b), "{a} | {b}");
         }
@@ -225,6 +253,12 @@ mod tests {
             ("他买了3米布", "他买了3米2匹布"),
             ("work from 9 every day", "work from 9 to 5 every day"),
             ("look at page 1 of it", "look at page 1/2 of it"),
+            ("photo 4 by anna", "photo 4 4/9 by anna"),
+            ("in 2020, left", "in 2020, thousands left"),
+            ("in may left", "in may millions left"),
+            ("on monday people came", "on monday million people came"),
+            ("男子100米决赛", "男子100米12决赛"),
+            ("编号为5米长", "编号为12-5米长"),
         ] {
             assert!(!longer(a, b), "{a} | {b}");
         }

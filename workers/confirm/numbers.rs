@@ -313,6 +313,10 @@ pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
             return gap.contains(is_minus_sign);
         }
         let is_behind_digit = at > 0 && is_digit(tokens.token(at - 1));
+        // The end of a sentence with its space on the wrong side, or a number of a list.
+        if mark == Some('.') && !is_behind_digit {
+            return gap.contains('.') || tokens.gap(at + 1).starts_with('.');
+        }
         let is_other_mark = |c: char| c.is_whitespace() || ".,、;،٫٬'’".contains(c);
         let may_stand = match mark {
             Some('.') if matches!(gap.trim(), "-" | "/") => {

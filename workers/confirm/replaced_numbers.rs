@@ -98,8 +98,19 @@ fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     match a.passage(&span.a) {
         // `no people` and `12 people`, `无人` and `3人`.
         "no" => is_number() && values() != [0],
-        "several" | "some" | "many" | "few" | "unknown" | "n/a" | "tbd" => is_number(),
-        "half" => is_number() && values() != [ONE / 2],
+        "several" | "some" | "many" | "few" | "unknown" | "n/a" | "tbd" => {
+            let are_digits = span.b.clone().all(|at| is_digit(b.token(at)));
+            is_number() && are_digits && furniture::of(b, span.b.clone()).is_none()
+        }
+        "half" => {
+            let is_half = match values()[..] {
+                [value] if b.gap(span.b.end).starts_with('%') => value == 50 * ONE,
+                [value] => value == ONE / 2,
+                [ONE, two] => two == 2 * ONE && matches!(b.passage(&span.b), "1/2" | "1⁄2"),
+                _ => false,
+            };
+            is_number() && !is_half
+        }
         "无" | "没有" => is_exact(b, &span.b) && counts(b, &span.b) && values() != [0],
         "若干" | "多" | "几" | "数" => is_exact(b, &span.b) && counts(a, &span.a),
         HALF => is_exact(b, &span.b) && values() != [ONE / 2],
