@@ -32,7 +32,7 @@ pub struct Serve {
     #[arg(long)]
     pub warm: bool,
     /// Seal a file of inserted records after SECONDS, so that the next run reads it.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = values::whole::<u32>(1, u64::MAX))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = values::whole::<u32>(1, 43_200))]
     pub seal_seconds: u32,
     /// MiB of memory for records that were inserted since the last epoch. If it is full, nothing is
     /// inserted until a run has read them.

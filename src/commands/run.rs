@@ -238,7 +238,7 @@ fn merged(store: &Store, head: Head) -> Result<Head> {
     match merge::merge(store, &head) {
         Ok(merged) => Ok(merged.unwrap_or(head)),
         Err(error) if error.is_failed_disk() || next.exists() => {
-            Err(but(&head, "the merge of its runs failed", error))
+            Err(but(&head, "the merge of its runs and run.json are missing", error))
         }
         Err(error) => {
             tracing::warn!(%error, "cannot merge runs");

@@ -249,14 +249,21 @@ fn check_guards(
     allowed: &[Guard],
 ) -> Result<()> {
     let Err(refusal) = guards::check(&job.guards, figures, allowed) else { return Ok(()) };
-    let list = || if read.listed.lines > 0 { read.rejects.write_refused() } else { Ok(()) };
-    if let Err(error) = plan.mark_refused(store.root()).and_then(|()| list()) {
-        // The refusal matters more. An epoch that is not marked is resumed, and refused again.
+    // The refusal matters more than what cannot be written. An epoch that is not marked is resumed,
+    // and refused again.
+    if let Err(error) = plan.mark_refused(store.root()) {
         tracing::warn!(%error, "cannot note the refusal");
+    }
+    let listed = if read.listed.lines > 0 { read.rejects.write_refused() } else { Ok(()) };
+    if let Err(error) = &listed {
+        tracing::warn!(%error, "cannot list the rejected records");
     }
     // The guard of rejected records has already named their list.
     let is_named = refusal.guard() == Some(Guard::Rejects.name());
-    Err(if is_named { refusal } else { refusal.and(&figures.rejects.listed()) })
+    match is_named || listed.is_err() {
+        true => Err(refusal),
+        false => Err(refusal.and(&figures.rejects.listed())),
+    }
 }
 
 /// The manifest that commits the epoch. The lists that it names are written.

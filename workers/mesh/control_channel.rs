@@ -18,7 +18,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// The size of a message; the receipts of 1,024 workers take about one megabyte.
+/// The size of a message. The receipts of 1,024 workers take about one megabyte, and up to 30 if
+/// pages of very many inputs change.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// The first byte of a frame whose message continues in the next frame.
 const CONTINUES: u8 = 1;

@@ -24,7 +24,7 @@ const LOCK_TRIES: usize = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// An open file that nobody has written for so long is left, for a user who may not see whether a
 /// server has the inbox.
-const LEFT_AFTER: Duration = Duration::from_secs(3600);
+const LEFT_AFTER: Duration = Duration::from_secs(86_400);
 
 /// The files of an inbox. Only one process has an inbox open.
 pub struct Inbox {
@@ -172,15 +172,15 @@ pub fn has_left_records(folder: &Path) -> bool {
         .filter(|path| number_of(path, true).is_some())
         .filter_map(|path| path.metadata().ok().filter(|file| file.len() > 0))
         .collect();
+    if open.is_empty() {
+        return false;
+    }
     let is_old = |file: &Metadata| {
         let age = file.modified().ok().and_then(|at| at.elapsed().ok());
         age.is_some_and(|age| age > LEFT_AFTER)
     };
     // A server that is alive has the lock.
-    match Lock::is_held(&folder.join(".lock")).filter(|_| !open.is_empty()) {
-        Some(is_held) => !is_held,
-        None => open.iter().any(is_old),
-    }
+    Lock::is_held(&folder.join(".lock")).map_or_else(|| open.iter().any(is_old), |is_held| !is_held)
 }
 
 /// The remedy if the open file is not where the server made it.

@@ -46,15 +46,18 @@ impl Lock {
         Err(replaced(path))
     }
 
-    /// Whether somebody holds the lock on the file at `path`; `None` if the file cannot be read.
+    /// Whether somebody holds the lock on the file at `path`; `None` if that cannot be seen.
     /// While this looks, nobody else can take it.
     pub fn is_held(path: &Path) -> Option<bool> {
         let file = match File::open(path) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Some(false),
             file => file.ok()?,
         };
-        let looked = retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockShared));
-        Some(looked == Err(Errno::WOULDBLOCK))
+        match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockShared)) {
+            Ok(()) => Some(false),
+            Err(Errno::WOULDBLOCK) => Some(true),
+            Err(_) => None,
+        }
     }
 
     /// Takes the lock on the folder at `path`, in which no file must stay. `None` if another
@@ -120,12 +123,17 @@ mod tests {
     fn a_lock_that_was_replaced_is_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("lock");
-        let old = opened(&path).expect("made");
-        assert!(is_at(&old, &path).expect("known"));
-        std::fs::rename(&path, folder.path().join("kept")).expect("renamed");
-        assert!(!is_at(&old, &path).expect("known"));
-        let new = opened(&path).expect("made");
-        assert!(!is_at(&old, &path).expect("known") && is_at(&new, &path).expect("known"));
+        let old = Lock::wait_for(&path).expect("free");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| Lock::wait_for(&path).expect("free now"));
+            // Most likely it waits for the old file by then.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            std::fs::rename(&path, folder.path().join("kept")).expect("renamed");
+            drop(old);
+            let new = waits.join().expect("no panic");
+            assert!(is_at(&new._file, &path).expect("known"));
+            assert!(Lock::try_take(&path).expect("a file").is_none());
+        });
     }
 
     /// A folder has one holder, and nothing in it says so.
