@@ -123,7 +123,8 @@ impl<'de> Visitor<'de> for Key<'_, '_, '_> {
     }
 
     fn visit_borrowed_bytes<E: Error>(self, key: &'de [u8]) -> Result<Self::Value, E> {
-        // The parser refuses them in texts only.
+        // The parser refuses them in texts only. A name with an escape, which is not borrowed, may
+        // have one as an escape, so there nothing is refused.
         if key.iter().any(|byte| *byte < b' ') {
             return Err(E::custom("a control character in a name"));
         }
