@@ -225,8 +225,11 @@ pub fn epoch(
 /// `work` that is done. If a file that the job names cannot be read, the next run plans again, as
 /// the job may name others then.
 fn done(work: Result<Work>, plan: &Plan, store: &Store) -> Result<Work> {
-    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data) {
-        plan.mark_refused(store.root())?;
+    if work.as_ref().is_err_and(|error| error.kind() == Kind::Data)
+        && let Err(error) = plan.mark_refused(store.root())
+    {
+        // The cause matters more. A plan that is not marked is resumed, and fails again.
+        tracing::warn!(%error, "cannot note that the plan is to be made again");
     }
     work
 }
