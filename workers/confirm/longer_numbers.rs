@@ -42,15 +42,14 @@ pub fn lengthens_number(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     if range.is_empty() {
         return false;
     }
-    if makes_range(tokens, range) || adds_fraction(tokens, range) {
-        return true;
-    }
-    range.start > 0
-        && (adds_half(tokens, range)
-            || adds_minutes(tokens, range)
-            || adds_lesser_unit(tokens, range)
-            || adds_lesser_word(tokens, range)
-            || adds_words(tokens, range))
+    makes_range(tokens, range)
+        || adds_fraction(tokens, range)
+        || range.start > 0
+            && (adds_half(tokens, range)
+                || adds_minutes(tokens, range)
+                || adds_lesser_unit(tokens, range)
+                || adds_lesser_word(tokens, range)
+                || adds_words(tokens, range))
 }
 
 /// Whether the passage is one end of a range, where the other text has the other end alone: `5至8人`,
@@ -71,11 +70,11 @@ fn makes_range(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
         return false;
     }
     let first = (0..range.start).rev().take_while(|at| is_number(*at)).last();
-    let [lower, upper] = match upper {
+    let [least, most] = match upper {
         true => [first.unwrap_or(range.start)..range.start, from..to],
         false => [from..to, range.end..last],
     };
-    numbers::values(tokens, lower) < numbers::values(tokens, upper)
+    numbers::values(tokens, least) < numbers::values(tokens, most)
 }
 
 /// The most digits of a number with a fraction of two numbers behind it, and of each of these.
@@ -87,27 +86,33 @@ const FRACTION_STROKE: &str = "⁄";
 /// `3 1/2 cups`, where the other text has `3 cups`; `1/2 cup`, where it has `1 cup`; `5½`, where it
 /// has `½` or `5`. A page or a date such as `4/9` is no fraction: no unit is behind it.
 fn adds_fraction(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
-    let are_digits = |mut range: Range<usize>| range.all(|at| tokens.is_bare_digit(at));
-    let has_stroke = |at: usize, stroke: &str| at < tokens.len() && tokens.gap(at) == stroke;
-    let is_behind = |at: usize| at < tokens.len() && tokens.gap(at) == " ";
-    if is_behind(range.end) && are_digits(range.clone()) {
-        let mut next = range.end + 1..=range.end + FRACTION_DIGITS_MAX;
-        if next.any(|at| has_stroke(at, FRACTION_STROKE)) {
-            return true;
-        }
-    }
-    if range.start == 0 || !tokens.is_bare_digit(range.start - 1) || !are_digits(range.clone()) {
+    range.clone().all(|at| tokens.is_bare_digit(at))
+        && (is_before_fraction(tokens, range.end) || is_of_fraction(tokens, range))
+}
+
+/// Whether a fraction of one character begins at `at`, behind a space.
+fn is_before_fraction(tokens: &Tokens<'_>, at: usize) -> bool {
+    let mut next = at + 1..=at + FRACTION_DIGITS_MAX;
+    at < tokens.len()
+        && tokens.gap(at) == " "
+        && next.any(|at| at < tokens.len() && tokens.gap(at) == FRACTION_STROKE)
+}
+
+/// Whether the digits in `range` are a fraction behind a number, or what a number is divided by.
+fn is_of_fraction(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
+    if range.start == 0 || !tokens.is_bare_digit(range.start - 1) {
         return false;
     }
-    let is_whole = is_behind(range.start);
-    let stroke = range.clone().skip(usize::from(is_whole));
-    let stroke = stroke.take(if is_whole { usize::MAX } else { 1 });
-    if stroke.clone().any(|at| has_stroke(at, FRACTION_STROKE)) {
+    let mut strokes = match tokens.gap(range.start) {
+        " " => range.start + 1..range.end,
+        _ => range.start..range.start + 1,
+    };
+    if strokes.clone().any(|at| tokens.gap(at) == FRACTION_STROKE) {
         return true;
     }
-    let first = (0..range.start).rev().take_while(|at| numbers::joins(tokens, *at)).count();
-    let Some(stroke) = stroke.into_iter().find(|at| has_stroke(*at, "/")) else { return false };
-    let lengths = [first + 1, stroke - range.start, range.end - stroke];
+    let Some(stroke) = strokes.find(|at| tokens.gap(*at) == "/") else { return false };
+    let before = range.start - numbers::first_of(tokens, range.start - 1);
+    let lengths = [before, stroke - range.start, range.end - stroke];
     lengths.iter().all(|digits| *digits <= FRACTION_DIGITS_MAX) && is_amount(tokens, range.end - 1)
 }
 

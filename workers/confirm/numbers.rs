@@ -54,8 +54,7 @@ fn magnitude_behind(tokens: &Tokens<'_>, at: usize) -> Option<String> {
     }
     let token = tokens.token(at);
     if let Some((_, numeral)) = OF_MONEY.iter().find(|(short, _)| *short == token) {
-        let first = (0..at).rev().find(|first| !joins(tokens, *first)).unwrap_or(0);
-        return signs(tokens, &(first..at))[0].map(|_| (*numeral).to_owned());
+        return signs(tokens, &(first_of(tokens, at - 1)..at))[0].map(|_| (*numeral).to_owned());
     }
     let of_korean = |c| KOREAN.iter().find(|(korean, _)| *korean == c).map(|(_, numeral)| *numeral);
     token.chars().map(of_korean).collect()
@@ -354,6 +353,11 @@ pub fn same_digits(one: Passage<'_>, other: Passage<'_>) -> bool {
 /// The last token of the number that has the token at `at`.
 fn last_of(tokens: &Tokens<'_>, at: usize) -> usize {
     (at + 1..tokens.len()).find(|next| !joins(tokens, *next)).unwrap_or(tokens.len()) - 1
+}
+
+/// The first token of the number that has the token at `at`.
+pub fn first_of(tokens: &Tokens<'_>, at: usize) -> usize {
+    (0..=at).rev().find(|at| !joins(tokens, *at)).unwrap_or(0)
 }
 
 /// Whether the token at `at` is the unit in `1 second` and `one second`. In `may second` it is a

@@ -7,7 +7,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::is_digit;
 use crate::confirm::edits::Span;
-use crate::confirm::numbers::{is_korean_magnitude, is_part, joins};
+use crate::confirm::numbers::{first_of, is_korean_magnitude, is_part, joins};
 use crate::confirm::signs::{SHARES, signs};
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
@@ -191,8 +191,7 @@ fn meanings_of_sign(sign: char) -> Vec<usize> {
 /// Whether the number that ends at `i` has a sign, and the same number of the other text, which
 /// ends at `j`, another unit: `5%` and `5元`.
 fn has_other_sign(a: &Tokens<'_>, i: usize, b: &Tokens<'_>, j: usize) -> bool {
-    let first = (0..=i).rev().find(|at| !joins(a, *at)).unwrap_or(0);
-    let mut signs = signs(a, &(first..i + 1)).into_iter().flatten();
+    let mut signs = signs(a, &(first_of(a, i)..i + 1)).into_iter().flatten();
     let unit = || behind(b, j).map_or(&[][..], unit_of);
     // Where both have a unit, that counts.
     behind(a, i).is_none_or(|unit| unit_of(unit).is_empty())
