@@ -21,29 +21,27 @@ impl Lock {
     /// Takes the lock on the file at `path`, and creates the file and its folders if needed. `None`
     /// if another process holds the lock.
     pub fn try_take(path: &Path) -> Result<Option<Lock>> {
+        Lock::take(path, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// As [`Lock::try_take`], but waits for another process that holds the lock.
+    pub fn wait_for(path: &Path) -> Result<Lock> {
+        let taken = Lock::take(path, FlockOperation::LockExclusive)?;
+        taken.ok_or_else(|| Error::internal("an operation that waits did not wait"))
+    }
+
+    fn take(path: &Path, operation: FlockOperation) -> Result<Option<Lock>> {
         for _ in 0..TAKES_MAX {
             let file = opened(path)?;
-            match retry_on_intr(|| flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+            match retry_on_intr(|| flock(&file, operation)) {
                 Ok(()) if is_at(&file, path)? => return Ok(Some(Lock { _file: file })),
                 Ok(()) => {}
                 Err(Errno::WOULDBLOCK) => return Ok(None),
                 Err(e) => return Err(Error::io("lock", path, e.into())),
             }
         }
-        Err(replaced(path))
-    }
-
-    /// As [`Lock::try_take`], but waits for another process that holds the lock.
-    pub fn wait_for(path: &Path) -> Result<Lock> {
-        for _ in 0..TAKES_MAX {
-            let file = opened(path)?;
-            retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))
-                .map_err(|e| Error::io("lock", path, e.into()))?;
-            if is_at(&file, path)? {
-                return Ok(Lock { _file: file });
-            }
-        }
-        Err(replaced(path))
+        let line = format!("{}: it is replaced again and again", path.display());
+        Err(Error::new(Kind::TryAgain, line))
     }
 
     /// Whether somebody holds the lock on the file at `path`; `None` if that cannot be seen.
@@ -78,11 +76,6 @@ fn opened(path: &Path) -> Result<File> {
     path.parent().map_or(Ok(()), durable::create_folder)?;
     let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
     file.map_err(|e| Error::io("open", path, e).with_kind(Kind::Io))
-}
-
-/// A path whose file was another one each time that its lock was there.
-fn replaced(path: &Path) -> Error {
-    Error::new(Kind::TryAgain, format!("{}: it is replaced again and again", path.display()))
 }
 
 /// Whether `file` is still the one at `path`. A rebuild that ended meanwhile gave the path to the
