@@ -3,10 +3,11 @@
 use arrow_array::cast::AsArray;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use workers::store::table::Row as _;
 use workers::tables::{GoneRow, SuccessorRow};
 
@@ -350,13 +351,16 @@ pub fn fixture(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// A port that is free on all of these addresses, chosen by the system.
+/// A port that is free on all of these addresses, chosen by the system. Every call gives another
+/// one, since the process that will listen on it starts later.
 pub fn free_port(addresses: &[String]) -> u16 {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let is_free = |address: &String, port| TcpListener::bind((address.as_str(), port)).is_ok();
     for _ in 0..100 {
         let first = TcpListener::bind((addresses[0].as_str(), 0)).expect("a port");
         let port = first.local_addr().expect("an address").port();
-        if addresses[1..].iter().all(|address| TcpListener::bind((address.as_str(), port)).is_ok())
-        {
+        let free = addresses[1..].iter().all(|address| is_free(address, port));
+        if free && GIVEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(port) {
             return port;
         }
     }

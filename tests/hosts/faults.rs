@@ -50,7 +50,7 @@ impl Fault {
     fn reasons(self) -> &'static [&'static str] {
         match self {
             Killed => &["was killed by signal 9"],
-            Frozen => &["silent for"],
+            Frozen => &["silent for", "missing after"],
             _ => &["lost process", "lost a peer", "missing after", "left during the start"],
         }
     }
@@ -109,7 +109,8 @@ fn trial(
     delay: Duration,
     what: &str,
 ) -> Option<(Duration, String)> {
-    let scene = Scene::new(lan, None, "attempts_max = 4");
+    // A host that is struck before its process calls is noticed by the timeout of the start.
+    let scene = Scene::new(lan, None, "attempts_max = 4\nstart_timeout_s = 15");
     let mut run = scene.start();
     let at_work = scene.at_work(host, splits, &mut run);
     std::thread::sleep(delay);
