@@ -105,7 +105,10 @@ impl<'a> Tokens<'a> {
             if let Some((start, before)) = word.take() {
                 tokens.push(text, start, at, before);
             }
-            if alone {
+            if is_han(c) {
+                tokens.add(u64::from(u32::from(c)), at, at + c.len_utf8(), chars);
+                chars += 1;
+            } else if alone {
                 let mark = if is_digit { mark_before(text, at, &mut thousands) } else { 0 };
                 tokens.push(text, at - mark, at + c.len_utf8(), chars);
                 chars += 1;
@@ -128,7 +131,7 @@ impl<'a> Tokens<'a> {
         let mut chars = token.chars();
         // A digit is the same in all scripts.
         let digit = |value: u32| u64::from(b'0') + u64::from(value);
-        self.codes.push(match (chars.next(), chars.next()) {
+        let code = match (chars.next(), chars.next()) {
             (Some(c), None) if is_circle(c) => u64::from(u32::from('〇')),
             (Some(c), None) => digit_value(c).map_or(u64::from(u32::from(c)), digit),
             // A decimal comma is the same as a point, and a minus sign the same as a hyphen.
@@ -140,7 +143,12 @@ impl<'a> Tokens<'a> {
                 None => xxh3_64(token.as_bytes()) | 1 << 63,
             },
             _ => 0,
-        });
+        };
+        self.add(code, start, end, before);
+    }
+
+    fn add(&mut self, code: u64, start: usize, end: usize, before: u32) {
+        self.codes.push(code);
         self.places.push(start as u32..end as u32);
         self.before.push(before);
     }

@@ -9,9 +9,6 @@ pub const HAN_ZEROS: &str = "零〇";
 /// The Chinese numerals that multiply what stands before them. 兆 does so, too, but is more often
 /// mega or a part of a word.
 pub const HAN_MAGNITUDES: &str = "十百千万亿";
-/// Other numerals: 兆, 两, the numerals of contracts, and a short form of twenty.
-const OTHER_NUMERALS: &str = "兆两壹贰叁肆伍陆柒捌玖拾佰仟廿";
-
 /// The code points of the zeros of scripts with digits of their own, in order. Those of mathematics
 /// and of full width are ASCII in the normal form.
 const ZEROS: [u32; 58] = [
@@ -66,11 +63,23 @@ pub fn is_digit(token: &str) -> bool {
 }
 
 /// Whether `token` is a Chinese numeral.
+#[inline]
 pub fn is_numeral(token: &str) -> bool {
-    const ALL: [&str; 4] = [HAN_DIGITS, HAN_ZEROS, HAN_MAGNITUDES, OTHER_NUMERALS];
-    let mut chars = token.chars();
-    let is_one = |c| is_circle(c) || ALL.iter().any(|numerals| numerals.contains(c));
-    chars.next().is_some_and(is_one) && chars.next().is_none()
+    // All of them have three bytes.
+    token.len() == 3 && token.starts_with(is_one_numeral)
+}
+
+/// Whether a character is a Chinese numeral: [`HAN_DIGITS`], [`HAN_ZEROS`], [`HAN_MAGNITUDES`], 兆,
+/// 两, the numerals of contracts, a short form of twenty, or a circle.
+fn is_one_numeral(c: char) -> bool {
+    match c {
+        '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九' => true,
+        '零' | '〇' | '十' | '百' | '千' | '万' | '亿' | '兆' | '两' | '廿' => true,
+        '壹' | '贰' | '叁' | '肆' | '伍' | '陆' | '柒' | '捌' | '玖' | '拾' | '佰' | '仟' => {
+            true
+        }
+        _ => is_circle(c),
+    }
 }
 
 /// Whether `token` is a digit or a Chinese numeral.
@@ -81,6 +90,17 @@ pub fn is_digit_or_numeral(token: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The characters of the lists are numerals, and words of several are none.
+    #[test]
+    fn numerals() {
+        let listed = [HAN_DIGITS, HAN_ZEROS, HAN_MAGNITUDES].concat();
+        assert!(listed.chars().all(|c| is_numeral(c.encode_utf8(&mut [0; 4]))));
+        assert!(is_numeral("○") && is_numeral("仟"));
+        for token in ["", "3", "abc", "十一", "个", "é1"] {
+            assert!(!is_numeral(token), "{token}");
+        }
+    }
 
     /// The digits of a script are the ten characters behind its zero, as Unicode has them.
     #[test]

@@ -12,7 +12,7 @@ use crate::confirm::furniture;
 use crate::confirm::negations::{deny, has_negation, revokes};
 use crate::confirm::options::Options;
 use crate::text::characters::is_han;
-use std::collections::HashSet;
+use memchr::memmem;
 use std::ops::Range;
 
 /// A text of fewer characters is itself a headline or a date line. Words in front of it make it
@@ -183,30 +183,30 @@ fn ends_of_both(
     are_headlines.then_some([body.a.start, body.b.start])
 }
 
-/// What [`is_echo`] looks for: two Chinese characters, or the first letters of another word.
-#[derive(PartialEq, Eq, Hash)]
-enum Word<'t> {
-    Han(&'t str, &'t str),
-    Other(&'t str),
-}
-
-/// The word that begins at the token `at`, if it says anything.
-fn word<'t>(tokens: &'t Tokens<'_>, at: usize, end: usize) -> Option<Word<'t>> {
+/// What [`is_echo`] looks for in a headline: the two Chinese characters that begin at the token
+/// `at`, or the first letters of a word of another script.
+fn word<'t>(tokens: &'t Tokens<'_>, at: usize, end: usize) -> Option<&'t str> {
     let token = tokens.token(at);
     if !token.starts_with(is_han) {
         let stem = token.char_indices().nth(STEM_CHARS - 1).map(|(last, c)| last + c.len_utf8());
-        return stem.map(|stem| Word::Other(&token[..stem]));
+        return stem.map(|stem| &token[..stem]);
     }
-    let next = Some(at + 1).filter(|next| *next < end && tokens.gap(*next).is_empty());
-    let next = next.map(|next| tokens.token(next)).filter(|next| next.starts_with(is_han));
-    next.map(|next| Word::Han(token, next))
+    let has_next = at + 1 < end && tokens.touches(at + 1);
+    (has_next && tokens.token(at + 1).starts_with(is_han)).then(|| tokens.passage(&(at..at + 2)))
 }
 
 /// Whether the text behind `head` has enough of its words. Names of source and author do not count.
 fn is_echo(tokens: &Tokens<'_>, head: &Range<usize>) -> bool {
-    let said: HashSet<Word<'_>> =
-        (head.end..tokens.len()).filter_map(|at| word(tokens, at, tokens.len())).collect();
-    let is_said = |at: usize| word(tokens, at, head.end).is_some_and(|word| said.contains(&word));
+    let body = tokens.places.get(head.end).map_or(tokens.text.len(), |place| place.start as usize);
+    let begins_token = |at: usize| {
+        let start = (body + at) as u32;
+        tokens.places.binary_search_by_key(&start, |place| place.start).is_ok()
+    };
+    let is_said = |at: usize| {
+        word(tokens, at, head.end).is_some_and(|word| {
+            memmem::find_iter(&tokens.text.as_bytes()[body..], word).any(begins_token)
+        })
+    };
     let (mut words, mut echoes) = (0, 0);
     for at in head.clone() {
         let is_han = tokens.token(at).starts_with(is_han);

@@ -6,9 +6,8 @@ use crate::confirm::likeness::share_few_letters;
 use crate::confirm::numbers::is_number_word;
 use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words};
 use crate::text::characters::is_han;
-use crate::text::lists::{lines, of_kind};
+use crate::text::lists::{WordMap, WordSet, lines, of_kind};
 use crate::text::tagged::TaggedWords;
-use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 const NEGATIONS: &str = include_str!("negations.txt");
@@ -23,16 +22,16 @@ const PREFIXED_MIN: usize = 4;
 
 /// The lists of [`NEGATIONS`].
 struct Lists {
-    words: HashSet<&'static str>,
-    verbs: HashSet<&'static str>,
+    words: WordSet,
+    verbs: WordSet,
     inside: Vec<&'static str>,
     prefixes: Vec<&'static str>,
-    adverbs: HashSet<&'static str>,
+    adverbs: WordSet,
     harmless: Vec<&'static str>,
     denials: Vec<&'static str>,
     revocations: Vec<&'static str>,
     /// By word: its lines, and its side of each.
-    reversals: HashMap<&'static str, Vec<ClassWord>>,
+    reversals: WordMap<Vec<ClassWord>>,
 }
 
 fn lists() -> &'static Lists {

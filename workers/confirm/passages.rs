@@ -105,14 +105,19 @@ const TURNS: [&str; 22] = [
     "输出",
 ];
 
+/// Marks behind the name of a speaker.
+const BEHIND_SPEAKER: [char; 5] = [':', '|', '>', ']', '*'];
+
 /// The tokens of the turn of a conversation that `range` is a part of, if there is one: from the
 /// name of the speaker to the next such name, or to the end.
 fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
     let text = &tokens.text;
     let begins = |at: &usize| {
+        // Most tokens stand behind no such mark.
+        let has_mark = tokens.gap(*at).trim_end().ends_with(BEHIND_SPEAKER);
         let before = text[..tokens.places[*at].start as usize].trim_end();
-        let name = before.trim_end_matches([':', '|', '>', ']', '*']);
-        name.len() < before.len()
+        let name = before.trim_end_matches(BEHIND_SPEAKER);
+        has_mark
             && TURNS.iter().any(|turn| {
                 name.strip_suffix(turn).is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
             })

@@ -169,16 +169,17 @@ fn of_both_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     let found =
         numerals || counts == [true, true] || counts != [false, false] && only[0] && only[1];
     // A number is as long as a word, however many digits it has.
-    let numbers_and_words = |tokens: &Tokens<'_>, range: &Range<usize>| {
-        range.clone().filter(|at| *at == range.start || !numbers::joins(tokens, *at)).count()
+    let has_more_than = |most: usize, tokens: &Tokens<'_>, range: &Range<usize>| {
+        let begins = |at: &usize| *at == range.start || !numbers::joins(tokens, *at);
+        range.clone().filter(begins).nth(most).is_some()
     };
-    let one = |tokens: &Tokens<'_>, range: &Range<usize>| numbers_and_words(tokens, range) == 1;
-    let long = numbers_and_words(a, &x).max(numbers_and_words(b, &y)) > FACT_TOKENS_MAX;
+    let one = |tokens: &Tokens<'_>, range: &Range<usize>| !has_more_than(1, tokens, range);
+    let long = || has_more_than(FACT_TOKENS_MAX, a, &x) || has_more_than(FACT_TOKENS_MAX, b, &y);
     let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
     match framed {
         (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
         // A byline in place of a paragraph has as many numbers as that: none.
-        (None, _) | (_, None) if !found || long && !(only[0] && only[1]) => {
+        (None, _) | (_, None) if !found || !(only[0] && only[1]) && long() => {
             return Difference::Edit;
         }
         _ => {}

@@ -9,6 +9,7 @@ use crate::confirm::variants::first_of_class;
 use crate::confirm::words::{begins_with_surname, has_title, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
+use crate::text::hash::BuildSeeded;
 use crate::text::tagged::{Tag, TaggedWords};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ const WINDOWS_BYTES_MAX: usize = 1 << 24;
 /// Words by the hash of their window, the place of the span in it and the dictionary.
 #[derive(Default)]
 struct Seen {
-    words: HashMap<u128, Rc<SpanWords>>,
+    words: HashMap<u128, Rc<SpanWords>, BuildSeeded>,
     bytes: usize,
 }
 

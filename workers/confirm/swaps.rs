@@ -12,8 +12,7 @@ use crate::confirm::spelled::has_content;
 use crate::confirm::words::{are_opposites, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
-use crate::text::lists::lines;
-use std::collections::HashSet;
+use crate::text::lists::{WordSet, lines};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -165,7 +164,7 @@ fn within(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> Option<Swap> {
 /// Whether the passages before and behind the tokens of `between` are members of one list: commas
 /// or conjunctions part both from the members between them.
 fn is_list(tokens: &Tokens<'_>, between: &Range<usize>) -> bool {
-    static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+    static WORDS: OnceLock<WordSet> = OnceLock::new();
     let words =
         WORDS.get_or_init(|| lines(CONJUNCTIONS).flat_map(|line| line.split(' ')).collect());
     let parts = |at: usize| tokens.gap(at).contains([',', '、', ';', '/', '&', '+', '·', '|']);

@@ -5,8 +5,7 @@ use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
 use crate::confirm::words::{are_of_one_class, classes};
 use crate::text::characters::is_han;
-use crate::text::lists::lines;
-use std::collections::{HashMap, HashSet};
+use crate::text::lists::{CharSet, WordMap, lines};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -22,15 +21,15 @@ const SHARED_MAX: usize = 3;
 const PARTICLES: [char; 3] = ['的', '了', '着'];
 
 /// The class of each word.
-fn all() -> &'static HashMap<&'static str, Vec<usize>> {
-    static CLASSES: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
+fn all() -> &'static WordMap<Vec<usize>> {
+    static CLASSES: OnceLock<WordMap<Vec<usize>>> = OnceLock::new();
     CLASSES.get_or_init(|| classes(SYNONYMS))
 }
 
 /// Whether a token may be part of a word of the list. This is a cheap test before the look-ups,
 /// because the characters of most edits are in no word of the list.
 fn is_in_list(token: &str) -> bool {
-    static CHARACTERS: OnceLock<HashSet<char>> = OnceLock::new();
+    static CHARACTERS: OnceLock<CharSet> = OnceLock::new();
     let characters = CHARACTERS.get_or_init(|| {
         let listed = lines(SYNONYMS).flat_map(str::chars).filter(|c| is_han(*c));
         listed.chain(PARTICLES).collect()

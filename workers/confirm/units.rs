@@ -11,7 +11,7 @@ use crate::confirm::numbers::{first_of, is_korean_magnitude, is_part, joins};
 use crate::confirm::signs::{SHARES, signs};
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
-use std::collections::HashMap;
+use crate::text::lists::WordMap;
 use std::sync::OnceLock;
 
 /// Units of one meaning a line.
@@ -31,7 +31,7 @@ const SHARED_TOKENS_MAX: usize = 3;
 
 /// The numbers of the lines that a unit is in: its meanings.
 fn meanings(unit: &str) -> &'static [usize] {
-    static MEANINGS: OnceLock<HashMap<&str, Vec<usize>>> = OnceLock::new();
+    static MEANINGS: OnceLock<WordMap<Vec<usize>>> = OnceLock::new();
     let all = MEANINGS.get_or_init(|| words::classes(UNITS));
     all.get(unit).map_or(&[], Vec::as_slice)
 }

@@ -2,8 +2,7 @@
 
 use crate::confirm::alignment::Tokens;
 use crate::confirm::edits::Span;
-use crate::text::lists::lines;
-use std::collections::HashMap;
+use crate::text::lists::{CharMap, lines};
 use std::sync::OnceLock;
 
 /// Characters of one meaning, a class a line.
@@ -11,7 +10,7 @@ const VARIANTS: &str = include_str!("variants.txt");
 
 /// The character that stands for all of its class; itself if it is in none.
 pub fn first_of_class(c: char) -> char {
-    static FIRST: OnceLock<HashMap<char, char>> = OnceLock::new();
+    static FIRST: OnceLock<CharMap<char>> = OnceLock::new();
     let first = FIRST.get_or_init(|| {
         let of_line = |line: &'static str| {
             let mut class = line.chars().filter(|c| *c != ' ').peekable();

@@ -4,8 +4,7 @@
 use crate::confirm::alignment::Tokens;
 use crate::confirm::digits::HAN_DIGITS;
 use crate::text::characters::is_han;
-use crate::text::lists::lines;
-use std::collections::{HashMap, HashSet};
+use crate::text::lists::{WordMap, WordSet, lines};
 use std::sync::OnceLock;
 
 /// Words that are numbers, and their numerals.
@@ -24,8 +23,8 @@ const ALSO_WORDS: &str = "also ";
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
 /// The words of a list of classes, a class a line, and the lines that each is in.
-pub fn classes(list: &'static str) -> HashMap<&'static str, Vec<usize>> {
-    let mut classes = HashMap::<&str, Vec<usize>>::new();
+pub fn classes(list: &'static str) -> WordMap<Vec<usize>> {
+    let mut classes = WordMap::<Vec<usize>>::default();
     for (class, line) in lines(list).enumerate() {
         line.split(' ').for_each(|word| classes.entry(word).or_default().push(class));
     }
@@ -33,7 +32,7 @@ pub fn classes(list: &'static str) -> HashMap<&'static str, Vec<usize>> {
 }
 
 /// Whether two words have the same classes, and one at least.
-pub fn are_of_one_class(classes: &HashMap<&str, Vec<usize>>, x: &str, y: &str) -> bool {
+pub fn are_of_one_class(classes: &WordMap<Vec<usize>>, x: &str, y: &str) -> bool {
     classes.get(x).is_some_and(|found| classes.get(y) == Some(found))
 }
 
@@ -50,7 +49,7 @@ const KOREAN_DAY: &str = "요일";
 /// assert_eq!(numeral("often"), None);
 /// ```
 pub fn numeral(word: &str) -> Option<&'static str> {
-    static WORDS: OnceLock<HashMap<&str, &str>> = OnceLock::new();
+    static WORDS: OnceLock<WordMap<&str>> = OnceLock::new();
     let words =
         WORDS.get_or_init(|| lines(NUMBER_WORDS).filter_map(|line| line.split_once(' ')).collect());
     // Behind a day of the week in Korean there may be a particle.
@@ -76,7 +75,7 @@ pub fn names_a_day(word: &str) -> bool {
 
 /// Whether `word` is an English word that holds a sentence together.
 pub fn holds_together(word: &str) -> bool {
-    static WORDS: OnceLock<HashSet<&str>> = OnceLock::new();
+    static WORDS: OnceLock<WordSet> = OnceLock::new();
     WORDS.get_or_init(|| lines(FUNCTION_WORDS).collect()).contains(word)
 }
 
@@ -121,14 +120,12 @@ pub fn are_other_words_of_one_class(left: &[ClassWord], right: &[ClassWord]) -> 
 }
 
 /// The places of each word in `classes`, whose members are words of one meaning.
-pub fn class_words<Class, Member>(
-    classes: impl Iterator<Item = Class>,
-) -> HashMap<&'static str, Vec<ClassWord>>
+pub fn class_words<Class, Member>(classes: impl Iterator<Item = Class>) -> WordMap<Vec<ClassWord>>
 where
     Class: Iterator<Item = Member>,
     Member: Iterator<Item = &'static str>,
 {
-    let mut words: HashMap<&str, Vec<ClassWord>> = HashMap::new();
+    let mut words = WordMap::<Vec<ClassWord>>::default();
     for (class, members) in classes.enumerate() {
         for (number, member) in members.enumerate() {
             member.for_each(|word| words.entry(word).or_default().push((class, number)));
@@ -139,7 +136,7 @@ where
 
 /// The words of opposites that the token at `at` is part of: for each class the first one.
 fn words_of_classes(tokens: &Tokens<'_>, at: usize) -> Vec<ClassWord> {
-    static WORDS: OnceLock<HashMap<&str, Vec<ClassWord>>> = OnceLock::new();
+    static WORDS: OnceLock<WordMap<Vec<ClassWord>>> = OnceLock::new();
     let words = WORDS.get_or_init(|| {
         let surnames = lines(SURNAMES).filter(|line| !line.starts_with(ALSO_WORDS));
         let classes = lines(OPPOSITES).chain(surnames);

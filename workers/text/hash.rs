@@ -29,7 +29,16 @@ pub fn chain(seed: u64, values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(finish(seed), add)
 }
 
-/// The hasher of maps whose keys are hashes already.
+/// Numbers of eight bytes each, the last one with zeros behind it.
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks(size_of::<u64>()).map(|part| {
+        let mut number = [0; size_of::<u64>()];
+        number[..part.len()].copy_from_slice(part);
+        u64::from_le_bytes(number)
+    })
+}
+
+/// The hasher of maps whose keys are hashes already, or words of the program's own lists.
 ///
 /// Only for maps that are not filled from texts of a crawl: an attacker could choose keys that fall
 /// into one slot.
@@ -45,7 +54,7 @@ impl Hasher for AsIs {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| finish(hash ^ u64::from(*byte)));
+        self.0 = numbers(bytes).fold(self.0, |hash, n| finish(hash ^ n));
     }
 
     fn write_u64(&mut self, hash: u64) {
@@ -81,7 +90,7 @@ impl Hasher for Seeded {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+        numbers(bytes).for_each(|n| self.write_u64(n));
     }
 
     fn write_u64(&mut self, n: u64) {

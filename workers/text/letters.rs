@@ -60,6 +60,8 @@ impl Letters {
         together.clear();
         starts.clear();
         gaps.clear();
+        together.reserve(normal.len());
+        starts.reserve(normal.len() / 3 + 1);
         let mut scale = Scale::default();
         let mut at = 0;
         while at < normal.len() {

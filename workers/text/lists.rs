@@ -1,5 +1,17 @@
 //! Reads lists of words that are files of the program. A line that begins with `#` is a comment.
 
+use crate::text::hash::BuildAsIs;
+use std::collections::{HashMap, HashSet};
+
+/// Words of lists, which are looked up at every difference of two texts.
+pub type WordSet = HashSet<&'static str, BuildAsIs>;
+/// Words of lists, with what is known of each.
+pub type WordMap<T> = HashMap<&'static str, T, BuildAsIs>;
+/// Characters of lists.
+pub type CharSet = HashSet<char, BuildAsIs>;
+/// Characters of lists, with what is known of each.
+pub type CharMap<T> = HashMap<char, T, BuildAsIs>;
+
 /// The lines of a list, without its comments.
 pub fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines().filter(|line| !line.starts_with('#'))

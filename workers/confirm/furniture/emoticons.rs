@@ -2,8 +2,7 @@
 //! has the pictures themselves, or none.
 
 use crate::confirm::alignment::Tokens;
-use crate::text::lists::lines;
-use std::collections::HashSet;
+use crate::text::lists::{WordSet, lines};
 use std::sync::OnceLock;
 
 /// The names.
@@ -13,7 +12,7 @@ const NAME_BYTES_MAX: usize = 12;
 
 /// The byte behind the bracketed name that begins with the token at `at`.
 pub fn end(tokens: &Tokens<'_>, at: usize) -> Option<usize> {
-    static ALL: OnceLock<HashSet<&str>> = OnceLock::new();
+    static ALL: OnceLock<WordSet> = OnceLock::new();
     if !tokens.gap(at).ends_with('[') {
         return None;
     }

@@ -2,8 +2,7 @@
 //! of a text.
 
 use crate::text::characters::stands_alone;
-use crate::text::lists;
-use std::collections::HashMap;
+use crate::text::lists::{self, CharMap};
 use std::sync::OnceLock;
 
 /// What a label of the list stands beside.
@@ -28,16 +27,17 @@ pub type KnownLabel = (&'static str, Kind);
 
 /// All labels, by their last character and by their first one: they are looked for beside each
 /// number in which two texts differ.
+#[derive(Default)]
 pub struct Labels {
-    by_last: HashMap<char, Vec<KnownLabel>>,
-    by_first: HashMap<char, Vec<KnownLabel>>,
+    by_last: CharMap<Vec<KnownLabel>>,
+    by_first: CharMap<Vec<KnownLabel>>,
 }
 
 impl Labels {
     fn get() -> &'static Labels {
         static LABELS: OnceLock<Labels> = OnceLock::new();
         LABELS.get_or_init(|| {
-            let mut labels = Labels { by_last: HashMap::new(), by_first: HashMap::new() };
+            let mut labels = Labels::default();
             for (label, kind) in lists::lines(FURNITURE_WORDS).filter_map(label_of_line) {
                 let mut chars = label.chars();
                 let Some(first) = chars.next() else { continue };
