@@ -111,6 +111,9 @@ const BEHIND_SPEAKER: [char; 5] = [':', '|', '>', ']', '*'];
 /// The tokens of the turn of a conversation that `range` is a part of, if there is one: from the
 /// name of the speaker to the next such name, or to the end.
 fn turn(tokens: &Tokens<'_>, range: &Range<usize>) -> Option<Range<usize>> {
+    if !BEHIND_SPEAKER.iter().any(|mark| tokens.may_have(*mark)) {
+        return None;
+    }
     let text = &tokens.text;
     let begins = |at: &usize| {
         // Most tokens stand behind no such mark.

@@ -175,13 +175,16 @@ fn of_both_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> D
     };
     let one = |tokens: &Tokens<'_>, range: &Range<usize>| !has_more_than(1, tokens, range);
     let long = || has_more_than(FACT_TOKENS_MAX, a, &x) || has_more_than(FACT_TOKENS_MAX, b, &y);
-    let framed = (furniture::of(a, x.clone()), furniture::of(b, y.clone()));
+    // A byline in place of a paragraph has as many numbers as that: none.
+    let replaces_nothing = !found || !(only[0] && only[1]) && long();
+    let frame = furniture::of(a, x.clone());
+    if frame.is_none() && replaces_nothing {
+        return Difference::Edit;
+    }
+    let framed = (frame, furniture::of(b, y.clone()));
     match framed {
         (Some(Furniture::Credit), Some(Furniture::Credit)) => return Difference::Credit,
-        // A byline in place of a paragraph has as many numbers as that: none.
-        (None, _) | (_, None) if !found || !(only[0] && only[1]) && long() => {
-            return Difference::Edit;
-        }
+        (_, None) if replaces_nothing => return Difference::Edit,
         _ => {}
     }
     if numerals && (a.token(x.start) == HALF) != (b.token(y.start) == HALF) {

@@ -58,17 +58,32 @@ fn model(text: &str) -> Result<Model, Box<dyn Error>> {
     Ok(Model { initial: numbers(lines[0])?, transitions: transitions?.concat(), emissions })
 }
 
-/// Appends the list of the continuations of `node`, and then the lists of these, with the tag of
-/// each. Returns the place of the first list.
-fn lay_items(node: &Node, items: &mut Vec<(u32, u8)>) -> usize {
-    if node.next.is_empty() {
+/// Appends the lists of the continuations of a pair, one for each class, and in front of them where
+/// each begins. Returns the place of the first number; 0 if there are none.
+fn lay_classes(pair: &Node, items: &mut Vec<(u32, u8)>) -> usize {
+    let mut classes: BTreeMap<Code, Vec<(Code, &Node)>> = BTreeMap::new();
+    pair.next
+        .iter()
+        .for_each(|(code, child)| classes.entry(class(*code)).or_default().push((*code, child)));
+    if classes.is_empty() {
         return 0;
     }
     let place = items.len();
+    items.resize(place + classes.len(), (0, 0));
+    for (at, list) in classes.values().enumerate() {
+        items[place + at].0 = lay_list(list, items) as u32;
+    }
+    place
+}
+
+/// Appends a list of continuations, and then the lists of these, with the tag of each. Returns the
+/// place of the first list.
+fn lay_list(list: &[(Code, &Node)], items: &mut Vec<(u32, u8)>) -> usize {
+    let place = items.len();
     let mut later = Vec::new();
-    for (at, (code, child)) in node.next.iter().enumerate() {
+    for (at, (code, child)) in list.iter().enumerate() {
         let continues = !child.next.is_empty();
-        let item = Item::new(*code, child.score, continues, at + 1 == node.next.len());
+        let item = Item::new(*code, child.score, continues, at + 1 == list.len());
         items.push((item.0, child.tag));
         if continues {
             later.push((items.len(), child));
@@ -76,7 +91,9 @@ fn lay_items(node: &Node, items: &mut Vec<(u32, u8)>) -> usize {
         }
     }
     for (at, child) in later {
-        items[at].0 = lay_items(child, items) as u32;
+        let next: Vec<(Code, &Node)> =
+            child.next.iter().map(|(code, node)| (*code, node)).collect();
+        items[at].0 = lay_list(&next, items) as u32;
     }
     place
 }
@@ -194,7 +211,7 @@ fn files(dictionary: &str, model: &Model) -> Result<[Vec<u8>; 2], Box<dyn Error>
         let node = &root.next[&first].next[&second];
         let (row, column) = row_and_column(first, second);
         let pair =
-            Pair::new(row, node.score, lay_items(node, &mut items), node.next.keys().copied());
+            Pair::new(row, node.score, lay_classes(node, &mut items), node.next.keys().copied());
         let (row_uses, columns) = rows.entry(row).or_default();
         *row_uses += uses;
         columns.insert(column, pair.0);

@@ -201,6 +201,12 @@ impl Dictionary {
         self.scores[pair.score()]
     }
 
+    /// The place of the list in which `third` stands if it follows a pair; 0 if it does not.
+    #[inline(always)]
+    pub fn list(&self, pair: Pair, third: Code) -> usize {
+        if pair.may_precede(third) { self.items[pair.list(third)] as usize } else { 0 }
+    }
+
     /// The item of `code` in the list at `place`: the score of the word that it ends, and the place
     /// of the list after it, or 0.
     #[inline]
@@ -232,7 +238,7 @@ impl Dictionary {
             [first, second, rest @ ..] => {
                 let (place, pair) = self.placed_pair(*first, *second);
                 let (mut score, mut end) = (self.score(pair), Place::Pair(place));
-                let mut items = pair.items();
+                let mut items = rest.first().map_or(0, |third| self.list(pair, *third));
                 for code in rest {
                     let item = (items > 0).then(|| self.placed_item(items, *code)).flatten()?;
                     (score, end, items) = (item.1, Place::Item(item.0), item.2);
@@ -301,8 +307,8 @@ impl Dictionary {
             if self.score(pair) > f64::NEG_INFINITY {
                 found(&word, self.score(pair));
             }
-            if pair.items() > 0 {
-                self.each_item(pair.items(), &chars, &mut word, &mut found);
+            for class in (0..CLASSES).filter(|class| pair.may_precede(*class)) {
+                self.each_item(self.list(pair, class), &chars, &mut word, &mut found);
             }
         }
     }

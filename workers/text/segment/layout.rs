@@ -6,7 +6,9 @@
 //! "Storing a sparse table", CACM 22(11), 1979). We differ by mixing a pair before it is divided
 //! into row and column, so that all rows are short and no place stays empty. A filter in each row
 //! rejects most pairs that begin no word, without a look into the table of pairs. The characters
-//! that follow a pair are a list of items, one for each character.
+//! that follow a pair are lists of items, one item for each character: a list for each class of
+//! characters, because a frequent pair is followed by hundreds. Where the lists begin stands in
+//! front of them. The characters that follow three others are few, and are one list.
 //!
 //! Rows and lists of frequent words come first, so that most texts need only a small part of the
 //! tables.
@@ -100,9 +102,21 @@ impl WordRow {
     }
 }
 
+/// The number of classes of characters that follow a pair.
+pub const CLASSES: Code = 16;
+
+/// The class of a character that follows a pair.
+#[inline(always)]
+pub fn class(third: Code) -> Code {
+    third % CLASSES
+}
+
 /// A pair of characters with which words begin: its row (15 bits), a filter of the characters that
 /// follow (16), the number of its score (13) and the place of the items that follow (20). 0 stands
 /// for no pair.
+///
+/// The filter has a bit for each class of characters. The number of the place, and those behind it,
+/// are the places of the lists of these classes, ascending.
 #[derive(Clone, Copy)]
 pub struct Pair(pub u64);
 
@@ -113,7 +127,7 @@ impl Pair {
             row < ROWS && score < SCORES && place < PLACES,
             "row {row}, score {score}, items at {place}"
         );
-        let filter = thirds.fold(0, |filter, third| filter | 1 << (third & 15));
+        let filter = thirds.fold(0, |filter, third| filter | 1 << class(third));
         Pair((row as u64) << 49 | filter << 33 | (score as u64) << 20 | place as u64)
     }
 
@@ -137,14 +151,22 @@ impl Pair {
 
     /// The place of the items that follow; 0 if there are none.
     #[inline(always)]
-    pub fn items(self) -> usize {
+    fn items(self) -> usize {
         self.0 as usize % PLACES
     }
 
     /// Whether `third` may follow.
     #[inline(always)]
     pub fn may_precede(self, third: Code) -> bool {
-        self.0 >> (33 + (third & 15)) & 1 == 1
+        self.0 >> (33 + class(third)) & 1 == 1
+    }
+
+    /// Where the place of the list stands that has `third`, if it may follow.
+    #[inline(always)]
+    pub fn list(self, third: Code) -> usize {
+        let classes = (self.0 >> 33) as u16;
+        let before = classes & ((1 << class(third)) - 1);
+        self.items() + before.count_ones() as usize
     }
 }
 
@@ -203,7 +225,7 @@ pub const TAGS: usize = 64;
 pub const TAG_BYTES: usize = 8;
 
 /// The first number of the file.
-pub const MAGIC: u32 = u32::from_le_bytes(*b"pfw1");
+pub const MAGIC: u32 = u32::from_le_bytes(*b"pfw2");
 /// The numbers at the beginning of the file: [`MAGIC`]; how many characters outside of [`HAN`],
 /// emissions, pairs and items there are; the greatest code of the model; two unused ones.
 pub const HEADER: usize = 8;

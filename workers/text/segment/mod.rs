@@ -231,7 +231,7 @@ impl Segmenter {
                 (best, step) =
                     user.best(dictionary, &codes[at..], &sums[at..], &text[starts[at] as usize..]);
             } else if pair.may_precede(next_but_one) {
-                let (mut place, mut end) = (pair.items(), at + 2);
+                let (mut place, mut end) = (dictionary.list(pair, next_but_one), at + 2);
                 while let Some((score, items)) = dictionary.item(place, codes[end]) {
                     end += 1;
                     let sum = score - log_total + sums[end];

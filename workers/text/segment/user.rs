@@ -138,7 +138,8 @@ impl UserWords {
                 0 => absolute.single(*code),
                 1 => {
                     let pair = absolute.pair(codes[0], *code);
-                    items = pair.items();
+                    // The end of the block stands behind its last character.
+                    items = absolute.list(pair, codes[2]);
                     absolute.score(pair)
                 }
                 _ => {
