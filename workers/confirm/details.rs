@@ -2,13 +2,13 @@
 //!
 //! A verdict does not use these details: for a verdict a date is a number like any other.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_numeral;
-use crate::confirm::edits::Span;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_numeral;
+use crate::confirm::align::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
-use crate::confirm::in_code::in_code;
 use crate::confirm::kinds::PartKind;
-use crate::confirm::models::model;
+use crate::confirm::numbers::in_code::in_code;
+use crate::confirm::numbers::models::model;
 use crate::confirm::numbers::{any, joins};
 use crate::confirm::options::Options;
 use crate::confirm::parts::classified;

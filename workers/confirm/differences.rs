@@ -11,16 +11,16 @@
 //! their letters in all other scripts ([`spelled`]). A negation on one side ([`negations`]) counts
 //! as a word.
 //!
-//! [`span_words`]: crate::confirm::span_words
-//! [`spelled`]: crate::confirm::spelled
-//! [`negations`]: crate::confirm::negations
+//! [`span_words`]: crate::confirm::words::span_words
+//! [`spelled`]: crate::confirm::words::spelled
+//! [`negations`]: crate::confirm::words::negations
 
-use crate::confirm::alignment::{Passage, Tokens, is_han_token};
-use crate::confirm::edits::Span;
-use crate::confirm::likeness::{only_lacks, share_few_characters};
-use crate::confirm::negations::{are_reversed, deny, revokes};
-use crate::confirm::span_words::SpanWords;
-use crate::confirm::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Passage, Tokens, is_han_token};
+use crate::confirm::words::likeness::{only_lacks, share_few_characters};
+use crate::confirm::words::negations::{are_reversed, deny, revokes};
+use crate::confirm::words::span_words::SpanWords;
+use crate::confirm::words::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
 use crate::confirm::words::{are_opposites, are_short_names};
 use crate::text::dictionary::UserDictionary;
 

@@ -5,12 +5,12 @@
 //! about, and all pages say the same behind that. So the words of both headlines must stand in the
 //! texts behind them.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_digit;
-use crate::confirm::edits::{Span, equal_parts};
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::edits::{Span, equal_parts};
 use crate::confirm::furniture;
-use crate::confirm::negations::{deny, has_negation, revokes};
 use crate::confirm::options::Options;
+use crate::confirm::words::negations::{deny, has_negation, revokes};
 use crate::text::characters::is_han;
 use memchr::memmem;
 use std::ops::Range;

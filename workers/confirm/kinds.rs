@@ -3,23 +3,23 @@
 //! The verdict ([`crate::confirm::texts`]) sums the spans up; [`crate::confirm::parts`] shows them
 //! to people.
 
-use crate::confirm::alignment::{Tokens, spans};
-use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
+use crate::confirm::align::clauses::{CLAUSE_EDITS, clauses};
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Tokens, spans};
 use crate::confirm::differences::{Around, Counted, Difference, are_all_opposites, of_words};
-use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
-use crate::confirm::negations::{are_reversed, deny, is_misspelt, says_no};
+use crate::confirm::numbers::other_signs::of_other_signs;
 use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
-use crate::confirm::other_signs::of_other_signs;
-use crate::confirm::passages::{are_other_questions, are_other_quotations};
 use crate::confirm::replaced_numbers::{may_be_slips, of_numbers};
 use crate::confirm::settle::settle;
-use crate::confirm::swaps::{self, Swap};
-use crate::confirm::synonyms;
-use crate::confirm::template;
-use crate::confirm::variants::are_variants;
+use crate::confirm::words::negations::{are_reversed, deny, is_misspelt, says_no};
+use crate::confirm::words::passages::{are_other_questions, are_other_quotations};
+use crate::confirm::words::swaps::{self, Swap};
+use crate::confirm::words::synonyms;
+use crate::confirm::words::template;
+use crate::confirm::words::variants::are_variants;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -31,45 +31,22 @@
 //! If both texts have 1,000 characters or more, the reason says `shingles`, otherwise `coverage`:
 //! see [`texts`].
 
-pub mod alignment;
-mod clauses;
-mod clocks;
+pub mod align;
 pub mod details;
 pub mod differences;
-mod digits;
-pub mod edits;
 mod evidence;
 mod furniture;
 mod headline;
-mod in_code;
 pub mod kinds;
-pub mod lcs;
-mod likeness;
-mod longer_numbers;
-mod models;
-pub mod negations;
 pub mod numbers;
 pub mod operators;
 mod options;
-mod other_signs;
 pub mod parts;
-mod passages;
 pub(crate) mod prepared;
 mod repetitive;
 pub mod replaced_numbers;
 pub mod settle;
-mod signs;
-mod span_words;
-pub mod spelled;
-pub mod swaps;
-mod synonyms;
-mod template;
 mod texts;
-mod thousands;
-mod times;
-mod units;
-mod value;
-mod variants;
 mod verdict;
 pub mod words;
 

@@ -8,10 +8,10 @@
 //! and `2-1` is not `21`. Longer numbers are those of telephones, days and books, which are written
 //! with marks or without.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_digit;
-use crate::confirm::edits::{Span, equal_parts};
-use crate::confirm::units::is_amount;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::edits::{Span, equal_parts};
+use crate::confirm::numbers::units::is_amount;
 use crate::text::lists::lines;
 use std::sync::OnceLock;
 
@@ -87,7 +87,7 @@ fn may_say(tokens: &Tokens<'_>) -> bool {
 /// The tokens around operators and signs that differ, in the equal parts between `spans`.
 ///
 /// ```
-/// use workers::confirm::alignment::Tokens;
+/// use workers::confirm::align::Tokens;
 /// use workers::confirm::operators::of_other_operators;
 ///
 /// let found = |a: &str, b: &str| {

@@ -58,7 +58,7 @@ pub struct Options {
     pub facts_chars_max: u32,
     /// By text: the longest text, in characters, that one replaced content word refuses. A longer
     /// text is refused if several words differ and hardly anything else
-    /// ([`crate::confirm::template`]). Default: 300.
+    /// ([`crate::confirm::words::template`]). Default: 300.
     pub words_chars_max: u32,
     /// By text: leave out what stands around an article
     /// ([`crate::confirm::furniture::Furniture`]). Default: true.

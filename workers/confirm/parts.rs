@@ -1,8 +1,8 @@
 //! Shows people what differs between two texts: the spans by which a verdict was decided, with
 //! their place.
 
-use crate::confirm::alignment::{Tokens, are_equal};
-use crate::confirm::edits::Span;
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Tokens, are_equal};
 use crate::confirm::kinds::{Kinds, PartKind};
 use crate::confirm::operators::of_other_marks;
 use crate::confirm::options::Options;

@@ -6,7 +6,7 @@
 //! generation is full it becomes the old one, and the old one is dropped. A text that is used moves
 //! to the young generation. This memory changes no verdict.
 
-use crate::confirm::alignment::{TOKENS_MAX, Tokens};
+use crate::confirm::align::{TOKENS_MAX, Tokens};
 use crate::confirm::repetitive;
 use crate::document::Id;
 use crate::text::hash::BuildSeeded;

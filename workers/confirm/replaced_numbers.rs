@@ -1,19 +1,19 @@
 //! Says what the numbers of a span are: other numbers, the same in other characters, furniture, or
 //! slips of the pen.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::clocks;
+use crate::confirm::align::digits::{is_digit, is_digit_or_numeral, is_numeral};
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::lcs;
+use crate::confirm::align::value::ONE;
+use crate::confirm::align::{Passage, Tokens};
 use crate::confirm::differences::{Difference, FACT_TOKENS_MAX};
-use crate::confirm::digits::{is_digit, is_digit_or_numeral, is_numeral};
-use crate::confirm::edits::Span;
 use crate::confirm::furniture::{self, Furniture};
-use crate::confirm::in_code::in_code;
-use crate::confirm::lcs;
-use crate::confirm::longer_numbers::{HALF, lacks_minutes, lengthens_number};
-use crate::confirm::models::{is_other_edition, is_other_model, is_other_roman};
+use crate::confirm::numbers::clocks;
+use crate::confirm::numbers::in_code::in_code;
+use crate::confirm::numbers::longer_numbers::{HALF, lacks_minutes, lengthens_number};
+use crate::confirm::numbers::models::{is_other_edition, is_other_model, is_other_roman};
+use crate::confirm::numbers::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
 use crate::confirm::numbers::{self, is_part};
-use crate::confirm::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
-use crate::confirm::value::ONE;
 use crate::confirm::words::numeral;
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// it is a version, or stands in a line of a listing.
 ///
 /// ```
-/// use workers::confirm::alignment::{Tokens, spans};
+/// use workers::confirm::align::{Tokens, spans};
 /// use workers::confirm::differences::Difference;
 /// use workers::confirm::replaced_numbers::of_numbers;
 /// use workers::confirm::settle::settle;

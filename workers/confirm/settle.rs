@@ -1,8 +1,8 @@
 //! Settles the spans of an alignment, so that each is one replacement.
 
-use crate::confirm::alignment::{Tokens, is_han_token};
-use crate::confirm::digits::{is_digit, is_digit_or_numeral};
-use crate::confirm::edits::Span;
+use crate::confirm::align::digits::{is_digit, is_digit_or_numeral};
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Tokens, is_han_token};
 use crate::confirm::numbers::{joins, values};
 use crate::confirm::words::{names_a_day, numeral};
 use std::ops::Range;
@@ -43,7 +43,7 @@ pub fn settle(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
 /// The settled spans in which two texts differ, for tests.
 #[cfg(test)]
 pub fn settled(a: &Tokens<'_>, b: &Tokens<'_>) -> Vec<Span> {
-    settle(a, b, &crate::confirm::alignment::spans(a, b, 1000).expect("near"))
+    settle(a, b, &crate::confirm::align::spans(a, b, 1000).expect("near"))
 }
 
 /// A span on one side alone, moved so that it does not cut a number.

@@ -14,12 +14,12 @@
 //! in common, and 5-grams do not. The measure and the plain Jaccard similarity are compared and the
 //! greater one counts, so that words that lost the space between them cost nothing.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::{is_decimal_mark, is_minus_sign};
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::lcs;
 use crate::confirm::differences::{Difference, is_small};
-use crate::confirm::digits::{is_decimal_mark, is_minus_sign};
-use crate::confirm::edits::Span;
 use crate::confirm::kinds::{Kinds, PartKind};
-use crate::confirm::lcs;
 use crate::confirm::options::Options;
 use std::ops::Range;
 

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use workers::confirm::lcs;
+use workers::confirm::align::lcs;
 use workers::document::canonical_url;
 use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};

@@ -6,7 +6,7 @@
 //! with allowable errors", CACM 13(7), 1970).
 //!
 //! Numbers are compared as sets, without their places and units, and only digits are read. This
-//! summary decides only where a text is not kept. `confirm/numbers.rs` reads the texts.
+//! summary decides only where a text is not kept. `confirm/numbers` reads the texts.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -5,8 +5,8 @@
 //! and dates in a sentence are facts, so a credit is recognised by its frame: a label with a colon,
 //! a bracket that a byline opens, the first clause of a text, or its last words.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_digit;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_digit;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::{Kind, Labels, is_spaced, starts_own_word};
 use crate::text::characters::is_han;

@@ -1,8 +1,8 @@
 //! Date lines in front of the first sentence of a text, as news agencies and papers write them, and
 //! the day on which a page was read.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::digit_value;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::digit_value;
 use crate::confirm::furniture::credits::{NAME_WORDS_MAX, names_an_agency};
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::group::FACTS;

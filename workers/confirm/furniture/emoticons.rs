@@ -1,7 +1,7 @@
 //! Pictures that are written as their names in brackets: `明天见[微笑][doge]`. A copy on another site
 //! has the pictures themselves, or none.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::align::Tokens;
 use crate::text::lists::{WordSet, lines};
 use std::sync::OnceLock;
 

@@ -1,6 +1,6 @@
 //! What a conversion of HTML left of marks and spaces: `&nbsp;`, `&ldquo;`.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::align::Tokens;
 
 /// Names of characters of HTML that only stand for marks and spaces.
 const ENTITIES: [&str; 20] = [

@@ -1,8 +1,8 @@
 //! Tells whether numbers that belong together, such as the five of a date with its clock, are
 //! furniture, by the labels, units and marks around them.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::{HAN_DIGITS, digit_value};
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::{HAN_DIGITS, digit_value};
 use crate::confirm::furniture::counters::{
     is_behind_counters, is_last_of_counters, is_line_of_page, is_of_list, is_rate, without_units,
 };
@@ -10,7 +10,7 @@ use crate::confirm::furniture::date_lines;
 use crate::confirm::furniture::frames::{is_free_after, is_free_before};
 use crate::confirm::furniture::labels::{Kind, Labels, label_after, starts_own_word};
 use crate::confirm::furniture::piece::Furniture;
-use crate::confirm::times::{self, after_relative_time, glued, is_digit_or_day, is_years};
+use crate::confirm::numbers::times::{self, after_relative_time, glued, is_digit_or_day, is_years};
 use crate::confirm::words::names_a_month;
 use crate::text::characters::is_han;
 use std::ops::Range;

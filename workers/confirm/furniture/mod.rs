@@ -19,11 +19,11 @@ mod piece;
 mod relative_days;
 mod shares;
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::digits::is_digit;
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::{Passage, Tokens};
 use crate::confirm::furniture::group::Group;
 pub use crate::confirm::furniture::piece::Furniture;
-use crate::confirm::times::is_digit_or_day;
+use crate::confirm::numbers::times::is_digit_or_day;
 use std::ops::Range;
 
 /// The most tokens between a number and the far side of its label.

@@ -1,7 +1,7 @@
 //! Days that a line around an article counts from the day on which the page is read: `发布于昨天`, `12
 //! views | yesterday`.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::align::Tokens;
 use crate::confirm::furniture::group::is_behind_date_label;
 use crate::confirm::furniture::labels::ends_own_word;
 

@@ -1,6 +1,6 @@
 //! Bars of buttons that send a page to someone else: `分享到:微信 微博`, `share on facebook | email`.
 
-use crate::confirm::alignment::Tokens;
+use crate::confirm::align::Tokens;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::is_spaced;
 use crate::text::lists::of_kind;

@@ -1,6 +1,6 @@
 //! The value of one number, in whole billionths.
 
-use crate::confirm::digits::{HAN_DIGITS, digit_value, is_decimal_mark, is_minus_sign};
+use crate::confirm::align::digits::{HAN_DIGITS, digit_value, is_decimal_mark, is_minus_sign};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The number 1 in the unit of [`value`].

@@ -5,10 +5,10 @@
 //! titles. Such a passage may have more words than a fact, but it is not a rewritten clause: it has
 //! marks of its own, and little of the old passage is left.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::edits::Span;
-use crate::confirm::likeness::letters;
-use crate::confirm::spelled::are_parted;
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::words::likeness::letters;
+use crate::confirm::words::spelled::are_parted;
 use std::ops::Range;
 
 /// The most tokens of a question or a quotation.

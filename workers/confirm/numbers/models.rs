@@ -1,9 +1,9 @@
 //! Names with digits as words of a sentence: of models, flights and quarters, such as `ba123`, `q1`
 //! and `xr-200`. Other English names are not recognised, because a normalised text has no capitals.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::digits::is_digit;
-use crate::confirm::edits::Span;
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Passage, Tokens};
 use std::ops::Range;
 
 /// The most letters in front of the digits of a model, without a hyphen and with one, and the most

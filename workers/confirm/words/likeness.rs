@@ -1,8 +1,8 @@
 //! Tells whether two words share so few letters that they are different words, not one word
 //! misspelt or in another form.
 
-use crate::confirm::alignment::{Passage, is_han_token};
-use crate::confirm::lcs;
+use crate::confirm::align::lcs;
+use crate::confirm::align::{Passage, is_han_token};
 
 /// An inflection or a misspelling of a word has at least so many of its letters ...
 const KEPT_LETTERS: usize = 3;

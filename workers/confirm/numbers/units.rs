@@ -4,11 +4,11 @@
 //! spaces between them. The word that it replaces must be in the list, too, because people count
 //! with many other words, and an inflection or a particle behind a number is no other unit.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_digit;
-use crate::confirm::edits::Span;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::edits::Span;
+use crate::confirm::numbers::signs::{SHARES, signs};
 use crate::confirm::numbers::{first_of, is_korean_magnitude, is_part, joins};
-use crate::confirm::signs::{SHARES, signs};
 use crate::confirm::words;
 use crate::text::characters::{runs_on, stands_alone};
 use crate::text::lists::WordMap;
@@ -234,7 +234,7 @@ pub fn is_other_unit(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::spans;
+    use crate::confirm::align::spans;
     use crate::text::lists;
 
     /// Two units of one line of the list are one, whatever it is called.

@@ -1,8 +1,8 @@
 //! Words of a list that mean the same in different regions: `软件` and `软体`, `colour` and `color`. A
 //! copy for readers of another region has the other word everywhere.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::edits::Span;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::edits::Span;
 use crate::confirm::words::{are_of_one_class, classes};
 use crate::text::characters::is_han;
 use crate::text::lists::{CharSet, WordMap, lines};

@@ -31,7 +31,7 @@ pub fn length(a: &[char], b: &[char]) -> usize {
 }
 
 /// The length of the common prefix.
-pub(super) fn common<'a, T: PartialEq + 'a>(
+pub(in crate::confirm) fn common<'a, T: PartialEq + 'a>(
     a: impl Iterator<Item = &'a T>,
     b: impl Iterator<Item = &'a T>,
 ) -> usize {

@@ -3,9 +3,9 @@
 //! jieba's dictionary and tags find them in a window around the span, so that a verdict needs no
 //! segmentation of whole texts. Words of other scripts are the tokens of the span.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::spelled::{count, has_content};
-use crate::confirm::variants::first_of_class;
+use crate::confirm::align::Tokens;
+use crate::confirm::words::spelled::{count, has_content};
+use crate::confirm::words::variants::first_of_class;
 use crate::confirm::words::{begins_with_surname, has_title, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;

@@ -1,10 +1,9 @@
 //! Tells which of two texts denies what the other one says.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::digits::is_digit;
-use crate::confirm::likeness::share_few_letters;
-use crate::confirm::numbers::is_number_word;
-use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words};
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::words::likeness::share_few_letters;
+use crate::confirm::words::{ClassWord, are_other_words_of_one_class, class_words, is_number_word};
 use crate::text::characters::is_han;
 use crate::text::lists::{WordMap, WordSet, lines, of_kind};
 use crate::text::tagged::TaggedWords;
@@ -58,8 +57,8 @@ fn lists() -> &'static Lists {
 /// or in place of other words. Symmetric.
 ///
 /// ```
-/// use workers::confirm::alignment::{Tokens, spans};
-/// use workers::confirm::negations::deny;
+/// use workers::confirm::align::{Tokens, spans};
+/// use workers::confirm::words::negations::deny;
 ///
 /// let deny = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());

@@ -6,8 +6,8 @@
 //! parts a list. Points between thousands are recognised where there are two of them or where a
 //! decimal comma follows.
 
-use crate::confirm::digits::{digit_value, is_decimal_mark, is_minus_sign};
-use crate::confirm::value::value;
+use crate::confirm::align::digits::{digit_value, is_decimal_mark, is_minus_sign};
+use crate::confirm::align::value::value;
 use std::ops::Range;
 
 /// The answer for all commas of one run of digits and commas, so that the run is read once.

@@ -1,10 +1,10 @@
 //! Finds what only one text adds to a number that both have, and what makes another number of it:
 //! minutes, months, a half, a dozen, the other end of a range.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::digits::{is_digit, is_digit_or_numeral};
+use crate::confirm::align::digits::{is_digit, is_digit_or_numeral};
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::numbers::units::is_amount;
 use crate::confirm::numbers::{self, is_part};
-use crate::confirm::units::is_amount;
 use crate::confirm::words::names_a_day;
 use std::ops::Range;
 

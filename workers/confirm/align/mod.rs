@@ -4,7 +4,7 @@
 //! and tone marks. Punctuation and white space are not tokens, so they never differ. But a decimal
 //! point, a decimal comma or a minus sign is part of the digit behind it, because without it the
 //! number is another one. A comma between thousands stays between tokens
-//! ([`crate::confirm::thousands`]). The alignment is a shortest edit script. If there are few
+//! ([`thousands`]). The alignment is a shortest edit script. If there are few
 //! edits, it is found by the algorithm of Myers ("An O(ND) difference algorithm and its
 //! variations", Algorithmica 1, 1986; with the division at the middle of section 4b, so that memory
 //! is linear). If there are many, it is found by bit operations ([`edits`]).
@@ -12,12 +12,19 @@
 //! Of several shortest scripts one is chosen by the order of the texts, and the texts are put in
 //! order first. So the result for (b, a) is the result for (a, b) with the sides exchanged.
 
-use crate::confirm::digits::{
+pub(super) mod clauses;
+pub(super) mod digits;
+pub mod edits;
+pub mod lcs;
+pub(super) mod thousands;
+pub(super) mod value;
+
+use crate::confirm::align::digits::{
     HAN_DIGITS, HAN_MAGNITUDES, HAN_ZEROS, digit_value, is_circle, is_decimal_mark, is_minus_sign,
 };
-use crate::confirm::edits::{self, Span};
-use crate::confirm::lcs::common;
-use crate::confirm::thousands::Thousands;
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::lcs::common;
+use crate::confirm::align::thousands::Thousands;
 use crate::text::characters::{is_han, is_letter, is_mark_of_letter};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -309,7 +316,7 @@ fn few_edits(a: usize, b: usize) -> usize {
 /// for two texts of [`TOKENS_MAX`] tokens.
 ///
 /// ```
-/// use workers::confirm::alignment::{Tokens, spans};
+/// use workers::confirm::align::{Tokens, spans};
 ///
 /// let (a, b) = ("rain on monday, at 3 degrees", "rain on friday: at 5 degrees");
 /// let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());

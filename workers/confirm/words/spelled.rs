@@ -6,11 +6,11 @@
 //! end of both passages are left out first. An inflection or a misspelling keeps most letters of a
 //! word; another word does not.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::digits::is_digit;
-use crate::confirm::lcs::common;
-use crate::confirm::likeness::share_few_letters;
-use crate::confirm::negations::{is_inside, is_prefixed};
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::lcs::common;
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::words::likeness::share_few_letters;
+use crate::confirm::words::negations::{is_inside, is_prefixed};
 use crate::confirm::words::{are_opposites, holds_together};
 use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
 use std::ops::Range;
@@ -32,8 +32,8 @@ const CONTENT_SYLLABLES_MIN: usize = 2;
 /// Whether two passages, which have no Chinese character, have other words. Symmetric.
 ///
 /// ```
-/// use workers::confirm::alignment::Tokens;
-/// use workers::confirm::spelled::are_other_words;
+/// use workers::confirm::align::Tokens;
+/// use workers::confirm::words::spelled::are_other_words;
 ///
 /// let are_other = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());

@@ -5,17 +5,25 @@
 //! All are compared by value. The rule that refuses a pair for other numbers is in the table of
 //! `confirm/mod.rs`.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::clocks::{self, Written};
-use crate::confirm::digits::{
+pub(super) mod clocks;
+pub(super) mod in_code;
+pub(super) mod longer_numbers;
+pub(super) mod models;
+pub(super) mod other_signs;
+mod signs;
+pub(super) mod times;
+pub(super) mod units;
+
+use crate::confirm::align::digits::{
     HAN_DIGITS, digit_value, is_decimal_mark, is_digit, is_digit_or_numeral, is_minus_sign,
     is_numeral,
 };
-use crate::confirm::signs::signs;
-use crate::confirm::thousands::{same_thousands, with_points_in_thousands};
-use crate::confirm::units;
-use crate::confirm::value::{ONE, value};
-use crate::confirm::words;
+use crate::confirm::align::thousands::{same_thousands, with_points_in_thousands};
+use crate::confirm::align::value::{ONE, value};
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::numbers::clocks::Written;
+use crate::confirm::numbers::signs::signs;
+use crate::confirm::words::{self, is_number_word};
 use crate::text::characters::is_han;
 use std::ops::Range;
 
@@ -241,15 +249,10 @@ pub fn any(tokens: &Tokens<'_>, mut range: Range<usize>) -> bool {
     })
 }
 
-/// Whether `token` is a word of letters that is a number, a month or a day of the week.
-pub(super) fn is_number_word(token: &str) -> bool {
-    !token.starts_with(is_han) && words::numeral(token).is_some()
-}
-
 /// The values of the numbers in `range`, in their order and in billionths.
 ///
 /// ```
-/// use workers::confirm::alignment::Tokens;
+/// use workers::confirm::align::Tokens;
 /// use workers::confirm::numbers::values;
 ///
 /// let tokens = Tokens::of("第二十次，12,000人，3.5元").unwrap();

@@ -6,13 +6,13 @@
 //! share few letters with them, and hardly anything else differs. A term that was renamed all over
 //! a text counts once. A rewritten clause is no slot, because words are also put in or left out.
 
-use crate::confirm::alignment::{Passage, Tokens};
-use crate::confirm::clauses::{CLAUSE_EDITS, clauses};
-use crate::confirm::digits::is_digit;
-use crate::confirm::edits::Span;
-use crate::confirm::likeness::{letters, only_lacks, share_few_characters};
-use crate::confirm::span_words::SpanWords;
-use crate::confirm::spelled::are_parted;
+use crate::confirm::align::clauses::{CLAUSE_EDITS, clauses};
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::words::likeness::{letters, only_lacks, share_few_characters};
+use crate::confirm::words::span_words::SpanWords;
+use crate::confirm::words::spelled::are_parted;
 use crate::text::characters::{is_han, runs_on};
 use crate::text::dictionary::UserDictionary;
 use std::collections::HashSet;

@@ -1,12 +1,12 @@
 //! Computes a shortest edit script of two lists of token codes, by bits.
 //!
 //! Each row of the table of common subsequences is kept as bits, with a zero where the length
-//! grows, so that one addition advances 64 columns ([`crate::confirm::lcs`] has the papers). All
-//! rows are kept, and the script is read from the last corner back to the first (Hyyro: "A note on
+//! grows, so that one addition advances 64 columns ([`lcs`](super::lcs) has the papers). All rows
+//! are kept, and the script is read from the last corner back to the first (Hyyro: "A note on
 //! bit-parallel alignment computation", Prague Stringology Conference 2004). The time does not
 //! depend on how much differs.
 
-use crate::confirm::lcs::common;
+use crate::confirm::align::lcs::common;
 use crate::text::hash::BuildSeeded;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ pub fn equal_parts(spans: &[Span], [a, b]: [usize; 2]) -> impl Iterator<Item = S
 /// deleted and inserted. Both have room ([`has_room`]).
 ///
 /// ```
-/// use workers::confirm::edits::{Span, spans};
+/// use workers::confirm::align::edits::{Span, spans};
 ///
 /// // The code 7 stands in place of 2, and 9 is added at the end.
 /// let expected = vec![Span { a: 1..2, b: 1..2 }, Span { a: 3..3, b: 3..4 }];
@@ -182,7 +182,7 @@ fn compact(a: &[u64], b: &[u64], spans: &mut Vec<Span>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::lcs;
+    use crate::confirm::align::lcs;
     use proptest::prelude::*;
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Chinese characters that look different and mean the same, such as 沉 and 沈 or 峰 and 峯.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::edits::Span;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::edits::Span;
 use crate::text::lists::{CharMap, lines};
 use std::sync::OnceLock;
 
@@ -35,7 +35,7 @@ pub fn are_variants(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::alignment::is_han_token;
+    use crate::confirm::align::is_han_token;
     use crate::confirm::settle::settled;
 
     /// Each character is in one class. (That each is its own normal form is tested of all lists.)

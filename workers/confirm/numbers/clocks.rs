@@ -1,11 +1,11 @@
 //! Numbers that tell a time or a year in another way: `下午5点` and `17:00`, `7.30 pm` and `19:30`,
 //! `两个半小时` and `2.5小时`, `民国一一二年` and `2023年`.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::{is_digit, is_digit_or_numeral};
-use crate::confirm::edits::Span;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::{is_digit, is_digit_or_numeral};
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::value::{ONE, whole_value};
 use crate::confirm::numbers::values;
-use crate::confirm::value::{ONE, whole_value};
 use std::ops::Range;
 
 /// A number of a text: its tokens, and how it is written in digits and numerals.

@@ -1,8 +1,8 @@
 //! Tells numbers of code, paths and versions from those of sentences.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::models;
+use crate::confirm::align::Tokens;
 use crate::confirm::numbers::joins;
+use crate::confirm::numbers::models;
 use crate::text::characters::is_han;
 use std::ops::Range;
 

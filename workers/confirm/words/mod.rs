@@ -1,8 +1,18 @@
 //! Words that are facts although they are short or look alike: numbers and dates that are written
 //! out, such as `twelve`, `march` and `壹`, opposites, and surnames.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::HAN_DIGITS;
+pub(super) mod likeness;
+pub mod negations;
+pub(super) mod passages;
+pub(super) mod span_words;
+pub mod spelled;
+pub mod swaps;
+pub(super) mod synonyms;
+pub(super) mod template;
+pub(super) mod variants;
+
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::HAN_DIGITS;
 use crate::text::characters::is_han;
 use crate::text::lists::{WordMap, WordSet, lines};
 use std::sync::OnceLock;
@@ -61,6 +71,11 @@ pub fn numeral(word: &str) -> Option<&'static str> {
         return None;
     }
     words.get(word).copied()
+}
+
+/// Whether `token` is a word of letters that is a number, a month or a day of the week.
+pub fn is_number_word(token: &str) -> bool {
+    !token.starts_with(is_han) && numeral(token).is_some()
 }
 
 /// Whether `word` is a month.

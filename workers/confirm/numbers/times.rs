@@ -2,8 +2,8 @@
 //! numbers of `3 november 2024, 10:25`. Whether a time is furniture depends on its place
 //! ([`crate::confirm::furniture`]).
 
-use crate::confirm::alignment::{Tokens, is_han_token};
-use crate::confirm::digits::{digit_value, is_digit};
+use crate::confirm::align::digits::{digit_value, is_digit};
+use crate::confirm::align::{Tokens, is_han_token};
 use crate::confirm::words::{names_a_day, names_a_month};
 
 /// What may stand between a date and its clock: marks, and words with the marks and spaces on their

@@ -1,7 +1,7 @@
 //! Signs of money and of shares beside a number.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_digit;
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_digit;
 use std::ops::Range;
 
 /// Signs of money, which stand before a number, or behind it: `49,90 €`.

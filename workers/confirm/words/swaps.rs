@@ -4,11 +4,11 @@
 //! replaced. Words side by side, such as `apples and pears` or the parts of a name, say the same in
 //! either order.
 
-use crate::confirm::alignment::{Tokens, are_equal, is_han_token};
-use crate::confirm::edits::Span;
-use crate::confirm::negations::has_negation;
-use crate::confirm::span_words::SpanWords;
-use crate::confirm::spelled::has_content;
+use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Tokens, are_equal, is_han_token};
+use crate::confirm::words::negations::has_negation;
+use crate::confirm::words::span_words::SpanWords;
+use crate::confirm::words::spelled::has_content;
 use crate::confirm::words::{are_opposites, is_surname};
 use crate::text::characters::is_han;
 use crate::text::dictionary::UserDictionary;
@@ -39,8 +39,8 @@ pub enum Swap {
 /// For each of `edits` the swap that it is part of, if it is part of one. Symmetric.
 ///
 /// ```
-/// use workers::confirm::alignment::{Tokens, spans};
-/// use workers::confirm::swaps::{Swap, of};
+/// use workers::confirm::align::{Tokens, spans};
+/// use workers::confirm::words::swaps::{Swap, of};
 ///
 /// let swaps = |a, b| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());

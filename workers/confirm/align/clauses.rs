@@ -1,6 +1,6 @@
 //! Groups edits that are close to each other.
 
-use crate::confirm::edits::Span;
+use crate::confirm::align::edits::Span;
 
 /// This many edits are a rewritten clause, if few tokens lie between neighbours.
 pub const CLAUSE_EDITS: usize = 3;

@@ -1,10 +1,10 @@
 //! Finds numbers that have different signs of money or of shares in two texts.
 
-use crate::confirm::alignment::Tokens;
-use crate::confirm::digits::is_digit;
-use crate::confirm::edits::{Span, equal_parts};
+use crate::confirm::align::Tokens;
+use crate::confirm::align::digits::is_digit;
+use crate::confirm::align::edits::{Span, equal_parts};
 use crate::confirm::numbers::joins;
-use crate::confirm::signs::{MONEY, SHARES, signs};
+use crate::confirm::numbers::signs::{MONEY, SHARES, signs};
 
 /// The numbers between `spans` that both texts have with different signs of money or of shares:
 /// `$5` and `€5`. A sign that one text lacks changes nothing. Marks are not tokens, so no span has
