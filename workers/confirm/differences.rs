@@ -21,12 +21,13 @@ use crate::confirm::words::likeness::{only_lacks, share_few_characters};
 use crate::confirm::words::negations::{are_reversed, deny, revokes};
 use crate::confirm::words::span_words::SpanWords;
 use crate::confirm::words::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
-use crate::confirm::words::{are_opposites, are_short_names};
+use crate::confirm::words::{are_all_opposites, are_short_names};
+use crate::text::characters::is_kana;
 use crate::text::dictionary::UserDictionary;
 
 /// The version of these rules, of those of [`crate::confirm`] and of the list of furniture words;
 /// part of the decision.
-pub const VERSION: u32 = 25;
+pub const VERSION: u32 = 26;
 
 /// What replaces what in a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +113,8 @@ pub fn of_words(
     if words && one && are_short_names(a.token(x.start), b.token(y.start)) {
         return Difference::Word;
     }
-    if !has_han(a.within(x)) && !has_han(b.within(y)) {
+    let are_japanese = has_kana(a.within(x)) && has_kana(b.within(y));
+    if are_japanese || !has_han(a.within(x)) && !has_han(b.within(y)) {
         let others = words && are_other_words(a.within(x), b.within(y))
             || large_passages && are_other_passages(a.within(x), b.within(y));
         return word_if(others);
@@ -181,6 +183,16 @@ fn has_han(passage: Passage<'_>) -> bool {
     passage.range.clone().any(|at| is_han_token(passage.tokens.token(at)))
 }
 
+/// Whether kana stand in a passage or touch it. Then its Chinese characters are parts of Japanese
+/// words, which jieba's dictionary lacks.
+fn has_kana(passage: Passage<'_>) -> bool {
+    let Passage { tokens, range } = passage;
+    let is_kana = |at: usize| tokens.token(at).starts_with(is_kana);
+    range.clone().any(is_kana)
+        || tokens.touches(range.end) && is_kana(range.end)
+        || range.start > 0 && tokens.touches(range.start) && is_kana(range.start - 1)
+}
+
 /// Whether both sides have a word that says something.
 fn say_something(left: &SpanWords, right: &SpanWords) -> bool {
     left.say_something() && right.say_something()
@@ -235,16 +247,6 @@ fn is_other_direction(one: Passage<'_>, other: Passage<'_>) -> bool {
         && is_one(start)
         && (start > 0 && is_one(start - 1) && tokens.touches(start)
             || is_one(end) && tokens.touches(end))
-}
-
-/// Whether the sides have as many tokens, and each that is another is an opposite, as in lists of
-/// days.
-pub fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
-    let pairs = span.a.clone().zip(span.b.clone());
-    span.a.len() == span.b.len()
-        && pairs
-            .filter(|(i, j)| a.token(*i) != b.token(*j))
-            .all(|(i, j)| are_opposites((a, i), (b, j)))
 }
 
 #[cfg(test)]
@@ -325,6 +327,10 @@ mod tests {
                 vec![Furniture, Furniture],
             ),
             ("奋力谱写中国式现代化甘肃篇章", "奋力谱写中国式现代化湖南篇章", vec![Name]),
+            // Japanese words with Chinese characters were looked up among Chinese words.
+            ("国道で軽トラックと自転車が衝突した", "国道でバイクと自転車が衝突した", vec![Word]),
+            ("男性が重傷を負い運ばれた", "男性が軽いけがを負い運ばれた", vec![Word]),
+            ("我々はそれを見た", "われわれはそれを見た", vec![Edit]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("本院受理原告李志强诉某公司一案", "本院受理原告李志刚诉某公司一案", vec![Name]),
             ("校长王小明昨天宣布了结果", "校长王晓明昨天宣布了结果", vec![Name]),

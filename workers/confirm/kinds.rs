@@ -6,7 +6,7 @@
 use crate::confirm::align::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::align::edits::Span;
 use crate::confirm::align::{Tokens, spans};
-use crate::confirm::differences::{Around, Counted, Difference, are_all_opposites, of_words};
+use crate::confirm::differences::{Around, Counted, Difference, of_words};
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
 use crate::confirm::numbers::other_signs::of_other_signs;
@@ -14,6 +14,7 @@ use crate::confirm::operators::of_other_operators;
 use crate::confirm::options::{Facts, Options};
 use crate::confirm::replaced_numbers::{may_be_slips, of_numbers};
 use crate::confirm::settle::settle;
+use crate::confirm::words::are_all_opposites;
 use crate::confirm::words::negations::{are_reversed, deny, is_misspelt, says_no};
 use crate::confirm::words::passages::{are_other_questions, are_other_quotations};
 use crate::confirm::words::swaps::{self, Swap};

@@ -164,8 +164,13 @@ fn belong(a: &Tokens<'_>, b: &Tokens<'_>, last: &Span, next: &Span) -> bool {
     if between == 0 && (in_number(a, last.a.end) || in_number(b, last.b.end)) {
         return true;
     }
-    // A name may have a character in common with the one that it replaces. Words part at spaces.
-    let near = between == 0 || between == 1 && is_han_token(a.token(last.a.end));
+    // A name may have a character in common with the one that it replaces. Words part at spaces,
+    // and at a numeral that is a number by itself: `毛衣一件` and `皮鞋一双`.
+    let is_number = |tokens: &Tokens<'_>, at: usize| {
+        is_digit_or_numeral(tokens.token(at)) && !joins(tokens, at) && !joins(tokens, at + 1)
+    };
+    let is_common = |at: usize| is_han_token(a.token(at)) && !is_number(a, at);
+    let near = between == 0 || between == 1 && is_common(last.a.end) && !is_number(b, last.b.end);
     // Between two items of a list or two clauses is a mark.
     let parts = |tokens: &Tokens<'_>, from: usize, to: usize| {
         (from..=to).any(|at| tokens.gap(at).contains([',', '、', '。', ';', '!', '?']))
@@ -211,6 +216,8 @@ mod tests {
         assert_eq!(parts("今起停运12路车", "今起开通十二路车"), ["停运|开通", "12|十二"]);
         assert_eq!(parts("they won 3 of it", "they lost three of it"), ["won|lost", "3|three"]);
         assert_eq!(parts("租两室一厅", "租2室1厅"), ["两室一|2室1"]);
+        // The number that both have hid the words on its sides.
+        assert_eq!(parts("送来毛衣一件", "送来皮鞋一双"), ["毛衣|皮鞋", "件|双"]);
         assert_eq!(parts("在12日13时", "在十二日十三时"), ["12日13|十二日十三"]);
     }
 }

@@ -7,9 +7,14 @@ pub fn is_han(c: char) -> bool {
     matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '\u{20000}'..='\u{323af}' | '\u{f900}'..='\u{faff}' | '々' | '〇')
 }
 
+/// Whether `c` is hiragana or katakana.
+pub fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}')
+}
+
 /// Whether `c` is a Chinese character or kana, which are written without spaces between words.
 pub fn stands_alone(c: char) -> bool {
-    is_han(c) || matches!(c, '\u{3040}'..='\u{30ff}')
+    is_han(c) || is_kana(c)
 }
 
 /// Whether `c` is of a script of South-East Asia that is written without spaces between words:

@@ -42,6 +42,7 @@ pub fn in_code(tokens: &Tokens<'_>, range: Range<usize>) -> bool {
     let is_value = left.trim_end().ends_with("\":") && right.trim_start().starts_with([',', '}']);
     if is_value
         || is_name_between_characters(left, right)
+        || is_document_number(left, &tokens.text[start..end], right)
         || models::model(&tokens.text, start..end).is_some()
     {
         return false;
@@ -94,7 +95,7 @@ fn begins_with_mark(after: &str) -> bool {
 /// Whether the number is part of a compound or of a price: `a 20-storey tower`, `$15/month`.
 fn is_compound(left: &str, right: &str) -> bool {
     let word = right.strip_prefix(['-', '/']).unwrap_or_default();
-    let rest = word.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-');
+    let rest = word.trim_start_matches(|c: char| c.is_alphabetic() || c == '-');
     let begins = |c: char| c.is_whitespace() || "($€£¥".contains(c);
     rest.len() < word.len()
         && left.chars().next_back().is_none_or(begins)
@@ -118,6 +119,34 @@ fn is_name_between_characters(left: &str, right: &str) -> bool {
     before.ends_with(is_han) && ends && !is_version
 }
 
+/// The fewest digits of the number of a document, with those of its year.
+const DOCUMENT_DIGITS_MIN: usize = 5;
+
+/// Whether a number is that of a document in a Chinese text, behind a colon or in brackets:
+/// `(编号zc2025-626)`, `护照号(e12345678)`. A word of few digits, such as `utf8`, is code, and so is a
+/// version.
+fn is_document_number(left: &str, number: &str, right: &str) -> bool {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let before = left.trim_end_matches(inside);
+    let after = right.trim_start_matches(inside);
+    let front = &left[before.len()..];
+    let parts = [front, number, &right[..right.len() - after.len()]];
+    let digits = parts.iter().flat_map(|part| part.bytes()).filter(u8::is_ascii_digit).count();
+    let letters = front.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let has_form = (1..=DOCUMENT_LETTERS_MAX).contains(&letters)
+        && !(letters == 1 && front.starts_with('v'))
+        && parts[1..].iter().all(|part| !part.contains(|c: char| c.is_ascii_alphabetic()));
+    let label = before.trim_end_matches([':', '(', '[', '【', '〔', ' ']);
+    let ends = |c: char| is_han(c) || "。,;!?、)]】〕:|".contains(c);
+    digits >= DOCUMENT_DIGITS_MIN
+        && has_form
+        && label.ends_with(is_han)
+        && after.trim_start().chars().next().is_none_or(ends)
+}
+
+/// The most letters in front of the number of a document.
+const DOCUMENT_LETTERS_MAX: usize = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +169,8 @@ mod tests {
             ("width=\"30\"", "30"),
             ("<td>30</td>", "30"),
             ("see node-20-alpine", "20"),
+            ("编码(utf8)的文件", "8"),
+            ("新版(v2024-05)已经发布", "05"),
             ("a/20/b.html", "20"),
         ] {
             assert!(is_code(text, number), "{text}");
@@ -171,6 +202,11 @@ mod tests {
             ("航班ca1234起飞", "1234"),
             ("联系电话010-65551234。", "010"),
             ("利率降至-0.5%。", "0.5"),
+            // `ä` ended the word, so that the age was code.
+            ("den 43-jährigen fahrer", "43"),
+            ("项目(编号zc2025-626)招标", "626"),
+            ("项目(编号zc2025-626)招标", "2025"),
+            ("护照号:e12345678 正文", "12345678"),
         ] {
             assert!(!is_code(text, number), "{text}");
         }

@@ -12,6 +12,18 @@ const LETTERS_MAX: usize = 3;
 const HYPHENATED_LETTERS_MAX: usize = 5;
 const MODEL_CHARS_MAX: usize = 12;
 
+/// The most characters of an identifier with groups of digits, such as `cve-2024-35453`.
+const IDENTIFIER_CHARS_MAX: usize = 24;
+
+/// Whether a name is letters and groups of digits behind them.
+fn is_identifier(name: &str) -> bool {
+    let letters = name.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let mut groups = name[letters..].split('-');
+    (2..=HYPHENATED_LETTERS_MAX).contains(&letters)
+        && groups.next() == Some("")
+        && groups.all(|group| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The name of a model, a flight or a quarter that the bytes of `range` are part of: `ba123`, `q1`,
 /// `xr-200`. It must be a word of a sentence. With marks around it that sentences do not have, it
 /// is code.
@@ -19,12 +31,14 @@ pub fn model(text: &str, range: Range<usize>) -> Option<&str> {
     let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
     // A long run of letters is read only as far as needed to see that it is no name.
     let bytes = |chars: &mut dyn Iterator<Item = char>| {
-        chars.take(MODEL_CHARS_MAX + 1).take_while(|c| inside(*c)).count()
+        chars.take(IDENTIFIER_CHARS_MAX + 1).take_while(|c| inside(*c)).count()
     };
     let begin = range.start - bytes(&mut text[..range.start].chars().rev());
     let end = range.end + bytes(&mut text[range.end..].chars());
     let (before, name, after) = (&text[..begin], &text[begin..end], &text[end..]);
-    if name.len() > MODEL_CHARS_MAX || !name.bytes().all(|byte| inside(byte.into())) {
+    let is_short =
+        name.len() <= MODEL_CHARS_MAX || name.len() <= IDENTIFIER_CHARS_MAX && is_identifier(name);
+    if !is_short || !name.bytes().all(|byte| inside(byte.into())) {
         return None;
     }
     let letters_max = if name.contains('-') { HYPHENATED_LETTERS_MAX } else { LETTERS_MAX };
@@ -150,6 +164,8 @@ mod tests {
         for (text, expected) in [
             ("flight ba123 was late", Some("ba123")),
             ("in q1.", Some("q1")),
+            ("the bug cve-2024-35453 was mended", Some("cve-2024-35453")),
+            ("the day node-2024-05-01-slim came", None),
             ("the xr-200, too", Some("xr-200")),
             ("of v1 and", None),
             ("x = q1 + 2", None),

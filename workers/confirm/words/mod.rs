@@ -13,6 +13,7 @@ pub(super) mod variants;
 
 use crate::confirm::align::Tokens;
 use crate::confirm::align::digits::HAN_DIGITS;
+use crate::confirm::align::edits::Span;
 use crate::text::characters::is_han;
 use crate::text::lists::{WordMap, WordSet, lines};
 use std::sync::OnceLock;
@@ -123,6 +124,16 @@ pub fn are_opposites((a, i): (&Tokens<'_>, usize), (b, j): (&Tokens<'_>, usize))
         return false;
     }
     are_other_words_of_one_class(&left, &words_of_classes(b, j))
+}
+
+/// Whether the sides have as many tokens, and each that is another is an opposite, as in lists of
+/// days.
+pub fn are_all_opposites(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let pairs = span.a.clone().zip(span.b.clone());
+    span.a.len() == span.b.len()
+        && pairs
+            .filter(|(i, j)| a.token(*i) != b.token(*j))
+            .all(|(i, j)| are_opposites((a, i), (b, j)))
 }
 
 /// A word of a class of opposites: the number of the class, and of the word, or of all that mean

@@ -44,6 +44,8 @@ pub struct SpanWords {
     has_particle: bool,
     /// One has several characters and is in the dictionary.
     has_known: bool,
+    /// Such a word reaches beyond the span.
+    is_cut: bool,
     /// Their letters, each variant as the first of its class.
     pub letters: Vec<char>,
 }
@@ -98,11 +100,11 @@ impl SpanWords {
     }
 
     /// Whether wrong characters broke the words of one of two sides of as many tokens: the other
-    /// side has words of the dictionary, and nothing is left of them but particles and fragments.
-    /// Symmetric.
+    /// side has words of the dictionary, one of which reaches beyond the span, and nothing is left
+    /// of them but particles and fragments. Symmetric.
     pub fn is_broken(left: &SpanWords, right: &SpanWords) -> bool {
         let broken = |side: &SpanWords, other: &SpanWords| {
-            other.has_known && !other.has_fragment && side.has_particle && !side.has_known
+            other.is_cut && !other.has_fragment && side.has_particle && !side.has_known
         };
         broken(left, right) || broken(right, left)
     }
@@ -183,6 +185,7 @@ impl SpanWords {
             words.has_particle |= is_particle && length == 1;
             words.has_fragment |= length > 0 && !is_particle && (!known || length == 1);
             words.has_known |= known && length >= 2;
+            words.is_cut |= known && length >= 2 && (low < start || high > end);
             if length >= 2 && word.chars().all(is_han) {
                 words.has_name |= known && NAMES.contains(&tag);
                 words.has_unknown |= !known;

@@ -26,10 +26,12 @@ const SPACELESS_LETTERS_MAX: usize = 20;
 
 /// The fewest letters of a content word ...
 const CONTENT_LETTERS_MIN: usize = 3;
-/// ... and the fewest syllables in Korean, or letters in Katakana, which Japanese uses for names.
+/// ... and the fewest syllables in Korean, letters in Katakana, which Japanese uses for names, or
+/// letters of a Japanese word with Chinese characters.
 const CONTENT_SYLLABLES_MIN: usize = 2;
 
-/// Whether two passages, which have no Chinese character, have other words. Symmetric.
+/// Whether two passages have other words. None has a Chinese character, or both are Japanese.
+/// Symmetric.
 ///
 /// ```
 /// use workers::confirm::align::Tokens;
@@ -45,7 +47,7 @@ const CONTENT_SYLLABLES_MIN: usize = 2;
 /// ```
 pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
     let (Passage { tokens: a, range: x }, Passage { tokens: b, range: y }) = (one, other);
-    let counts = [count(a, x), count(b, y)];
+    let counts = [count(a, x).max(1), count(b, y).max(1)];
     let (fewer, more) = (counts[0].min(counts[1]), counts[0].max(counts[1]));
     if more > FACT_WORDS_MAX || more > 2 * fewer {
         return false;
@@ -93,15 +95,30 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
     if are_verbs_denied(&p, &q) || are_verbs_denied(&q, &p) {
         return true;
     }
-    let (less, most) = (p.len().min(q.len()), p.len().max(q.len()));
     let is_syllable = |c: &char| matches!(c, '\u{ac00}'..='\u{d7a3}' | '\u{30a0}'..='\u{30ff}');
-    let least = match p.iter().chain(&q).all(is_syllable) {
-        true => CONTENT_SYLLABLES_MIN,
-        false => CONTENT_LETTERS_MIN,
+    let are_syllables = p.iter().chain(&q).all(is_syllable);
+    let have_han = p.iter().chain(&q).any(|c| is_han(*c));
+    let says_something = |side: &[char]| {
+        let is_dense =
+            are_syllables || have_han && side.iter().all(|c| is_han(*c) || is_syllable(c));
+        side.len() >= if is_dense { CONTENT_SYLLABLES_MIN } else { CONTENT_LETTERS_MIN }
+    };
+    // `我々` and `われわれ`.
+    let is_spelling = |one: &[char], other: &[char]| {
+        one.iter().all(|c| is_han(*c)) && other.iter().all(|c| is_hiragana(*c))
     };
     negates(&p, &q)
         || negates(&q, &p)
-        || least <= less && most <= SPACELESS_LETTERS_MAX && are_parted(&p, &q)
+        || says_something(&p)
+            && says_something(&q)
+            && p.len().max(q.len()) <= SPACELESS_LETTERS_MAX
+            && !is_spelling(&p, &q)
+            && !is_spelling(&q, &p)
+            && are_parted(&p, &q)
+}
+
+fn is_hiragana(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{309f}')
 }
 
 /// Whether two passages of any length, without a Chinese character, have no word in common, and

@@ -10,6 +10,7 @@ use crate::confirm::align::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::align::digits::is_digit;
 use crate::confirm::align::edits::Span;
 use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::words::are_all_opposites;
 use crate::confirm::words::likeness::{letters, only_lacks, share_few_characters};
 use crate::confirm::words::span_words::SpanWords;
 use crate::confirm::words::spelled::are_parted;
@@ -95,6 +96,35 @@ fn is_form_of_word(token: &str) -> bool {
     token.starts_with(|c| runs_on(c) && !is_han(c))
 }
 
+/// Words behind the subject of a sentence, with which no sentence begins. What stands before them
+/// at the beginning of a text is no headline.
+const BEHIND_SUBJECT: [&str; 24] = [
+    "is",
+    "are",
+    "was",
+    "were",
+    "has",
+    "have",
+    "had",
+    "will",
+    "would",
+    "can",
+    "could",
+    "must",
+    "of",
+    "ist",
+    "sind",
+    "war",
+    "wurde",
+    "hat",
+    "est",
+    "sont",
+    "es",
+    "son",
+    "является",
+    "был",
+];
+
 /// Whether a slot is no clause, no headline, no signature and no number in words: it is short,
 /// stands within a clause, and has digits on both sides or on none. Where words have no spaces
 /// between them, a slot may be another form of the word.
@@ -102,7 +132,11 @@ fn is_within_a_clause(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let sides = [a.within(&span.a), b.within(&span.b)];
     let is_inside = sides.iter().all(|Passage { tokens, range }| {
         let goes_on = range.end < tokens.len();
-        goes_on && (range.start > 0 || tokens.gap(range.end).is_empty())
+        let is_subject = || {
+            let gap = tokens.gap(range.end);
+            gap.is_empty() || gap == " " && BEHIND_SUBJECT.contains(&tokens.token(range.end))
+        };
+        goes_on && (range.start > 0 || is_subject())
     });
     let any = |side: Passage<'_>, is: fn(&str) -> bool| {
         side.range.clone().any(|at| is(side.tokens.token(at)))
@@ -119,6 +153,9 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     if tokens.contains(&0) || tokens.iter().any(|tokens| *tokens > SLOT_TOKENS_MAX) {
         return false;
     }
+    if are_all_opposites(a, b, span) || are_single_letters(a, b, span) {
+        return true;
+    }
     let [x, y] = [a.passage(&span.a), b.passage(&span.b)]
         .map(|text| -> Vec<char> { letters(text).take(SLOT_LETTERS_MAX + 1).collect() });
     let (less, more) = (x.len().min(y.len()), x.len().max(y.len()));
@@ -127,6 +164,17 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     less >= least
         && more <= SLOT_LETTERS_MAX
         && if han { share_few_characters(&x, &y) } else { are_parted(&x, &y) }
+}
+
+/// Whether two letters that stand alone name two things: `building f`, `building d`. `a` and `i` are
+/// words.
+fn are_single_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let is_one = |Passage { tokens, range }: Passage<'_>| {
+        let letter = |at: usize| matches!(tokens.token(at).as_bytes(), [b'b'..=b'h' | b'j'..=b'z']);
+        let begins = |at: usize| at > 0 && matches!(tokens.gap(at), " ");
+        range.len() == 1 && letter(range.start) && begins(range.start) && !tokens.touches(range.end)
+    };
+    is_one(a.within(&span.a)) && is_one(b.within(&span.b))
 }
 
 #[cfg(test)]
@@ -154,6 +202,13 @@ mod tests {
         assert_eq!(count(&a, &page("dima tobi", "white", "polyester")), 3);
         assert_eq!(count(&page("a miki", "navy", "cotton"), &page("a miki", "white", "cotton")), 1);
         assert_eq!(count(&a, &page("dima tobi", "white", "cotton")), 0, "one may be a headline");
+        let about = |name: &str| format!("{name} is a lecturer of history at the institute");
+        assert_eq!(count(&about("olga whitaker"), &about("elena meyer")), 1, "the subject");
+        let office =
+            |letter: &str| format!("the office is in building {letter}, on the first floor");
+        assert_eq!(count(&office("f"), &office("d")), 1, "letters are names");
+        assert_eq!(count(&office("f"), &office("a")), 0, "a may be an article");
+        assert_eq!(count("气象台发布黄色预警信号", "气象台发布红色预警信号"), 1, "opposites");
         let long = |colour: &str| page("miki", colour, "cotton") + &" and so on".repeat(80);
         assert_eq!(count(&long("navy"), &long("white")), 0, "in a long text it may be an edit");
         assert_eq!(count(&a, &page("miki cohomoga", "navi", "coton")), 0, "misspelt");
