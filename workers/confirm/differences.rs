@@ -91,7 +91,7 @@ pub struct Around {
 }
 
 /// What the words of a span are, if no number of it is replaced. Symmetric.
-pub fn of_words(
+pub fn word_difference(
     a: &Tokens<'_>,
     b: &Tokens<'_>,
     span: &Span,
@@ -136,9 +136,9 @@ pub fn of_words(
         return word_if(others);
     }
     if one && is_han_token(a.token(x.start)) && is_han_token(b.token(y.start)) {
-        return of_characters(&left, &right, around.repeated);
+        return character_difference(&left, &right, around.repeated);
     }
-    of_few_words([x.len(), y.len()], &left, &right, words, passages)
+    few_words_difference([x.len(), y.len()], &left, &right, words, passages)
 }
 
 /// Another content word if `is_fact`.
@@ -200,7 +200,7 @@ fn say_something(left: &SpanWords, right: &SpanWords) -> bool {
 
 /// What a Chinese character is that replaces another one, by the words that the two are in. It is
 /// more often a slip than a fact, unless both words are names.
-fn of_characters(left: &SpanWords, right: &SpanWords, repeated: bool) -> Difference {
+fn character_difference(left: &SpanWords, right: &SpanWords, repeated: bool) -> Difference {
     let single_words = left.count == 1 && right.count == 1;
     let names = left.has_name && right.has_name && left.letters.len() == right.letters.len();
     // Of two unknown words that look like names of persons one is more often a slip, unless
@@ -215,7 +215,7 @@ fn of_characters(left: &SpanWords, right: &SpanWords, repeated: bool) -> Differe
 
 /// What a few words are that replace others, of which some are Chinese. `lengths` are the numbers
 /// of tokens of the two sides.
-fn of_few_words(
+fn few_words_difference(
     lengths: [usize; 2],
     left: &SpanWords,
     right: &SpanWords,
@@ -252,7 +252,7 @@ fn is_other_direction(one: Passage<'_>, other: Passage<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::confirm::replaced_numbers::of_numbers;
+    use crate::confirm::replaced_numbers::number_difference;
     use crate::confirm::settle::settled;
     use crate::text::normalize;
 
@@ -262,10 +262,10 @@ mod tests {
 
     fn differences_by(a: &str, b: &str, dictionary: Option<&UserDictionary>) -> Vec<Difference> {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-        let of = |span: &Span| match of_numbers(&x, &y, span, true) {
+        let of = |span: &Span| match number_difference(&x, &y, span, true) {
             Difference::Edit => {
                 let around = Around { counted: Counted::All, alone: true, repeated: false };
-                of_words(&x, &y, span, around, dictionary)
+                word_difference(&x, &y, span, around, dictionary)
             }
             difference => difference,
         };

@@ -6,13 +6,13 @@
 use crate::confirm::align::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::align::edits::Span;
 use crate::confirm::align::{Tokens, spans};
-use crate::confirm::differences::{Around, Counted, Difference, of_words};
+use crate::confirm::differences::{Around, Counted, Difference, word_difference};
 use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::headline::{FRAMED_CHARS_MIN, Headlines, has_tail};
-use crate::confirm::numbers::other_signs::of_other_signs;
-use crate::confirm::operators::of_other_operators;
+use crate::confirm::numbers::other_signs::numbers_with_other_signs;
+use crate::confirm::operators::other_operators;
 use crate::confirm::options::{Facts, Options};
-use crate::confirm::replaced_numbers::{may_be_slips, of_numbers};
+use crate::confirm::replaced_numbers::{may_be_slips, number_difference};
 use crate::confirm::settle::settle;
 use crate::confirm::words::are_all_opposites;
 use crate::confirm::words::negations::{are_reversed, deny, is_misspelt, says_no};
@@ -110,7 +110,7 @@ impl<'t> Kinds<'t> {
         let headlines = Headlines::of(&found, lengths, texts, options);
         let has_tail = options.furniture && has_tail(&found, lengths, texts, options);
         let short = is_short(lengths, options);
-        let kind = |at: usize, span: &Span| match of_numbers(a, b, span, short) {
+        let kind = |at: usize, span: &Span| match number_difference(a, b, span, short) {
             _ if headlines == Headlines::OfOne && at == 0 => PartKind::Headline,
             Difference::Variant => PartKind::Variant,
             Difference::Furniture | Difference::Credit if options.furniture => PartKind::Furniture,
@@ -127,8 +127,8 @@ impl<'t> Kinds<'t> {
             found.iter().enumerate().map(|(at, span)| kind(at, span)).collect();
         let (mut signs, mut operators) = (Vec::new(), Vec::new());
         if options.facts >= Facts::Numbers {
-            signs = of_other_signs(a, b, &found);
-            operators = of_other_operators(a, b, &found);
+            signs = numbers_with_other_signs(a, b, &found);
+            operators = other_operators(a, b, &found);
             operators.retain(|one| !signs.iter().any(|sign| overlap(one, sign)));
         }
         let mut spans: Vec<_> = found.into_iter().zip(kinds).collect();
@@ -249,7 +249,7 @@ impl<'t> Kinds<'t> {
             Some(Swap::Order) => Difference::Edit,
             _ => {
                 let around = Around { counted, alone, repeated: times[&replaced(span)] > 1 };
-                of_words(a, b, span, around, options.dictionary.as_deref())
+                word_difference(a, b, span, around, options.dictionary.as_deref())
             }
         });
         let is_fact = |(_, difference): &(&Span, Difference)| {

@@ -88,17 +88,17 @@ fn may_say(tokens: &Tokens<'_>) -> bool {
 ///
 /// ```
 /// use workers::confirm::align::Tokens;
-/// use workers::confirm::operators::of_other_operators;
+/// use workers::confirm::operators::other_operators;
 ///
 /// let found = |a: &str, b: &str| {
 ///     let (a, b) = (Tokens::of(a).unwrap(), Tokens::of(b).unwrap());
-///     let found = of_other_operators(&a, &b, &[]);
+///     let found = other_operators(&a, &b, &[]);
 ///     found.first().map(|span| a.passage(&span.a).to_owned())
 /// };
 /// assert_eq!(found("wait while i < 5", "wait while i > 5").as_deref(), Some("i < 5"));
 /// assert_eq!(found("on 2024-05-01", "on 2024/05/01"), None);
 /// ```
-pub fn of_other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+pub fn other_operators(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let may_say = may_say(a) || may_say(b);
     let mut found = Vec::new();
     for part in equal_parts(spans, [a.len(), b.len()]) {
@@ -128,7 +128,7 @@ fn is_between_digits(tokens: &Tokens<'_>, at: usize) -> bool {
 
 /// The numbers between `spans` that are equal but for the marks between their digits: `10:30` and
 /// `1030`. They are no facts, but a reader wants to see them.
-pub fn of_other_marks(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+pub fn other_marks(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let mut found = Vec::<Span>::new();
     let is_space = |c: char| c.is_whitespace();
     for part in equal_parts(spans, [a.len(), b.len()]) {
@@ -286,9 +286,9 @@ mod tests {
 
     fn differ(a: &str, b: &str) -> bool {
         let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
-        let found = of_other_operators(&x, &y, &[]).len();
-        assert_eq!(of_other_operators(&y, &x, &[]).len(), found, "{a} | {b}");
-        assert!(of_other_operators(&x, &x, &[]).is_empty(), "{a}");
+        let found = other_operators(&x, &y, &[]).len();
+        assert_eq!(other_operators(&y, &x, &[]).len(), found, "{a} | {b}");
+        assert!(other_operators(&x, &x, &[]).is_empty(), "{a}");
         found > 0
     }
 
@@ -327,7 +327,7 @@ mod tests {
         let found = |a: &str, b: &str| -> Vec<[String; 2]> {
             let (x, y) = (Tokens::of(a).expect("short"), Tokens::of(b).expect("short"));
             let of = |span: &Span| [x.passage(&span.a), y.passage(&span.b)].map(str::to_owned);
-            of_other_marks(&x, &y, &[]).iter().map(of).collect()
+            other_marks(&x, &y, &[]).iter().map(of).collect()
         };
         assert_eq!(found("at 10:30 now", "at 1030 now"), [["10:30", "1030"]]);
         assert_eq!(

@@ -4,7 +4,7 @@
 use crate::confirm::align::edits::Span;
 use crate::confirm::align::{Tokens, are_equal};
 use crate::confirm::kinds::{Kinds, PartKind};
-use crate::confirm::operators::of_other_marks;
+use crate::confirm::operators::other_marks;
 use crate::confirm::options::Options;
 use serde::Serialize;
 use std::ops::Range;
@@ -50,7 +50,7 @@ pub fn parts(a: &str, b: &str, options: &Options) -> Option<Vec<Part>> {
     let has_words = |span: &&Span| !are_equal(&x, &span.a, &y, &span.b);
     let between: Vec<Span> = spans.iter().filter(has_words).cloned().collect();
     let apart = |mark: &Span| !spans.iter().any(|span| touch(span, mark));
-    let marks = of_other_marks(&x, &y, &between).into_iter().filter(apart);
+    let marks = other_marks(&x, &y, &between).into_iter().filter(apart);
     found.extend(marks.map(|span| (span, PartKind::Variant)));
     found.sort_by_key(|(span, _)| (span.a.start, span.b.start));
     Some(found.iter().map(|(span, kind)| part(&x, &y, span, *kind)).collect())

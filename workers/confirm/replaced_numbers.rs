@@ -37,7 +37,7 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// ```
 /// use workers::confirm::align::{Tokens, spans};
 /// use workers::confirm::differences::Difference;
-/// use workers::confirm::replaced_numbers::of_numbers;
+/// use workers::confirm::replaced_numbers::number_difference;
 /// use workers::confirm::settle::settle;
 ///
 /// let (a, b) = ("a boat of 12 metres", "a boat of 15 metres");
@@ -45,13 +45,13 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// // One digit differs, and the span covers the whole number.
 /// let spans = settle(&a, &b, &spans(&a, &b, 100).unwrap());
 /// assert_eq!((spans.len(), spans[0].a.len()), (1, 2));
-/// assert_eq!(of_numbers(&a, &b, &spans[0], false), Difference::Number);
+/// assert_eq!(number_difference(&a, &b, &spans[0], false), Difference::Number);
 /// ```
-pub fn of_numbers(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
+pub fn number_difference(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     if is_unit_of_thousand(a, b, span) {
         return Difference::Variant;
     }
-    match of_values(a, b, span, short) {
+    match value_difference(a, b, span, short) {
         Difference::Edit
             if is_other_unit(a, b, span)
                 || is_other_day(a, b, span)
@@ -119,7 +119,7 @@ fn is_other_amount(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 }
 
 /// What the numbers of a span are by their values.
-fn of_values(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
+fn value_difference(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
     let (here, there) = (a.within(&span.a), b.within(&span.b));
     if is_cut_off(here, there) || is_cut_off(there, here) {
         return Difference::Edit;

@@ -9,7 +9,7 @@ use crate::confirm::numbers::signs::{MONEY, SHARES, signs};
 /// The numbers between `spans` that both texts have with different signs of money or of shares:
 /// `$5` and `€5`. A sign that one text lacks changes nothing. Marks are not tokens, so no span has
 /// them.
-pub fn of_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
+pub fn numbers_with_other_signs(a: &Tokens<'_>, b: &Tokens<'_>, spans: &[Span]) -> Vec<Span> {
     let kinds = |signs: &[char]| {
         signs.iter().filter(|sign| a.may_have(**sign) || b.may_have(**sign)).count()
     };
