@@ -57,9 +57,9 @@ pub(super) const FACT_TOKENS_MAX: usize = 12;
 /// clause, too.
 const NAME_WORDS_MAX: usize = 5;
 
-/// A longer passage than a fact is one if it is this part of a text: less is a clause in other
-/// words.
-const PASSAGES_OF_TEXT: usize = 20;
+/// A passage longer than a fact counts as a fact if it is at least 1/20 of the longer text. A
+/// shorter one is a clause in other words.
+const FACT_PASSAGE_DIVISOR: usize = 20;
 
 /// Whether a span has few tokens on both sides and some on each.
 pub fn is_small(span: &Span) -> bool {
@@ -175,7 +175,7 @@ fn is_inside(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 /// Whether a span is so large a part of the texts that it may be a passage that is a fact.
 fn is_large(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let chars = a.chars(span.a.clone()).max(b.chars(span.b.clone()));
-    PASSAGES_OF_TEXT * chars >= a.chars(0..a.len()).max(b.chars(0..b.len()))
+    FACT_PASSAGE_DIVISOR * chars >= a.chars(0..a.len()).max(b.chars(0..b.len()))
 }
 
 /// Whether a token of a passage is Chinese.

@@ -5,27 +5,33 @@
 //! and no third content.
 //!
 //! ```text
-//! bounds of sketches below every rule's minimum            refused    sketch_refused
-//! bounds of 5-gram sketches >= similarity_min, and
-//!   replaced facts do not matter                           accepted   sketch
-//!   both long: by facts alone, as below, else              accepted   sketch
-//!   (unless the texts repeat few symbols: see [`repetitive`])
-//! else, if both texts are kept (only now are they read):
-//!   5-grams below every rule's minimum                     refused    coverage_refused, or
-//!                                                                     shingles_refused
-//!   similarity of the texts < similarity_min               refused    coverage_refused, or
-//!                                                                     shingles_refused
-//!   a number is replaced by another, or a mark that says
-//!   something ([`operators`])                              refused    numerals
-//!   a name is                                              refused    names
-//!   in a short text a content word or a quotation is; in
-//!   any a question ([`passages`]) or the slots of a
-//!   template ([`template`]) are, or one alone denies
-//!   something ([`negations`])                              refused    words
-//!   else, after headlines were left out                    accepted   leading_insertion
-//!   else                                                   accepted   coverage, shingles
-//! else by the estimates of the sketches                               sketch, sketch_refused
-//!   accepted, but each side has numbers the other lacks    refused    numerals
+//! 1. The bounds of the sketches are below every rule's minimum   refused   sketch_refused
+//! 2. The bounds of the 5-gram sketches reach similarity_min,
+//!    replaced facts do not matter, and no text repeats
+//!    few symbols (see [`repetitive`])                            accepted  sketch
+//! 3. A text is not kept: go to 8. Only from here on are texts
+//!    read.
+//! 4. The bounds of the 5-gram sketches reach similarity_min, and
+//!    both texts are long or replaced facts do not matter: go
+//!    to 6.
+//! 5. The 5-grams are below every rule's minimum, or the           refused   coverage_refused,
+//!    similarity of the texts is below similarity_min                       shingles_refused
+//! 6. If facts matter, a fact is replaced by another:
+//!    - a number, or a mark with a meaning (see [`operators`])    refused   numerals
+//!    - a name                                                    refused   names
+//!    - a question (see [`passages`]), the slots of a template
+//!      (see [`template`]), a negation on one side (see
+//!      [`negations`]); in short texts also a content word or
+//!      a quotation                                               refused   words
+//! 7. No fact is replaced:
+//!    - step 4 led here                                           accepted  sketch
+//!    - headlines were left out                                   accepted  leading_insertion
+//!    - else                                                      accepted  coverage, shingles
+//!    - but the texts repeat few symbols, and their passages      refused   coverage_refused,
+//!      are unlike                                                          shingles_refused
+//! 8. The estimates of the sketches decide                                  sketch, sketch_refused
+//!    - but facts matter, both texts have at most 1,000
+//!      characters, and each has numbers that the other lacks     refused   numerals
 //! ```
 //!
 //! If both texts have 1,000 characters or more, the reason says `shingles`, otherwise `coverage`:

@@ -4,22 +4,25 @@
 use crate::confirm::align::lcs;
 use crate::confirm::align::{Passage, is_han_token};
 
-/// An inflection or a misspelling of a word has at least so many of its letters ...
-const KEPT_LETTERS: usize = 3;
-/// ... of so many.
-const OF_LETTERS: usize = 5;
-/// The same for characters of Chinese words, because each says more than a letter.
-const KEPT_CHARACTERS: usize = 1;
-const OF_CHARACTERS: usize = 2;
+/// Two words are forms of one word if their longest common subsequence has at least this part of
+/// the letters of the longer one: three fifths.
+const SAME_WORD: (usize, usize) = (3, 5);
+/// The same for Chinese words, of whose characters each says more than a letter.
+const SAME_CHINESE_WORD: (usize, usize) = (1, 2);
 
 /// Whether two words of letters are different words. Symmetric.
 pub fn share_few_letters(p: &[char], q: &[char]) -> bool {
-    OF_LETTERS * lcs::length(p, q) < KEPT_LETTERS * p.len().max(q.len())
+    share_less(p, q, SAME_WORD)
 }
 
 /// Whether two words of Chinese characters are different words. Symmetric.
 pub fn share_few_characters(p: &[char], q: &[char]) -> bool {
-    OF_CHARACTERS * lcs::length(p, q) < KEPT_CHARACTERS * p.len().max(q.len())
+    share_less(p, q, SAME_CHINESE_WORD)
+}
+
+/// Whether two words share less than a part of the longer one.
+fn share_less(p: &[char], q: &[char], (part, whole): (usize, usize)) -> bool {
+    whole * lcs::length(p, q) < part * p.len().max(q.len())
 }
 
 /// Whether one of two Chinese passages only lacks characters of the other: `中科院`, `中国科学院`.
