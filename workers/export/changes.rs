@@ -13,7 +13,7 @@
 
 use crate::document::{Id, sorted};
 use crate::error::Result;
-use crate::export::exported::{Hex, SharedText};
+use crate::export::row_type::{Hex, SharedText};
 use crate::export::rows::Change;
 use crate::export::sink::{Files, Sink};
 use crate::export::tables::{

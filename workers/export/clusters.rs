@@ -2,8 +2,8 @@
 
 use crate::document::{Id, sorted};
 use crate::error::Result;
-use crate::export::exported::Exported as _;
 use crate::export::large::{LargeClusters, LargestClusters};
+use crate::export::row_type::ExportRow as _;
 use crate::export::rows::Cluster;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find, find_cluster};

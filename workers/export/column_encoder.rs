@@ -4,7 +4,7 @@
 //! encode a column. The bytes are those that parquet's `ArrowWriter` writes. `encoder.rs` says how
 //! large a row group is.
 
-use crate::export::exported::Exported;
+use crate::export::row_type::ExportRow;
 use crate::locks::lock;
 use crate::store::threads::processors;
 use arrow_schema::SchemaRef;
@@ -46,7 +46,7 @@ impl<W: Write + Send> Columns<W> {
     }
 
     /// Appends `rows`.
-    pub(crate) fn write<R: Exported>(&mut self, mut rows: &[R]) -> Result<()> {
+    pub(crate) fn write<R: ExportRow>(&mut self, mut rows: &[R]) -> Result<()> {
         while !rows.is_empty() {
             let (some, rest) = rows.split_at(rows.len().min(self.group_rows_max - self.rows));
             self.encode(some)?;
@@ -59,7 +59,7 @@ impl<W: Write + Send> Columns<W> {
         Ok(())
     }
 
-    fn encode<R: Exported>(&mut self, rows: &[R]) -> Result<()> {
+    fn encode<R: ExportRow>(&mut self, rows: &[R]) -> Result<()> {
         if self.rows == 0 {
             self.group = self.groups.create_column_writers(self.file.flushed_row_groups().len())?;
         }
@@ -110,10 +110,10 @@ impl<W: Write + Send> Columns<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::exported::exported;
+    use crate::export::row_type::export_row;
     use arrow_array::RecordBatch;
 
-    exported! {
+    export_row! {
         /// A row with repeated, distinct and missing values.
         pub struct Line in "lines" {
             name: String,

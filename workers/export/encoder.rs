@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::export::column_encoder::Columns;
-use crate::export::exported::Exported;
+use crate::export::row_type::ExportRow;
 use crate::job::Form;
 use crate::store::digest::HashingFile;
 use crate::store::durable;
@@ -49,7 +49,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     /// Creates the files of `forms` for rows of `R`.
-    pub(crate) fn create<R: Exported>(
+    pub(crate) fn create<R: ExportRow>(
         dir: &Path,
         name: &'static str,
         forms: &[Form],
@@ -71,7 +71,7 @@ impl Encoder {
     }
 
     /// Appends the rows of `batch` in all forms, at the same time.
-    pub(crate) fn write<R: Exported>(&mut self, batch: &Batch<R>) -> Result<()> {
+    pub(crate) fn write<R: ExportRow>(&mut self, batch: &Batch<R>) -> Result<()> {
         let Encoder { dir, name, group_bytes, jsonl, parquet } = self;
         let lines = |file: &mut HashingFile| {
             let mut text = Vec::with_capacity(2 * LINES_BYTES);

@@ -4,9 +4,9 @@
 use crate::confirm::Reason;
 use crate::document::{Id, sorted};
 use crate::error::Result;
-use crate::export::exported::{Exported as _, Hex, Moment, SharedText};
 use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
+use crate::export::row_type::{ExportRow as _, Hex, Moment, SharedText};
 use crate::export::rows::{Member, Redirect};
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_rows, by_url_bytes, find};

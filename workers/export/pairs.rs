@@ -5,7 +5,7 @@
 use crate::confirm::Reason;
 use crate::document::{Id, sorted};
 use crate::error::{Error, Result};
-use crate::export::exported::{Exported as _, Hex, SharedText};
+use crate::export::row_type::{ExportRow as _, Hex, SharedText};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find};

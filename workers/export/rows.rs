@@ -1,9 +1,10 @@
-//! The rows of exported tables. Ids and fingerprints are lower-case hex of fixed width.
+//! The rows of exported tables: what `members`, `redirects`, `pairs`, `clusters` and `changes` have.
+//! Ids and fingerprints are lower-case hex of fixed width.
 
 use crate::document::Id;
-use crate::export::exported::{Hex, Moment, SharedText, exported};
+use crate::export::row_type::{Hex, Moment, SharedText, export_row};
 
-exported! {
+export_row! {
     /// A live page and the cluster that it belongs to.
     pub struct Member in "members" {
         url: SharedText,
@@ -22,7 +23,7 @@ exported! {
     }
 }
 
-exported! {
+export_row! {
     /// A page that folds into another, or that is gone and leads to another.
     pub struct Redirect in "redirects" {
         url: SharedText,
@@ -33,7 +34,7 @@ exported! {
     }
 }
 
-exported! {
+export_row! {
     /// Two contents and the verdict on them. A content may have hundreds of pairs, so a row group
     /// has a larger dictionary of texts than in other tables, and rows refer to it.
     pub struct Pair in "pairs", dictionary 8_388_608 {
@@ -49,7 +50,7 @@ exported! {
     }
 }
 
-exported! {
+export_row! {
     /// A cluster of two pages or more. `diameter` is the greatest number of accepted pairs on a
     /// shortest path between two of its contents. Above 256 contents it is a lower bound; the true
     /// diameter is at most twice as large.
@@ -63,7 +64,7 @@ exported! {
     }
 }
 
-exported! {
+export_row! {
     /// What the epochs after `since` up to `epoch` changed about a page or a cluster.
     pub struct Change in "changes" {
         since: u32,

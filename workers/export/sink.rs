@@ -7,8 +7,8 @@
 use crate::error::{Error, Kind, Result};
 pub use crate::export::encoder::Files;
 use crate::export::encoder::{Batch, CREATOR, Encoder, file_name};
-use crate::export::exported::Exported;
 use crate::export::ours::Occupant;
+use crate::export::row_type::ExportRow;
 use crate::job::{Form, Output};
 use crate::store::damage;
 use arrow_schema::SchemaRef;
@@ -36,7 +36,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn forms<R: Exported>(&self) -> Vec<Form> {
+    fn forms<R: ExportRow>(&self) -> Vec<Form> {
         self.output.forms(R::NAME, self.pages, self.pairs)
     }
 }
@@ -44,7 +44,7 @@ impl Place<'_> {
 /// Writes the rows of one table, in order, in all requested formats.
 ///
 /// A separate thread encodes them, while the next rows are looked up.
-pub struct Sink<R: Exported> {
+pub struct Sink<R: ExportRow> {
     rows: Vec<R>,
     /// The bytes of texts of `rows`.
     bytes: usize,
@@ -53,7 +53,7 @@ pub struct Sink<R: Exported> {
     encoder: Option<JoinHandle<Result<Encoder>>>,
 }
 
-impl<R: Exported> Sink<R> {
+impl<R: ExportRow> Sink<R> {
     /// Creates the temporary files of the table of `R`, which is written as `name`.
     pub fn create(name: &'static str, place: &Place<'_>) -> Result<Sink<R>> {
         let mut encoder = Encoder::create::<R>(place.dir, name, &place.forms::<R>())?;
@@ -105,7 +105,7 @@ impl<R: Exported> Sink<R> {
     }
 }
 
-impl<R: Exported> Drop for Sink<R> {
+impl<R: ExportRow> Drop for Sink<R> {
     /// Ends the thread, also if the export failed.
     fn drop(&mut self) {
         let _ = self.encoder.is_some().then(|| self.encoder());
@@ -114,7 +114,7 @@ impl<R: Exported> Drop for Sink<R> {
 
 /// Fails if there is a file in the place of the table of `R`, which is written as `name`, that
 /// pagefold did not write.
-pub fn check_place<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
+pub fn check_place<R: ExportRow>(name: &str, place: &Place<'_>) -> Result<()> {
     for form in place.forms::<R>() {
         let path = place.dir.join(file_name(name, form));
         if is_ours::<R>(&path, form)? == Some(false) {
@@ -128,7 +128,7 @@ pub fn check_place<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
 
 /// Whether pagefold wrote the file at `path`, which is the place of the table of `R`; `None` if
 /// there is no file.
-fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
+fn is_ours<R: ExportRow>(path: &Path, form: Form) -> Result<Option<bool>> {
     Ok(Some(match (form, Occupant::of(path)?) {
         (_, Occupant::Nothing) => return Ok(None),
         (_, Occupant::Folder | Occupant::Special) => false,
@@ -140,7 +140,7 @@ fn is_ours<R: Exported>(path: &Path, form: Form) -> Result<Option<bool>> {
 
 /// Removes files of the table of `R`, which is written as `name`, that an earlier export wrote in a
 /// form that is not written now. They would be taken for results of this export.
-pub fn remove_others<R: Exported>(name: &str, place: &Place<'_>) -> Result<()> {
+pub fn remove_others<R: ExportRow>(name: &str, place: &Place<'_>) -> Result<()> {
     let forms = place.forms::<R>();
     for form in [Form::Jsonl, Form::Parquet].into_iter().filter(|form| !forms.contains(form)) {
         let path = place.dir.join(file_name(name, form));
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::export::rows::{Pair, Redirect};
 
-    fn is_ours<R: Exported>(line: &str) -> bool {
+    fn is_ours<R: ExportRow>(line: &str) -> bool {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("rows.jsonl");
         std::fs::write(&path, line).expect("written");

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::export::encoder;
-use crate::export::exported::{Exported, exported};
+use crate::export::row_type::{ExportRow, export_row};
 use crate::filter::became::Record;
 use crate::filter::part::Part;
 use crate::plan::inputs::spelled;
@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
 use std::path::Path;
 
-exported! {
+export_row! {
     /// A record and what became of it. Columns that Common Crawl's index has, too, have its names.
     pub struct RecordRow in "records" {
         warc_filename: String,

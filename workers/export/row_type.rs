@@ -1,4 +1,5 @@
-//! The rows of exported tables: their fields are the columns of both formats.
+//! What an exported row is: a trait, and the macro that writes its columns for JSON and for Parquet
+//! from the fields.
 
 use crate::document::{Id, NO_DATE, hex};
 use crate::read::date;
@@ -12,7 +13,7 @@ use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
 /// A row of an exported table.
-pub trait Exported: Serialize + Send + Sync + 'static {
+pub trait ExportRow: Serialize + Send + Sync + 'static {
     /// The table's name.
     const NAME: &'static str;
     /// The columns.
@@ -209,8 +210,8 @@ cell!(
 );
 
 /// Declares a row whose fields are the columns of both formats. `dictionary` sets
-/// [`Exported::DICTIONARY_BYTES_MAX`].
-macro_rules! exported {
+/// [`ExportRow::DICTIONARY_BYTES_MAX`].
+macro_rules! export_row {
     (
         $(#[$meta:meta])*
         pub struct $Row:ident in $name:literal $(, dictionary $dictionary_bytes:literal)? {
@@ -223,27 +224,27 @@ macro_rules! exported {
             $(pub $field: $Field,)*
         }
 
-        impl $crate::export::exported::Exported for $Row {
+        impl $crate::export::row_type::ExportRow for $Row {
             const NAME: &'static str = $name;
             $(const DICTIONARY_BYTES_MAX: usize = $dictionary_bytes;)?
 
             fn schema() -> arrow_schema::SchemaRef {
-                use $crate::export::exported::Cell;
+                use $crate::export::row_type::Cell;
                 std::sync::Arc::new(arrow_schema::Schema::new(vec![
                     $(arrow_schema::Field::new(stringify!($field), <$Field>::data_type(), <$Field>::NULLABLE),)*
                 ]))
             }
 
             fn columns() -> Vec<fn(&[Self]) -> arrow_array::ArrayRef> {
-                use $crate::export::exported::Cell;
+                use $crate::export::row_type::Cell;
                 vec![$(|rows| <$Field>::array(rows.iter().map(|row| &row.$field)),)*]
             }
 
             fn bytes(&self) -> usize {
-                use $crate::export::exported::Cell;
+                use $crate::export::row_type::Cell;
                 [$(Cell::bytes(&self.$field),)*].iter().sum()
             }
         }
     };
 }
-pub(crate) use exported;
+pub(crate) use export_row;
