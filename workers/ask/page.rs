@@ -12,7 +12,7 @@ use crate::graph::keep_rule;
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;
-use crate::tables::pages::{EXPIRED, MISSING, REDIRECTS_MAX, REMOVED};
+use crate::tables::pages::{CAUSE_EXPIRED, CAUSE_MISSING, CAUSE_REMOVED, REDIRECTS_MAX};
 use crate::tables::visits::{CUT, GATHERED, TOO_SHORT};
 use crate::tables::{ContentRow, GoneRow, PageRow};
 use serde::Serialize;
@@ -161,9 +161,9 @@ pub fn explain(
     } else if let Some(row) = index.tables.gone(found.doc) {
         page.text = text(index, row.content, found.doc);
         let cause = match row.cause {
-            REMOVED => "removed",
-            MISSING => "missing",
-            EXPIRED => "expired",
+            CAUSE_REMOVED => "removed",
+            CAUSE_MISSING => "missing",
+            CAUSE_EXPIRED => "expired",
             _ => "unknown",
         };
         let text =

@@ -23,7 +23,7 @@ use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions}
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::tables::pages::EXPIRED;
+use crate::tables::pages::CAUSE_EXPIRED;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ComponentRow, ContentPageRow, LeaderRow, PageRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -425,7 +425,7 @@ pub(super) fn write(
         let causes = difference.causes(&rows);
         let has_expired =
             |page: &PageRow| match causes.binary_search_by_key(&page.doc, |(doc, _)| *doc) {
-                Ok(at) => causes[at].1 == EXPIRED,
+                Ok(at) => causes[at].1 == CAUSE_EXPIRED,
                 Err(_) => is_expired(page),
             };
         for rows in rows.chunk_by(|a, b| a.doc == b.doc) {

@@ -14,7 +14,7 @@ use crate::read::record::{Body, Entry, Heading, Item, Mirror};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;
-use crate::tables::pages::{EXPIRED, MISSING};
+use crate::tables::pages::{CAUSE_EXPIRED, CAUSE_MISSING};
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, GoneRow, PageRow};
 use serde::Serialize;
@@ -388,8 +388,8 @@ impl Clusters<'_> {
 /// Why a page is gone; `gone` if the reason is forgotten.
 fn cause(gone: Option<&GoneRow>) -> &'static str {
     match gone.map(|gone| gone.cause) {
-        Some(MISSING) => "missing",
-        Some(EXPIRED) => "expired",
+        Some(CAUSE_MISSING) => "missing",
+        Some(CAUSE_EXPIRED) => "expired",
         Some(_) => "removed",
         None => "gone",
     }

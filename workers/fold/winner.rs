@@ -91,7 +91,7 @@ impl Now<'_> {
     fn least(self, before: &Known) -> i64 {
         let is_anew = match before {
             Known::Live(page) => self.is_replaced(page),
-            Known::Gone(gone) => gone.cause != pages::REMOVED,
+            Known::Gone(gone) => gone.cause != pages::CAUSE_REMOVED,
             Known::Unknown => true,
         };
         if is_anew && self.lapse.complete.is_some() { NO_DATE } else { self.known_date(before) }
@@ -272,9 +272,9 @@ impl Now<'_> {
             }
         };
         let cause = match (removal, before.page()) {
-            (Some(_), _) => pages::REMOVED,
-            (None, Some(page)) if has_expired(page, self.lapse.retention) => pages::EXPIRED,
-            (None, _) => pages::MISSING,
+            (Some(_), _) => pages::CAUSE_REMOVED,
+            (None, Some(page)) if has_expired(page, self.lapse.retention) => pages::CAUSE_EXPIRED,
+            (None, _) => pages::CAUSE_MISSING,
         };
         let gone =
             known.filter(|_| self.time >= self.gone_min).map(|(doc, content, epoch)| GoneRow {
@@ -555,14 +555,17 @@ mod tests {
         assert_eq!(after(&missing, &[visit(40, PAGE, 2)], now(3)), missing, "a late archive");
         assert_eq!(text(&after(&missing, &[visit(40, PAGE, 2)], snapshot(3))), Some(2));
         let removed = after(&first, &[visit(40, REMOVED, 0)], snapshot(2));
-        assert_eq!(removed.gone().map(|gone| (gone.cause, gone.as_of)), Some((pages::REMOVED, 40)));
+        assert_eq!(
+            removed.gone().map(|gone| (gone.cause, gone.as_of)),
+            Some((pages::CAUSE_REMOVED, 40))
+        );
         let removed = after(&first, &[visit(60, REMOVED, 0)], snapshot(2));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
         // A removal of a page that would expire was remembered as expiry.
         let retention = Retention { epoch_min: 2, time_min: i64::MIN };
         let expires = LapseRule { retention, ..now(2).lapse };
         let removed = after(&first, &[visit(60, REMOVED, 0)], Now { lapse: expires, ..now(2) });
-        assert_eq!(removed.gone().map(|gone| gone.cause), Some(pages::REMOVED));
+        assert_eq!(removed.gone().map(|gone| gone.cause), Some(pages::CAUSE_REMOVED));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
         let other = after(&Known::default(), &[visit(50, PAGE, 9)], Now { source: 7, ..now(1) });
         let seen = after(&other, &[visit(40, PAGE, 2)], snapshot(2));
@@ -645,9 +648,9 @@ mod tests {
             seen_max: i64::MAX,
         };
         let cases = [
-            (vec![visit(NO_DATE, REMOVED, 0)], now(2), pages::REMOVED),
-            (vec![], Now { lapse: missing, ..now(2) }, pages::MISSING),
-            (vec![], Now { lapse: expired, ..now(2) }, pages::EXPIRED),
+            (vec![visit(NO_DATE, REMOVED, 0)], now(2), pages::CAUSE_REMOVED),
+            (vec![], Now { lapse: missing, ..now(2) }, pages::CAUSE_MISSING),
+            (vec![], Now { lapse: expired, ..now(2) }, pages::CAUSE_EXPIRED),
         ];
         for (visits, now_2, cause) in cases {
             let gone = after(&known, &visits, now_2);

@@ -73,7 +73,8 @@ table! {
             https: u8,
             /// The length of its canonical URL in bytes.
             url_bytes: u32,
-            /// What is said of its text: the sum of [`pages::GATHERED`] and [`pages::CONVERSION`].
+            /// What is said of its text: the sum of [`pages::PAGE_GATHERED`] and
+            /// [`pages::PAGE_CONVERSION`].
             gathered: u8,
             /// The score of the record that decided it, in 1/1,000,000, or
             /// [`crate::document::NO_SCORE`].
@@ -145,7 +146,8 @@ table! {
             date: i64,
             /// The date that a dated record must reach to bring the page back, as in `pages`.
             as_of: i64,
-            /// Why it is gone: [`pages::REMOVED`], [`pages::MISSING`] or [`pages::EXPIRED`].
+            /// Why it is gone: [`pages::CAUSE_REMOVED`], [`pages::CAUSE_MISSING`] or
+            /// [`pages::CAUSE_EXPIRED`].
             cause: u8,
             /// The epoch in which it went.
             epoch: u32,

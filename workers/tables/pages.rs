@@ -19,33 +19,33 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// `cause` of a gone page: a record said that it was removed.
-pub const REMOVED: u8 = 1;
+pub const CAUSE_REMOVED: u8 = 1;
 /// `cause` of a gone page: the complete snapshot of its source lacked it.
-pub const MISSING: u8 = 2;
+pub const CAUSE_MISSING: u8 = 2;
 /// `cause` of a gone page: it was last seen too long ago.
-pub const EXPIRED: u8 = 3;
+pub const CAUSE_EXPIRED: u8 = 3;
 
 /// A bit of `gathered` of a page: its text was gathered from the whole page, see
 /// [`visits::GATHERED`].
-pub const GATHERED: u8 = 1;
+pub const PAGE_GATHERED: u8 = 1;
 /// A bit of `gathered` of a page: its text is a conversion, see [`visits::CONVERSION`].
-pub const CONVERSION: u8 = 2;
+pub const PAGE_CONVERSION: u8 = 2;
 
 impl PageRow {
     /// `gathered` of the page that `visit` decides.
     pub fn gathered_of(visit: &Visit) -> u8 {
         let bit = |flag: u8, bit: u8| if visit.flags & flag != 0 { bit } else { 0 };
-        bit(visits::GATHERED, GATHERED) | bit(visits::CONVERSION, CONVERSION)
+        bit(visits::GATHERED, PAGE_GATHERED) | bit(visits::CONVERSION, PAGE_CONVERSION)
     }
 
     /// Whether its text was gathered from the whole page.
     pub fn is_gathered(&self) -> bool {
-        self.gathered & GATHERED != 0
+        self.gathered & PAGE_GATHERED != 0
     }
 
     /// Whether its text is a conversion of the crawl's record.
     pub fn is_conversion(&self) -> bool {
-        self.gathered & CONVERSION != 0
+        self.gathered & PAGE_CONVERSION != 0
     }
 
     /// The facts for the keep rule. The page's text has `chars` characters; its `url` may be empty

@@ -8,7 +8,7 @@ use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;
 use crate::store::{Store, segment};
-use crate::tables::pages::REMOVED;
+use crate::tables::pages::CAUSE_REMOVED;
 use crate::tables::visits::TOO_SHORT;
 use crate::tables::{
     BandRow, ClusterRow, ComponentRow, ContentPageRow, ContentRow, EvidenceRow, GoneRow, GroupRow,
@@ -462,7 +462,7 @@ fn odd_key() -> KeyRow {
 
 /// What is remembered of a page that is gone, with `url`.
 fn odd_gone(doc: Id, url: &[u8]) -> GoneRow {
-    let (content, date, as_of, cause, epoch, last_time) = (Id::NONE, 5, 5, REMOVED, 1, 0);
+    let (content, date, as_of, cause, epoch, last_time) = (Id::NONE, 5, 5, CAUSE_REMOVED, 1, 0);
     let (url, moved_to) = (url.into(), Id::NONE);
     GoneRow { doc, url, content, moved_to, date, as_of, cause, epoch, last_time, diff: 1 }
 }
