@@ -108,8 +108,8 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
         reader.keep_heads();
         while let Some(entry) = reader.next()? {
             let heading = reader.take_head();
-            if let Some(Redirect { visit, target }) = heading.as_ref().and_then(Redirect::of) {
-                refer(&mut named, By::Redirect, [&visit.url, &target], visit.date);
+            if let Some(Redirect { capture, target }) = heading.as_ref().and_then(Redirect::of) {
+                refer(&mut named, By::Redirect, [&capture.url, &target], capture.date);
             }
             let record = match entry.item {
                 Item::Record(record) => record,
@@ -117,8 +117,8 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
                     if heading.as_ref().is_none_or(is_of_page) {
                         // The latest revisit of a URL counts, whenever its capture was made.
                         let fields = heading.as_ref().map(|head| Headers::parse(head.header()));
-                        let visit = fields.and_then(|fields| warc::visit(&fields).ok());
-                        let date = visit.and_then(|visit| visit.date).or(mirror.of_date);
+                        let capture = fields.and_then(|fields| warc::capture(&fields).ok());
+                        let date = capture.and_then(|capture| capture.date).or(mirror.of_date);
                         refer(&mut named, By::Revisit, [&mirror.url, &mirror.of], date);
                     }
                     continue;

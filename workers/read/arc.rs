@@ -5,7 +5,7 @@
 //! record at the start of a file is skipped as `warcinfo`.
 
 use crate::read::dialect::Dialect;
-use crate::read::record::{Item, Notes, Record, Visit, url};
+use crate::read::record::{Capture, Item, Notes, Record, url};
 use crate::read::{Limits, date, http};
 
 /// The dialect of ARC.
@@ -48,14 +48,14 @@ impl<'a> HeaderLine<'a> {
         })
     }
 
-    /// The URL and the time of the visit, or why it is no page.
-    fn visit(&self) -> Result<Visit, Item> {
+    /// When and where it was fetched, or why it is no page.
+    fn capture(&self) -> Result<Capture, Item> {
         let url = url(self.url)?;
         if !http::is_web(&url) {
             return Err(Item::Skip("scheme"));
         }
         let date = std::str::from_utf8(self.date).ok().and_then(date::parse);
-        Ok(Visit { url, date, bad_date: date.is_none() })
+        Ok(Capture { url, date, bad_date: date.is_none() })
     }
 }
 
@@ -126,8 +126,8 @@ impl Dialect for Arc {
         let Some(line) = HeaderLine::parse(header) else {
             return Item::reject("bad_header", String::from_utf8_lossy(header));
         };
-        let Visit { url, date, bad_date } = match line.visit() {
-            Ok(visit) => visit,
+        let Capture { url, date, bad_date } = match line.capture() {
+            Ok(capture) => capture,
             Err(item) => return item,
         };
         match http::visited(&url, body, Some(line.media), limits.record_bytes_max, notes) {
@@ -144,9 +144,9 @@ impl Dialect for Arc {
     }
 }
 
-/// The URL and the time of the visit of the record with this header; `None` if it is no page.
-pub fn visit(header: &[u8]) -> Option<Visit> {
-    HeaderLine::parse(header)?.visit().ok()
+/// When and where the record with this header was fetched; `None` if it is no page.
+pub fn capture(header: &[u8]) -> Option<Capture> {
+    HeaderLine::parse(header)?.capture().ok()
 }
 
 /// Whether a file that starts with these bytes is ARC without a `filedesc:` record.

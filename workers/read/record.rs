@@ -46,9 +46,9 @@ impl Record {
     }
 }
 
-/// The URL and the time of a visit of a crawl.
+/// When and where a crawl fetched what a record is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Visit {
+pub struct Capture {
     /// [`Record::url`].
     pub url: String,
     /// [`Record::date`].

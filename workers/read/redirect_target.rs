@@ -5,7 +5,7 @@
 
 use crate::read::dialect::Dialect;
 use crate::read::headers::Headers;
-use crate::read::record::{Heading, Visit};
+use crate::read::record::{Capture, Heading};
 use crate::read::warc::{self, Warc};
 use crate::read::{arc, http};
 use url::Url;
@@ -13,8 +13,8 @@ use url::Url;
 /// A response that leads from one URL to another (301, 302, 303, 307 or 308).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// The URL and the time of the visit.
-    pub visit: Visit,
+    /// When and where it was fetched.
+    pub capture: Capture,
     /// Where the response leads.
     pub target: String,
 }
@@ -35,18 +35,18 @@ impl Redirect {
     /// ```
     pub fn of(head: &Heading) -> Option<Redirect> {
         let location = http::location(head.http())?;
-        let visit =
-            if Warc::starts(head.header()) { of_warc(head) } else { arc::visit(head.header()) }?;
-        let target: String = Url::parse(&visit.url).ok()?.join(&location).ok()?.into();
-        http::is_web(&target).then_some(Redirect { visit, target })
+        let capture =
+            if Warc::starts(head.header()) { of_warc(head) } else { arc::capture(head.header()) }?;
+        let target: String = Url::parse(&capture.url).ok()?.join(&location).ok()?.into();
+        http::is_web(&target).then_some(Redirect { capture, target })
     }
 }
 
-fn of_warc(head: &Heading) -> Option<Visit> {
+fn of_warc(head: &Heading) -> Option<Capture> {
     let fields = Headers::parse(head.header());
     let kind = fields.text("WARC-Type")?;
     let is_response = ["response", "revisit"].iter().any(|of| kind.eq_ignore_ascii_case(of));
-    warc::visit(&fields).ok().filter(|_| is_response)
+    warc::capture(&fields).ok().filter(|_| is_response)
 }
 
 #[cfg(test)]
@@ -68,8 +68,8 @@ mod tests {
         while reader.next().unwrap().is_some() {
             found.extend(reader.take_head().and_then(|head| Redirect::of(&head)));
         }
-        assert!(found.iter().all(|found| found.visit.date == Some(1_577_836_800)), "{found:?}");
-        found.into_iter().map(|found| format!("{} {}", found.visit.url, found.target)).collect()
+        assert!(found.iter().all(|found| found.capture.date == Some(1_577_836_800)), "{found:?}");
+        found.into_iter().map(|found| format!("{} {}", found.capture.url, found.target)).collect()
     }
 
     fn of(kind: &str, status: &str, http: &str) -> Vec<String> {

@@ -7,7 +7,7 @@
 use crate::document::canonical_url;
 use crate::read::dialect::Dialect;
 use crate::read::headers::{self, Headers, media_type};
-use crate::read::record::{Body, Item, Mirror, Notes, Record, Visit, url};
+use crate::read::record::{Body, Capture, Item, Mirror, Notes, Record, url};
 use crate::read::{Limits, date, http};
 
 /// The line of a version ends within this many bytes after `WARC/`.
@@ -134,8 +134,8 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     if headers.text("WARC-Segment-Number").is_some_and(|number| number.parse::<u64>().is_ok()) {
         return Item::Skip("segment");
     }
-    let Visit { url: page_url, date, bad_date } = match visit(headers) {
-        Ok(visit) => visit,
+    let Capture { url: page_url, date, bad_date } = match capture(headers) {
+        Ok(capture) => capture,
         Err(item) => return item,
     };
     let found = match record_type {
@@ -171,15 +171,15 @@ fn item(headers: &Headers<'_>, body: &[u8], limits: &Limits, notes: &mut Notes) 
     }
 }
 
-/// The URL and the time of the visit, or why it is no page.
-pub fn visit(headers: &Headers<'_>) -> Result<Visit, Item> {
+/// When and where it was fetched, or why it is no page.
+pub fn capture(headers: &Headers<'_>) -> Result<Capture, Item> {
     let url = url(target(headers))?;
     if !http::is_web(&url) {
         return Err(Item::Skip("scheme"));
     }
     let written = headers.text("WARC-Date");
     let date = written.and_then(date::parse);
-    Ok(Visit { url, date, bad_date: written.is_some() && date.is_none() })
+    Ok(Capture { url, date, bad_date: written.is_some() && date.is_none() })
 }
 
 fn target<'a>(headers: &'a Headers<'_>) -> &'a [u8] {
