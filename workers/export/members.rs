@@ -54,7 +54,7 @@ impl Verdicts {
 }
 
 /// A page and where it folds.
-struct Folded<'a> {
+struct FoldedPage<'a> {
     page: &'a PageRow,
     cluster: Option<&'a ClusterRow>,
     /// The page that represents it, which is the page itself if it is in no cluster.
@@ -65,15 +65,15 @@ struct Folded<'a> {
     url_bytes: u64,
 }
 
-impl<'a> Folded<'a> {
+impl<'a> FoldedPage<'a> {
     /// The page with its representative. `shown` has the pages that represent clusters, ascending.
-    fn of(page: &'a PageRow, cluster: Option<&'a ClusterRow>, shown: &[PageRow]) -> Folded<'a> {
+    fn of(page: &'a PageRow, cluster: Option<&'a ClusterRow>, shown: &[PageRow]) -> FoldedPage<'a> {
         let representative = cluster.map_or(page.doc, |row| row.representative);
         let shown = cluster.and_then(|_| find(shown, representative));
         let shown_content = shown.map_or(page.content, |shown| shown.content);
         let url_bytes =
             u64::from(page.url_bytes) + shown.map_or(0, |shown| u64::from(shown.url_bytes));
-        Folded { page, cluster, representative, shown_content, url_bytes }
+        FoldedPage { page, cluster, representative, shown_content, url_bytes }
     }
 }
 
@@ -100,10 +100,10 @@ pub(super) fn write(
         let clusters: Vec<_> = pages.iter().map(|page| content_clusters.of(page.content)).collect();
         let shown =
             tables.pages.matching(&sorted(clusters.iter().flatten().map(|row| row.representative)));
-        let folded: Vec<Folded<'_>> = pages
+        let folded: Vec<FoldedPage<'_>> = pages
             .iter()
             .zip(clusters)
-            .map(|(page, cluster)| Folded::of(page, cluster, &shown))
+            .map(|(page, cluster)| FoldedPage::of(page, cluster, &shown))
             .collect();
         let near = folded.iter().map(|one| (one.page.content, one.shown_content));
         let verdicts =
@@ -112,7 +112,7 @@ pub(super) fn write(
             let urls =
                 tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
             let mut url_at = 0;
-            for &Folded { page, cluster, representative, shown_content, .. } in folded {
+            for &FoldedPage { page, cluster, representative, shown_content, .. } in folded {
                 let facts = find(&contents, page.content);
                 let url = SharedText::from(urls.after(&mut url_at, page.doc));
                 let shown_url = match representative == page.doc {

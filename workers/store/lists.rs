@@ -1,7 +1,7 @@
 //! Files of lines under `data/`: lists of consumed inputs, and bad records.
 //!
 //! A list is named by its digest and never changes. A reference may be to a part of a file, because
-//! lists of old epochs are joined (`folded.rs`).
+//! lists of old epochs are joined (`consumed_files.rs`).
 
 use crate::error::{Error, Kind, Result};
 use crate::store::digest::HashingFile;

@@ -5,8 +5,8 @@
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
+use crate::store::consumed_files::{self, ConsumedFile};
 use crate::store::entry::{Consumed, Retention};
-use crate::store::folded::{self, Folded};
 use crate::store::lists::FileRef;
 use crate::store::names::entries;
 use crate::store::segment::SegmentRef;
@@ -136,9 +136,9 @@ pub struct Manifest {
     /// What each epoch took, in the order of epochs, if it read inputs or could let pages expire.
     pub consumed: Vec<Consumed>,
     /// The first entries of `consumed`, which are in files of their own: see
-    /// [`crate::store::folded`].
+    /// [`crate::store::consumed_files`].
     #[serde(default)]
-    pub consumed_before: Vec<Folded>,
+    pub consumed_before: Vec<ConsumedFile>,
     /// The rejected records of this epoch.
     pub rejects: Option<FileRef>,
     /// The counts of this epoch, by name.
@@ -323,7 +323,7 @@ pub fn read(root: &Path, version: u64) -> Result<Head> {
 pub(in crate::store) fn read_since(oldest: u32, root: &Path, version: u64) -> Result<Head> {
     let text = bytes(root, version)?;
     let Head { digest, mut manifest } = parse_since(oldest, root, version, &text)?;
-    folded::unfold(root, &mut manifest.consumed, &manifest.consumed_before)?;
+    consumed_files::read_back(root, &mut manifest.consumed, &manifest.consumed_before)?;
     Ok(Head { digest, manifest })
 }
 
@@ -334,7 +334,7 @@ pub fn bytes(root: &Path, version: u64) -> Result<Vec<u8>> {
 }
 
 /// The manifest of `version`, whose file has the bytes `text`, and its digest. Its `consumed` has
-/// only the entries that the manifest has itself: see [`folded::unfold`].
+/// only the entries that the manifest has itself: see [`consumed_files::read_back`].
 ///
 /// # Errors
 ///
@@ -365,7 +365,8 @@ fn parse_since(oldest: u32, root: &Path, version: u64, text: &[u8]) -> Result<He
 /// `TryAgain` if another run committed this version.
 pub fn commit(root: &Path, manifest: &Manifest) -> Result<Head> {
     let mut manifest = manifest.clone();
-    let before = folded::fold(root, &mut manifest.consumed, &mut manifest.consumed_before)?;
+    let before =
+        consumed_files::write_out(root, &mut manifest.consumed, &mut manifest.consumed_before)?;
     let consumed = manifest.consumed.split_off(before);
     let own = Manifest { consumed: consumed.clone(), ..manifest.clone() };
     manifest.consumed.extend(consumed);
@@ -455,7 +456,7 @@ pub(in crate::store) mod tests {
             last.consumed.iter().map(|entry| &entry.file.digest).collect();
         println!("{bytes} bytes, {} files", files.len() + last.consumed_before.len());
         assert!(
-            last.consumed_before.len() < 8 && files.len() < 2 * folded::ENTRIES + 8,
+            last.consumed_before.len() < 8 && files.len() < 2 * consumed_files::ENTRIES + 8,
             "{}",
             files.len()
         );

@@ -5,12 +5,12 @@
 
 pub(crate) mod column;
 pub(crate) mod configuration;
+pub(crate) mod consumed_files;
 pub(crate) mod cursor;
 pub mod damage;
 pub mod digest;
 pub mod durable;
 pub(crate) mod entry;
-pub(crate) mod folded;
 pub(crate) mod fsyncs;
 pub(crate) mod lists;
 mod lock;

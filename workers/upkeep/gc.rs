@@ -6,7 +6,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::plan::attempts;
 use crate::plan::time::AHEAD_SECONDS_MAX;
-use crate::store::folded::Unfolder;
+use crate::store::consumed_files::FilesReader;
 use crate::store::manifest::{self, Head, Manifest, Op};
 use crate::store::{Store, bytes_of, digest, durable, entries};
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ pub fn find(
     all_attempts: bool,
 ) -> Result<Garbage> {
     let mut garbage = Garbage::default();
-    let (mut needed, mut unfolder, mut last) = (BTreeSet::new(), Unfolder::default(), None);
+    let (mut needed, mut reader, mut last) = (BTreeSet::new(), FilesReader::default(), None);
     for version in manifest::versions(store.root())? {
         let is_head = head.is_some_and(|head| head.manifest.version == version);
         let text = manifest::bytes(store.root(), version).map_err(unreadable)?;
@@ -82,7 +82,7 @@ pub fn find(
         if last.is_none() && !head.is_some_and(|head| is_kept_for(&head.manifest)) {
             garbage.manifests.push(manifest::path(store.root(), version));
         } else {
-            unfolder.unfold(store.root(), &mut manifest).map_err(unreadable)?;
+            reader.read_back(store.root(), &mut manifest).map_err(unreadable)?;
             needed.extend(files(store, &manifest));
             last = Some(version);
         }
@@ -127,11 +127,11 @@ pub fn clear_unfinished(store: &Store) -> Result<()> {
 
 /// Deletes the files of tables and lists that no manifest names. The caller holds the lock.
 pub fn clear_unneeded(store: &Store) -> Result<()> {
-    let (mut needed, mut unfolder) = (BTreeSet::new(), Unfolder::default());
+    let (mut needed, mut reader) = (BTreeSet::new(), FilesReader::default());
     for version in manifest::versions(store.root())? {
         let text = manifest::bytes(store.root(), version)?;
         let Head { mut manifest, .. } = manifest::parse(store.root(), version, &text)?;
-        unfolder.unfold(store.root(), &mut manifest)?;
+        reader.read_back(store.root(), &mut manifest)?;
         needed.extend(files(store, &manifest));
     }
     unneeded(store, &needed)?.iter().try_for_each(remove)
@@ -165,10 +165,10 @@ fn files(store: &Store, manifest: &Manifest) -> Vec<PathBuf> {
         manifest.segments().map(|(name, segment)| segment.path(&store.data().join(name)));
     let consumed =
         manifest.consumed.iter().map(|consumed| store.lines_path("consumed", &consumed.file));
-    let folded =
-        manifest.consumed_before.iter().map(|folded| store.lines_path("consumed", &folded.file));
+    let in_files =
+        manifest.consumed_before.iter().map(|older| store.lines_path("consumed", &older.file));
     let rejects = manifest.rejects.iter().map(|file| store.lines_path("rejects", file));
-    segments.chain(consumed).chain(folded).chain(rejects).collect()
+    segments.chain(consumed).chain(in_files).chain(rejects).collect()
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
@@ -193,19 +193,19 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::consumed_files;
     use crate::store::entry::{Consumed, Retention};
-    use crate::store::folded;
     use serde_json::json;
 
     /// A store with commits of 3 epochs, of which each has entries in files, and its head.
-    fn store_with_folded_entries(folder: &Path) -> (Store, Head) {
+    fn store_with_entries_in_files(folder: &Path) -> (Store, Head) {
         let store = Store::open_or_create(folder, &json!({})).expect("made");
         let file = store.write_lines("consumed", "{}\n").expect("written");
         let mut last = Head::before_the_first(store.uuid());
         for version in 1..=3 {
             let mut next = last.manifest.clone();
             (next.version, next.previous) = (version, last.digest.clone());
-            for _ in 0..2 * folded::ENTRIES {
+            for _ in 0..2 * consumed_files::ENTRIES {
                 next.epoch += 1;
                 next.consumed.push(Consumed {
                     epoch: next.epoch,
@@ -250,12 +250,12 @@ mod tests {
     #[test]
     fn an_unreadable_list_is_no_damage() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (store, head) = store_with_folded_entries(folder.path());
+        let (store, head) = store_with_entries_in_files(folder.path());
         let keep = Keep::last(1, 0, i64::MAX);
         let find = || find(&store, Some(&head), &keep, false);
         let files = |version| {
             let manifest = manifest::read(store.root(), version).expect("readable").manifest;
-            manifest.consumed_before.into_iter().map(|folded| folded.file)
+            manifest.consumed_before.into_iter().map(|older| older.file)
         };
         let path = |file| store.lines_path("consumed", &file);
         let of_head: Vec<PathBuf> = files(3).map(path).collect();

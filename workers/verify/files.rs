@@ -7,8 +7,8 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::store::Store;
+use crate::store::consumed_files::FilesReader;
 use crate::store::digest;
-use crate::store::folded::Unfolder;
 use crate::store::lists::FileRef;
 use crate::store::manifest::{self, Head, Manifest, TableState};
 use crate::store::segment::{Segment, SegmentRef};
@@ -136,7 +136,7 @@ fn is_gone(path: &Path) -> bool {
 fn lists(manifest: &Manifest) -> impl Iterator<Item = ((&str, &str), &FileRef)> {
     let rejects = manifest.rejects.iter().map(|file| ("rejects", file));
     let consumed = manifest.consumed.iter().map(|consumed| &consumed.file);
-    let consumed = consumed.chain(manifest.consumed_before.iter().map(|folded| &folded.file));
+    let consumed = consumed.chain(manifest.consumed_before.iter().map(|older| &older.file));
     let consumed = consumed.map(|file| ("consumed", file));
     consumed.chain(rejects).map(|(kind, file)| ((kind, file.digest.as_str()), file))
 }
@@ -171,7 +171,7 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
 /// collection may have deleted a manifest since it was listed. It deletes the oldest first, so a
 /// manifest that is gone is missing only if an older one is there.
 fn earlier(store: &Store, head: &Manifest, versions: &[u64], report: &mut Report) -> Vec<Manifest> {
-    let (mut earlier, mut unfolder) = (Vec::new(), Unfolder::default());
+    let (mut earlier, mut reader) = (Vec::new(), FilesReader::default());
     // The version and digest that the manifest before must have; the digest is not known where the
     // manifest after it is damaged or missing.
     let mut next = head.version;
@@ -180,7 +180,7 @@ fn earlier(store: &Store, head: &Manifest, versions: &[u64], report: &mut Report
         let path = manifest::path(store.root(), version);
         let found = manifest::bytes(store.root(), version)
             .and_then(|text| manifest::parse(store.root(), version, &text))
-            .and_then(|mut head| unfolder.unfold(store.root(), &mut head.manifest).map(|()| head));
+            .and_then(|mut head| reader.read_back(store.root(), &mut head.manifest).map(|()| head));
         if found.is_err() && is_gone(&path) {
             continue;
         }

@@ -225,7 +225,7 @@ fn epochs(store: &Store) -> Result<Vec<Epoch>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::report::views::{Folded, Group, Mirror};
+    use crate::ask::report::views::{FoldedShare, Group, Mirror};
     use crate::confirm::kinds::PartKind;
     use crate::confirm::parts::Part;
     use askama::Template as _;
@@ -248,8 +248,13 @@ mod tests {
         };
         let report = Report {
             store: text(),
-            hosts: vec![Folded { name: text(), pages: text(), folded: text(), share: text() }],
-            sources: vec![Folded { name: text(), pages: text(), folded: text(), share: text() }],
+            hosts: vec![FoldedShare { name: text(), pages: text(), folded: text(), share: text() }],
+            sources: vec![FoldedShare {
+                name: text(),
+                pages: text(),
+                folded: text(),
+                share: text(),
+            }],
             mirrors: vec![Mirror { from: text(), to: text(), pages: text(), share: text() }],
             clusters: vec![Groups { id: "largest", title: "clusters", groups: vec![group] }],
             close: vec![Close {

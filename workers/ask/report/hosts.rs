@@ -1,7 +1,7 @@
 //! Finds the hosts and sources whose pages fold, and the hosts that mirror others.
 
 use crate::ask::report::sizes::{LINES, PORTION_ROWS};
-use crate::ask::report::views::{Folded, Mirror};
+use crate::ask::report::views::{FoldedShare, Mirror};
 use crate::ask::tables::Tables;
 use crate::document::host_name;
 use crate::figures::{grouped, percent};
@@ -62,12 +62,12 @@ impl Hosts {
     }
 
     /// The hosts with the most folded pages, and how many more there are.
-    pub(super) fn hosts(&self) -> (Vec<Folded>, String) {
+    pub(super) fn hosts(&self) -> (Vec<FoldedShare>, String) {
         (folded(&self.hosts, String::clone), more(self.hosts.len()))
     }
 
     /// The sources with the most folded pages.
-    pub(super) fn sources(&self, sources: &[Source]) -> Vec<Folded> {
+    pub(super) fn sources(&self, sources: &[Source]) -> Vec<FoldedShare> {
         folded(&self.sources, |source| {
             sources.get(usize::from(*source)).map_or_else(String::new, |source| source.name.clone())
         })
@@ -94,10 +94,10 @@ fn host(url: &str) -> String {
 }
 
 /// The lines with the most folded pages.
-fn folded<K>(counts: &BTreeMap<K, Count>, name: impl Fn(&K) -> String) -> Vec<Folded> {
+fn folded<K>(counts: &BTreeMap<K, Count>, name: impl Fn(&K) -> String) -> Vec<FoldedShare> {
     let mut all: Vec<(&K, &Count)> = counts.iter().collect();
     all.sort_by_key(|(_, (pages, folded))| (u64::MAX - folded, u64::MAX - pages));
-    let line = |(key, (pages, folded)): &(&K, &Count)| Folded {
+    let line = |(key, (pages, folded)): &(&K, &Count)| FoldedShare {
         name: name(key),
         pages: grouped(*pages),
         folded: grouped(*folded),

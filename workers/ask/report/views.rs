@@ -12,10 +12,10 @@ pub(super) struct Report {
     pub(super) time: String,
     /// The first figures: a name and a value.
     pub(super) figures: Vec<(&'static str, String)>,
-    pub(super) hosts: Vec<Folded>,
+    pub(super) hosts: Vec<FoldedShare>,
     /// How many more hosts, and mirrors, there are; empty if all are shown.
     pub(super) hosts_more: String,
-    pub(super) sources: Vec<Folded>,
+    pub(super) sources: Vec<FoldedShare>,
     /// The pages that fold into a page of another host, and their share of all pages.
     pub(super) mirrored: String,
     pub(super) mirrored_share: String,
@@ -32,7 +32,7 @@ pub(super) struct Report {
 
 /// A host or a source.
 #[derive(Debug)]
-pub(super) struct Folded {
+pub(super) struct FoldedShare {
     pub(super) name: String,
     pub(super) pages: String,
     pub(super) folded: String,

@@ -206,7 +206,7 @@ fn compare<F: FnMut(u64, u64)>(
     scratch: &mut Scratch,
     emit: &mut F,
 ) {
-    fold(left, &mut scratch.left);
+    to_lanes(left, &mut scratch.left);
     let others = right.unwrap_or(left);
     let mut hit = |i: usize, j: usize| {
         if rule.owns(left[i] ^ others[j]) {
@@ -216,13 +216,13 @@ fn compare<F: FnMut(u64, u64)>(
     match right {
         None => scratch.kernel.triangle(&scratch.left, rule.k, &mut hit),
         Some(right) => {
-            fold(right, &mut scratch.right);
+            to_lanes(right, &mut scratch.right);
             scratch.kernel.rectangle(&scratch.left, &scratch.right, rule.k, &mut hit);
         }
     }
 }
 
-fn fold(values: &[u64], lanes: &mut Vec<u32>) {
+fn to_lanes(values: &[u64], lanes: &mut Vec<u32>) {
     lanes.clear();
     lanes.extend(values.iter().map(|&value| (value ^ (value >> 32)) as u32));
 }

@@ -24,7 +24,7 @@ const LIST_BYTES_MAX: u64 = 67_108_864;
 
 /// Entries in a file of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Folded {
+pub struct ConsumedFile {
     /// The number of entries.
     pub entries: u64,
     /// The file, an entry on each line.
@@ -33,20 +33,20 @@ pub struct Folded {
 
 /// Writes the older entries of `consumed` of a manifest to files, unless they are in files of
 /// `consumed_before` already. Returns the number of entries in files.
-pub fn fold(
+pub fn write_out(
     root: &Path,
     consumed: &mut [Consumed],
-    consumed_before: &mut Vec<Folded>,
+    consumed_before: &mut Vec<ConsumedFile>,
 ) -> Result<usize> {
-    let (mut files, mut at): (Vec<Folded>, usize) = (Vec::new(), 0);
+    let (mut files, mut at): (Vec<ConsumedFile>, usize) = (Vec::new(), 0);
     // A rollback changes entries: from the first changed file on all are written again.
-    for folded in consumed_before.iter() {
-        let end = at + folded.entries as usize;
+    for older in consumed_before.iter() {
+        let end = at + older.entries as usize;
         let Some(entries) = consumed.get(at..end) else { break };
-        if digest::of_bytes(text(entries)?.as_bytes()) != folded.file.digest {
+        if digest::of_bytes(text(entries)?.as_bytes()) != older.file.digest {
             break;
         }
-        files.push(folded.clone());
+        files.push(older.clone());
         at = end;
     }
     while consumed.len() - at >= 2 * ENTRIES {
@@ -55,7 +55,7 @@ pub fn fold(
         while files.len() >= FILES
             && files[files.len() - FILES..].windows(2).all(|two| two[0].entries == two[1].entries)
         {
-            let joined: u64 = files.drain(files.len() - FILES..).map(|folded| folded.entries).sum();
+            let joined: u64 = files.drain(files.len() - FILES..).map(|older| older.entries).sum();
             files.push(write(root, &mut consumed[at - joined as usize..at])?);
         }
     }
@@ -64,13 +64,17 @@ pub fn fold(
 }
 
 /// Adds the entries in the files `consumed_before` to the entries that a manifest has itself.
-pub fn unfold(root: &Path, consumed: &mut Vec<Consumed>, consumed_before: &[Folded]) -> Result<()> {
+pub fn read_back(
+    root: &Path,
+    consumed: &mut Vec<Consumed>,
+    consumed_before: &[ConsumedFile],
+) -> Result<()> {
     let mut all = Vec::new();
     let mut lists = Lists::new(root, "consumed");
-    for folded in consumed_before {
-        for line in lists.read(&folded.file)?.lines() {
+    for older in consumed_before {
+        for line in lists.read(&older.file)?.lines() {
             all.push(serde_json::from_str(line).map_err(|e| {
-                let path = lists::path(root, "consumed", &folded.file);
+                let path = lists::path(root, "consumed", &older.file);
                 Error::new(Kind::Io, format!("{}: no entries of a manifest", path.display()))
                     .caused_by(e)
             })?);
@@ -81,28 +85,29 @@ pub fn unfold(root: &Path, consumed: &mut Vec<Consumed>, consumed_before: &[Fold
     Ok(())
 }
 
-/// Unfolds many manifests, which have most of their files of entries in common.
+/// Reads back the entries of many manifests, which have most of their files of entries in common.
 #[derive(Default)]
-pub struct Unfolder {
+pub struct FilesReader {
     /// The digests of the files that were read.
     read: BTreeSet<String>,
 }
 
-impl Unfolder {
-    /// As [`unfold`], without the entries of files that it has read for another manifest.
-    pub fn unfold(&mut self, root: &Path, manifest: &mut Manifest) -> Result<()> {
-        let is_new = |folded: &&Folded| !self.read.contains(&folded.file.digest);
-        let new: Vec<Folded> = manifest.consumed_before.iter().filter(is_new).cloned().collect();
-        unfold(root, &mut manifest.consumed, &new)?;
-        self.read.extend(new.into_iter().map(|folded| folded.file.digest));
+impl FilesReader {
+    /// As [`read_back`], without the entries of files that it has read for another manifest.
+    pub fn read_back(&mut self, root: &Path, manifest: &mut Manifest) -> Result<()> {
+        let is_new = |older: &&ConsumedFile| !self.read.contains(&older.file.digest);
+        let new: Vec<ConsumedFile> =
+            manifest.consumed_before.iter().filter(is_new).cloned().collect();
+        read_back(root, &mut manifest.consumed, &new)?;
+        self.read.extend(new.into_iter().map(|older| older.file.digest));
         Ok(())
     }
 }
 
 /// Writes a file of `entries`, whose lists are joined.
-fn write(root: &Path, entries: &mut [Consumed]) -> Result<Folded> {
+fn write(root: &Path, entries: &mut [Consumed]) -> Result<ConsumedFile> {
     join(root, entries)?;
-    Ok(Folded {
+    Ok(ConsumedFile {
         entries: entries.len() as u64,
         file: lists::write(root, "consumed", &text(entries)?)?,
     })
