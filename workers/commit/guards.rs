@@ -3,7 +3,7 @@
 //! A refused epoch leaves the store as it was. The next run resumes it, and may allow a guard on
 //! the command line.
 
-use crate::commit::folds::Folds;
+use crate::commit::origin_folds::OriginFolds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped, megabytes, percent, plain};
@@ -119,7 +119,7 @@ pub struct Figures {
     /// The pages after it.
     pub after: Pages,
     /// The source or host with too many pages that come into a few clusters.
-    pub source_folded: Option<Folds>,
+    pub source_folded: Option<OriginFolds>,
 }
 
 /// The pages of a store.
@@ -325,8 +325,8 @@ impl Figures {
 }
 
 /// What happens to a source or a host, and where to look.
-fn source_folded(folds: &Folds) -> String {
-    let Folds { origin, pages, moved, clusters, largest, texts, representative } = folds;
+fn source_folded(folds: &OriginFolds) -> String {
+    let OriginFolds { origin, pages, moved, clusters, largest, texts, representative } = folds;
     let share = percent(*moved, *pages);
     let (moved, pages, largest) = (grouped(*moved), grouped(*pages), grouped(*largest));
     let few = if *clusters == 1 {
@@ -508,7 +508,7 @@ mod tests {
         let missing = Figures { missing: 601, ..usual.clone() };
         let expired = Figures { expired: 601, ..usual.clone() };
         let folds = Figures { after: Pages { live: 2000, folded: 801 }, ..usual.clone() };
-        let folded = Figures { source_folded: Some(Folds::default()), ..usual.clone() };
+        let folded = Figures { source_folded: Some(OriginFolds::default()), ..usual.clone() };
         for (figures, guard) in [
             (rejects, Guard::Rejects),
             (missing, Guard::Missing),

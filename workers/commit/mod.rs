@@ -4,8 +4,8 @@
 //! This is the only place that decides whether an epoch happened. On an error the store is
 //! unchanged.
 
-mod folds;
 pub mod guards;
+mod origin_folds;
 mod reject_lines;
 mod rejects;
 
@@ -207,7 +207,7 @@ pub fn commit(
             (sources(job, head, plan), head.map(|head| Snapshot::of(store, head)));
         let tables = Snapshot::new(store.data(), &tables);
         figures.source_folded =
-            folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
+            origin_folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
     }
     check_guards(job, store, plan, &read, &figures, allowed)?;
     let manifest = manifest_of(job, store, head, plan, &read, tables, after.folded)?;

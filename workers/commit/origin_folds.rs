@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 /// A source or a host, and what the epoch makes of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folds {
+pub struct OriginFolds {
     /// What the source or host is, in words.
     pub origin: String,
     /// The number of its pages after the epoch.
@@ -49,7 +49,7 @@ pub fn worst(
     after: &Snapshot<'_>,
     receipts: &[Receipt],
     pages_min: u64,
-) -> Result<Option<Folds>> {
+) -> Result<Option<OriginFolds>> {
     let share_max = job.guards.source_folded_max;
     let mut all = OriginPages::default();
     receipts.iter().for_each(|receipt| all.add_counts(receipt.origin_pages.iter().copied()));
@@ -62,7 +62,7 @@ pub fn worst(
     let totals = totals(&pages, &suspects);
     let is_above =
         |moved: u64, pages: u64| moved >= pages_min && moved as f64 > share_max * pages as f64;
-    let mut worst: Option<(Origin, Large, Folds)> = None;
+    let mut worst: Option<(Origin, Large, OriginFolds)> = None;
     for (origin, bound) in suspects {
         let total = totals.get(&origin).copied().unwrap_or(0);
         if !is_above(bound, total) {
@@ -72,11 +72,16 @@ pub fn worst(
         let earlier =
             before.map(|before| Large::of(job, before, origin)).transpose()?.unwrap_or_default();
         let moved = large.pages.saturating_sub(earlier.pages);
-        let is_worse = |than: &Folds| {
+        let is_worse = |than: &OriginFolds| {
             u128::from(moved) * u128::from(than.pages) > u128::from(than.moved) * u128::from(total)
         };
         if is_above(moved, total) && worst.as_ref().is_none_or(|(.., than)| is_worse(than)) {
-            let folds = Folds { pages: total, moved, clusters: large.clusters, ..Folds::default() };
+            let folds = OriginFolds {
+                pages: total,
+                moved,
+                clusters: large.clusters,
+                ..OriginFolds::default()
+            };
             worst = Some((origin, large, folds));
         }
     }
@@ -151,8 +156,8 @@ impl Large {
         tables: &Snapshot<'_>,
         sources: &[Source],
         origin: Origin,
-        folds: Folds,
-    ) -> Result<Folds> {
+        folds: OriginFolds,
+    ) -> Result<OriginFolds> {
         let component = tables.table::<ComponentRow>()?.matching(&[self.leader]);
         let component = component.first().map_or(self.leader, |row| row.component);
         let clusters = tables.table::<ClusterRow>()?.matching(&[component]);
@@ -171,7 +176,13 @@ impl Large {
             Origin::Host(_) => format!("host `{}`", host_name(&url(self.doc)).unwrap_or_default()),
         };
         let representative = url(representative.unwrap_or(self.doc));
-        Ok(Folds { origin, largest: self.largest, texts: self.texts, representative, ..folds })
+        Ok(OriginFolds {
+            origin,
+            largest: self.largest,
+            texts: self.texts,
+            representative,
+            ..folds
+        })
     }
 }
 
