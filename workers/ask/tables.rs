@@ -12,7 +12,7 @@ use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::store::table::Row;
-use crate::tables::evidence::{self, Archive, Content};
+use crate::tables::evidence::{self, Content, StoredEvidence};
 use crate::tables::mapped::Mapped;
 use crate::tables::snapshot::Snapshot;
 use crate::tables::{ClusterRow, ContentRow, EvidenceRow, GoneRow, PageRow, PairRow, successors};
@@ -27,7 +27,7 @@ pub const BUCKET_CONTENTS_MAX: usize = 4096;
 pub struct Tables {
     pub(super) mapped: Mapped,
     /// `None` if the store keeps no evidence.
-    evidence: Option<Archive>,
+    evidence: Option<StoredEvidence>,
 }
 
 /// A cluster as answers name it. A page in no cluster counts as a cluster of one page.
@@ -56,7 +56,9 @@ impl Tables {
     pub fn open(store: &Store, head: &Head, job: &Job, open: &OpenSegments) -> Result<Tables> {
         let snapshot = Snapshot::of(store, head);
         let evidence = match job.contents.evidence {
-            true => Some(Archive::new(snapshot.lookup::<EvidenceRow>(open, Arc::default())?)),
+            true => {
+                Some(StoredEvidence::new(snapshot.lookup::<EvidenceRow>(open, Arc::default())?))
+            }
             false => None,
         };
         Ok(Tables { mapped: Mapped::open(&snapshot, job.bands()?, open)?, evidence })
@@ -186,7 +188,7 @@ impl Tables {
 
     /// The evidence of each of the ascending `contents`, all of which are compared with others.
     pub(super) fn evidence_of(&self, contents: &[Id]) -> Result<Vec<Content<'_>>> {
-        let Some(archive) = &self.evidence else {
+        let Some(stored) = &self.evidence else {
             let bare = |content: &Id| {
                 let row = self
                     .content(*content)
@@ -195,15 +197,15 @@ impl Tables {
             };
             return contents.iter().map(bare).collect();
         };
-        let places = archive.places(contents)?;
-        contents.iter().zip(places).map(|(content, place)| archive.read(*content, place)).collect()
+        let places = stored.places(contents)?;
+        contents.iter().zip(places).map(|(content, place)| stored.read(*content, place)).collect()
     }
 
     /// The keys of a content that is compared with others, each with the number of its signature.
     pub(super) fn keys(&self, content: Id) -> Result<Vec<(u8, u64)>> {
-        let Some(archive) = &self.evidence else { return Ok(Vec::new()) };
-        let places = archive.places(&[content])?;
-        Ok(evidence::keys(&archive.row(places[0])?.keys).collect())
+        let Some(stored) = &self.evidence else { return Ok(Vec::new()) };
+        let places = stored.places(&[content])?;
+        Ok(evidence::keys(&stored.row(places[0])?.keys).collect())
     }
 }
 

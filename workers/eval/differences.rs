@@ -9,7 +9,7 @@ use crate::confirm::details::{Detail, details};
 use crate::confirm::kinds::PartKind;
 use crate::confirm::{self, By, Reason};
 use crate::error::Result;
-use crate::eval::places::{Places, archive};
+use crate::eval::places::{Places, stored_evidence};
 use crate::eval::scene::{Scale, TextPair};
 use crate::eval::world::World;
 use crate::job::Job;
@@ -78,8 +78,8 @@ pub fn differences(
     if options.by != By::Text || !job.contents.evidence {
         return Ok(None);
     }
-    let archive = archive(store, head)?;
-    let places = Places::of(world, &archive)?;
+    let stored = stored_evidence(store, head)?;
+    let places = Places::of(world, &stored)?;
     // Pairs with the same first text are adjacent, so its evidence is unpacked once.
     let mut first: Option<(u32, Content<'_>)> = None;
     let count = count(scale, PAIRS_MAX, |pair| {

@@ -8,13 +8,14 @@ use crate::store::Store;
 use crate::store::lookup::Place;
 use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
-use crate::tables::evidence::{self, Archive, Content};
+use crate::tables::evidence::{self, Content, StoredEvidence};
 use crate::tables::snapshot::Snapshot;
 use std::sync::Arc;
 
 /// The evidence of `head`.
-pub(super) fn archive(store: &Store, head: &Head) -> Result<Archive> {
-    Ok(Archive::new(Snapshot::of(store, head).lookup(&OpenSegments::default(), Arc::default())?))
+pub(super) fn stored_evidence(store: &Store, head: &Head) -> Result<StoredEvidence> {
+    let rows = Snapshot::of(store, head).lookup(&OpenSegments::default(), Arc::default())?;
+    Ok(StoredEvidence::new(rows))
 }
 
 /// The texts that have evidence.
@@ -27,17 +28,17 @@ pub(super) fn known(world: &World) -> impl Iterator<Item = (Numbered, u64)> + '_
 /// The places of the evidence of a world's texts.
 pub(super) struct Places<'a> {
     world: &'a World,
-    archive: &'a Archive,
+    stored: &'a StoredEvidence,
     contents: Vec<Id>,
     places: Vec<Place>,
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn of(world: &'a World, archive: &'a Archive) -> Result<Places<'a>> {
+    pub(super) fn of(world: &'a World, stored: &'a StoredEvidence) -> Result<Places<'a>> {
         let mut contents: Vec<Id> = known(world).map(|(text, _)| text.content).collect();
         contents.sort_unstable();
-        let places = archive.places(&contents)?;
-        Ok(Places { world, archive, contents, places })
+        let places = stored.places(&contents)?;
+        Ok(Places { world, stored, contents, places })
     }
 
     /// The evidence of a text that has some.
@@ -47,7 +48,7 @@ impl<'a> Places<'a> {
             .contents
             .binary_search(&content)
             .map_err(|_| evidence::damaged(content, "is missing"))?;
-        self.archive.read(content, self.places[at])
+        self.stored.read(content, self.places[at])
     }
 }
 

@@ -13,7 +13,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::pages::PageContent;
 use crate::store::lookup::Lookup;
 use crate::store::table::replacement;
-use crate::tables::evidence::Archive;
+use crate::tables::evidence::StoredEvidence;
 use crate::tables::visits::GATHERED;
 use crate::tables::{ContentPageRow, ContentRow, EvidenceRow};
 
@@ -122,8 +122,8 @@ fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
     };
     let read = epoch.split_evidence()?;
     let stored = match changed.iter().any(|change| change.diff < 0) {
-        true => Archive::new(epoch.lookup()?),
-        false => Archive::new(Lookup::default()),
+        true => StoredEvidence::new(epoch.lookup()?),
+        false => StoredEvidence::new(Lookup::default()),
     };
     let mut writer = epoch.writer::<EvidenceRow>()?;
     for changed in changed.chunks(PORTION_CHANGES) {

@@ -9,7 +9,7 @@ use crate::fold::epoch::Epoch;
 use crate::store::segment::SegmentRef;
 use crate::store::table::{MultisetHash, Row};
 use crate::tables::EvidenceRow;
-use crate::tables::evidence::Archive;
+use crate::tables::evidence::StoredEvidence;
 
 /// A reference to the segment of evidence that one worker wrote, sent to another worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Pod, bytemuck::Zeroable)]
@@ -72,12 +72,12 @@ pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result
 
 /// The evidence after the epoch: the table before it and the `segments` that all workers wrote.
 /// Rows are read when they are looked up.
-pub fn archive(epoch: &Epoch, segments: &[SegmentRef]) -> Result<Archive> {
+pub fn stored(epoch: &Epoch, segments: &[SegmentRef]) -> Result<StoredEvidence> {
     let mut rows = epoch.lookup::<EvidenceRow>()?;
     for segment in segments {
         rows.push_shared(&epoch.shared.open, &epoch.folder(EvidenceRow::NAME), segment)?;
     }
-    Ok(Archive::new(rows))
+    Ok(StoredEvidence::new(rows))
 }
 
 #[cfg(test)]

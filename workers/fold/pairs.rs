@@ -174,7 +174,7 @@ pub fn confirm(
     deleted: &[DeletedPair],
     emit: &mut dyn FnMut(PairChange),
 ) -> Result<()> {
-    let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
+    let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::stored(epoch, segments));
     let table = epoch.before::<PairRow>()?;
     let mut rest = Changes { candidates, deleted };
     if epoch.shared.plan.decision_changed {

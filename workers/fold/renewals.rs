@@ -73,7 +73,7 @@ pub fn decide(
     let rows = epoch.before::<ContentRow>()?.matching(&contents);
     let says_much = ContentRow::telling(&rows, &epoch.shared.job.clusters);
     pairs.retain(|pair| says_much.binary_search(&pair.a).is_ok());
-    let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::archive(epoch, segments));
+    let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::stored(epoch, segments));
     judge.verdicts(&pairs, |at, _, verdict| {
         if verdict.accepted {
             let Asked { a: content, b: successor, .. } = pairs[at];

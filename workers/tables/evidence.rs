@@ -246,15 +246,15 @@ pub fn row_keys(
 }
 
 /// Evidence by content. A live content whose evidence is missing is damage.
-pub struct Archive {
+pub struct StoredEvidence {
     rows: Lookup<EvidenceRow>,
 }
 
-impl Archive {
-    /// The archive of `rows`. Retracted rows serve as well as others, because all rows of a content
-    /// say the same.
-    pub fn new(rows: Lookup<EvidenceRow>) -> Archive {
-        Archive { rows }
+impl StoredEvidence {
+    /// The evidence in `rows`. Retracted rows serve as well as others, because all rows of a
+    /// content say the same.
+    pub fn new(rows: Lookup<EvidenceRow>) -> StoredEvidence {
+        StoredEvidence { rows }
     }
 
     /// The positions of the evidence of the ascending `contents`.
@@ -271,8 +271,8 @@ impl Archive {
         Content::read(columns, row).ok_or_else(|| damaged(content, "is damaged"))
     }
 
-    /// As [`Archive::read`], for evidence that was read before. Its digest is not compared again,
-    /// which would take as long as to refuse a pair by its sketches.
+    /// As [`StoredEvidence::read`], for evidence that was read before. Its digest is not compared
+    /// again, which would take as long as to refuse a pair by its sketches.
     pub fn read_again(&self, content: Id, place: Place) -> Result<Content<'_>> {
         let (columns, row) = self.rows.row(place)?;
         Content::read_again(columns, row).ok_or_else(|| damaged(content, "is damaged"))

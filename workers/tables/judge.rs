@@ -8,7 +8,7 @@ use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, dec
 use crate::document::{Id, sorted};
 use crate::error::{Error, Result};
 use crate::graph::walk;
-use crate::tables::evidence::{Archive, Content, Sketched, damaged};
+use crate::tables::evidence::{Content, Sketched, StoredEvidence, damaged};
 use crate::text::hash::BuildSeeded;
 use crate::text::simhash;
 use crate::text::sketch::{self, Sketches};
@@ -55,29 +55,29 @@ pub struct Asked {
     pub distance: Option<u32>,
 }
 
-/// Decides pairs by the evidence of both contents. The archive is opened when it is first needed.
+/// Decides pairs by the evidence of both contents. The evidence is opened when it is first needed.
 pub struct Judge<'a> {
     options: Options,
-    archive: OnceCell<Archive>,
+    evidence: OnceCell<StoredEvidence>,
     sketched: RefCell<SketchedContents>,
     texts: RefCell<PreparedTexts>,
-    open: Box<dyn Fn() -> Result<Archive> + 'a>,
+    open: Box<dyn Fn() -> Result<StoredEvidence> + 'a>,
 }
 
 impl<'a> Judge<'a> {
     /// A judge that decides by `options`, in which every default is filled in, from the evidence
     /// that `open` opens.
-    pub fn new(options: Options, open: impl Fn() -> Result<Archive> + 'a) -> Judge<'a> {
-        let (archive, sketched, texts) = (OnceCell::new(), RefCell::default(), RefCell::default());
-        Judge { options, archive, sketched, texts, open: Box::new(open) }
+    pub fn new(options: Options, open: impl Fn() -> Result<StoredEvidence> + 'a) -> Judge<'a> {
+        let (evidence, sketched, texts) = (OnceCell::new(), RefCell::default(), RefCell::default());
+        Judge { options, evidence, sketched, texts, open: Box::new(open) }
     }
 
-    fn archive(&self) -> Result<&Archive> {
-        match self.archive.get() {
-            Some(archive) => Ok(archive),
+    fn evidence(&self) -> Result<&StoredEvidence> {
+        match self.evidence.get() {
+            Some(evidence) => Ok(evidence),
             None => {
-                let archive = (self.open)()?;
-                Ok(self.archive.get_or_init(|| archive))
+                let evidence = (self.open)()?;
+                Ok(self.evidence.get_or_init(|| evidence))
             }
         }
     }
@@ -154,9 +154,9 @@ impl<'a> Judge<'a> {
         if missing.is_empty() {
             return Ok(());
         }
-        let archive = self.archive()?;
-        for (content, place) in missing.iter().zip(archive.places(&missing)?) {
-            let sketched = archive.read(*content, place)?.sketched();
+        let evidence = self.evidence()?;
+        for (content, place) in missing.iter().zip(evidence.places(&missing)?) {
+            let sketched = evidence.read(*content, place)?.sketched();
             known.bytes += size_of::<(Id, Sketched)>() + sketched.sketches.len();
             known.of.insert(*content, sketched);
         }
@@ -174,14 +174,14 @@ impl<'a> Judge<'a> {
             return Ok(());
         }
         let contents = sorted(open.iter().flat_map(|at| [pairs[*at].a, pairs[*at].b]));
-        let archive = self.archive()?;
-        let places = archive.places(&contents)?;
+        let evidence = self.evidence()?;
+        let places = evidence.places(&contents)?;
         let is_read = vec![Cell::new(false); contents.len()];
         let read = |number: u32| -> Result<Content<'_>> {
             let at = number as usize;
             match is_read[at].replace(true) {
-                true => archive.read_again(contents[at], places[at]),
-                false => archive.read(contents[at], places[at]),
+                true => evidence.read_again(contents[at], places[at]),
+                false => evidence.read(contents[at], places[at]),
             }
         };
         let number = |content: &Id| contents.binary_search(content).unwrap_or_default() as u32;
@@ -256,7 +256,7 @@ mod tests {
         let judge = Judge::new(Options::default(), || {
             let mut lookup = Lookup::default();
             lookup.push(folder.path(), &written)?;
-            Ok(Archive::new(lookup))
+            Ok(StoredEvidence::new(lookup))
         });
         let mut known = judge.sketched.borrow_mut();
         known.bytes = SKETCHED_BYTES_MAX - CONTENT_BYTES_MAX;

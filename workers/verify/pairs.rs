@@ -12,7 +12,7 @@ use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::tables::evidence;
-use crate::tables::evidence::Archive;
+use crate::tables::evidence::StoredEvidence;
 use crate::tables::judge::{Asked, Judge};
 use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
@@ -213,8 +213,9 @@ pub fn pairs(
     let (tables, _) = known;
     let (mut check, mut pivots) = (Check::new("pairs"), Check::new("pivots"));
     let snapshot = Snapshot::of(store, head);
-    let open = || Ok(Archive::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?));
-    let (judge, archive) = (Judge::new(job.verdicts()?, open), open()?);
+    let open =
+        || Ok(StoredEvidence::new(snapshot.lookup(&OpenSegments::default(), Arc::default())?));
+    let (judge, stored) = (Judge::new(job.verdicts()?, open), open()?);
     for portion in portions(Live::of(&tables.pairs)) {
         let contents = contents_of(&portion);
         let standings = standings(tables, &contents);
@@ -225,7 +226,7 @@ pub fn pairs(
                 .map(|at| &standings[at])
         };
         let readable = if job.contents.evidence {
-            archive.readable(&contents)
+            stored.readable(&contents)
         } else {
             vec![true; contents.len()]
         };

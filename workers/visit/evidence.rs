@@ -142,7 +142,7 @@ mod tests {
     use crate::job::contents::{Keep, Options};
     use crate::store::lookup::Lookup;
     use crate::store::segment;
-    use crate::tables::evidence::{Archive, keys, unpack_text};
+    use crate::tables::evidence::{StoredEvidence, keys, unpack_text};
     use crate::text::normalize;
     use crate::text::signatures::default_list;
     use crate::text::sketch::Sketches;
@@ -176,11 +176,11 @@ mod tests {
                 let written = segment::write(folder.path(), "test", rows).expect("written").expect("rows");
                 let mut lookup = Lookup::default();
                 lookup.push(folder.path(), &written).expect("opened");
-                let archive = Archive::new(lookup);
+                let evidence = StoredEvidence::new(lookup);
                 for text in &texts {
                     let id = Id::of(text.as_bytes());
-                    let place = archive.places(&[id]).expect("there")[0];
-                    let content = archive.read(id, place).expect("sound");
+                    let place = evidence.places(&[id]).expect("there")[0];
+                    let content = evidence.read(id, place).expect("sound");
                     let chars = text.chars().count() as u32;
                     let kept = keep == Keep::All || keep == Keep::Short && chars < 160;
                     let stored = content.text();
@@ -193,9 +193,9 @@ mod tests {
                     let mut signer = Signer::new(&default_list(), &normalize::Options::default()).expect("a signer");
                     signer.sign(&mut Text::new(text, &[], &mut shinglings), &mut signed);
                     let signed: Vec<(u8, u64)> = signed.iter().map(|key| (key.kind.number(), key.key)).collect();
-                    prop_assert_eq!(keys(&archive.row(place).expect("sound").keys).collect::<Vec<_>>(), signed);
+                    prop_assert_eq!(keys(&evidence.row(place).expect("sound").keys).collect::<Vec<_>>(), signed);
                 }
-                prop_assert!(archive.places(&[Id::NONE]).is_err());
+                prop_assert!(evidence.places(&[Id::NONE]).is_err());
             }
         }
 

@@ -10,7 +10,7 @@ mod signatures;
 mod thresholds;
 
 use crate::error::Result;
-use crate::eval::places::archive;
+use crate::eval::places::stored_evidence;
 use crate::eval::scene::Scale;
 use crate::eval::score::{same, true_text_pairs};
 use crate::eval::sweep::settings::Frame;
@@ -46,7 +46,7 @@ pub fn sweep(
     world: &World,
     scale: &Scale<'_>,
 ) -> Result<Sweep> {
-    let open = || archive(store, head);
+    let open = || stored_evidence(store, head);
     let frame = Frame {
         scale,
         same: same(scale).total(),
@@ -62,8 +62,8 @@ pub fn sweep(
     }
     let mut verdicts = Verdicts::new(world, Judge::new(job.verdicts()?, open));
     knobs.push(signatures::simhash(&frame, job, world, &mut verdicts, &mut notes)?);
-    let archive = open()?;
-    knobs.extend(signatures::minhash(&frame, job, world, &archive, &mut verdicts, &mut notes)?);
-    knobs.extend(thresholds::thresholds(&frame, job, world, &archive)?);
+    let evidence = open()?;
+    knobs.extend(signatures::minhash(&frame, job, world, &evidence, &mut verdicts, &mut notes)?);
+    knobs.extend(thresholds::thresholds(&frame, job, world, &evidence)?);
     Ok(Sweep { stored, knobs, notes })
 }

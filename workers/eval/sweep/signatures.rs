@@ -9,7 +9,7 @@ use crate::eval::places::{Places, known, undamaged};
 use crate::eval::sweep::settings::{Frame, Knob};
 use crate::eval::world::World;
 use crate::job::Job;
-use crate::tables::evidence::Archive;
+use crate::tables::evidence::StoredEvidence;
 use crate::tables::judge::{Asked, Judge};
 use crate::text::signatures::{self, Shinglings, Text, minhash};
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ pub(super) fn minhash(
     frame: &Frame<'_>,
     job: &Job,
     world: &World,
-    archive: &Archive,
+    stored: &StoredEvidence,
     verdicts: &mut Verdicts<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Option<Knob>> {
@@ -126,7 +126,7 @@ pub(super) fn minhash(
     let mut keys: Vec<Vec<(u64, Numbered)>> = vec![Vec::new(); makers.len()];
     let (mut kept, mut lost) = (0u64, 0u64);
     let (mut shinglings, mut made) = (Shinglings::default(), Vec::new());
-    let places = Places::of(world, archive)?;
+    let places = Places::of(world, stored)?;
     for (text, _) in known(world) {
         let evidence = places.read(text.text)?;
         let Some(normal) = confirm::Evidence::text(&evidence) else {

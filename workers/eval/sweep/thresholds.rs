@@ -6,7 +6,7 @@ use crate::eval::places::{Places, undamaged};
 use crate::eval::sweep::settings::{Frame, Knob, Sums};
 use crate::eval::world::World;
 use crate::job::Job;
-use crate::tables::evidence::{Archive, Content};
+use crate::tables::evidence::{Content, StoredEvidence};
 
 const SIMILARITY_MIN: [u16; 7] = [6000, 7000, 7500, 8000, 8500, 9000, 9500];
 const WORDS_CHARS_MAX: [u32; 6] = [0, 150, 300, 600, 1200, u32::MAX];
@@ -74,12 +74,12 @@ pub(super) fn thresholds(
     frame: &Frame<'_>,
     job: &Job,
     world: &World,
-    archive: &Archive,
+    stored: &StoredEvidence,
 ) -> Result<Vec<Knob>> {
     let own = job.verdicts()?;
     let tried = tried(&own, job.simhash.k);
     let mut sums = vec![Sums::default(); tried.len()];
-    let places = Places::of(world, archive)?;
+    let places = Places::of(world, stored)?;
     // Pairs with the same first text are adjacent, so its evidence is unpacked once.
     let mut first: Option<(u32, Content<'_>)> = None;
     for pair in &frame.scale.scene.pairs {
