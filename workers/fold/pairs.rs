@@ -13,7 +13,7 @@ use crate::fold::contents::ContentChange;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
-use crate::fold::merge::{Decide, DuePair, Merged, merge};
+use crate::fold::proposals::{Decide, DuePair, JoinedProposals, join_proposals};
 use crate::fold::resolve::{Candidate, decided_at};
 use crate::store::segment::SegmentRef;
 use crate::store::table::replacement;
@@ -123,7 +123,7 @@ pub fn deleted(
 /// Progress is recorded once for so many decided pairs.
 const ADVANCED_PAIRS: usize = 1 << 6;
 
-/// Candidates and stored pairs that are merged at once.
+/// Candidates and stored pairs that are joined at once.
 const MERGED_ROWS: usize = 1 << 16;
 
 /// The changes of some pairs, ascending.
@@ -228,7 +228,8 @@ fn portion(
     let is_here = |row: &PairRow| decided_at(row.content, row.other).0 == row.content;
     let stored = stored.into_iter().filter(is_here);
     let deleted = changes.deleted.iter().map(|row| (row.content, row.other));
-    let Merged { kept, due, gone } = merge(stored, changes.candidates, deleted, decide)?;
+    let JoinedProposals { kept, due, gone } =
+        join_proposals(stored, changes.candidates, deleted, decide)?;
     gone.into_iter().for_each(|row| put(Some(row), None));
     for (row, proposals) in kept {
         let after = PairRow { proposals, ..row.clone() };

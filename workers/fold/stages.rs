@@ -60,7 +60,7 @@ pub fn stages(
     barrier(worker, epoch, dataflow.probe());
 
     let linked: Shared<Linked> = Shared::default();
-    let (dataflow, store) = (Dataflow::new(epoch), linked.clone());
+    let (dataflow, slot) = (Dataflow::new(epoch), linked.clone());
     worker.dataflow::<(), _, _>(|scope| {
         let went: Flow<'_, Id> = dataflow.begin(scope, "successors.went", successors::went);
         dataflow.end(
@@ -68,7 +68,7 @@ pub fn stages(
             "successors.linked",
             |content| content.high,
             move |epoch, went| {
-                store.replace(successors::linked(epoch, went)?);
+                slot.replace(successors::linked(epoch, went)?);
                 Ok(())
             },
         );
@@ -96,12 +96,12 @@ pub fn pages_to_pairs(
     page_changes: impl for<'s> FnOnce(&Dataflow, Scope<'s, ()>) -> Flow<'s, PageContent>,
 ) -> Decided {
     let changed: Shared<Vec<ContentChange>> = Shared::default();
-    let (dataflow, store) = (Dataflow::new(epoch), changed.clone());
+    let (dataflow, slot) = (Dataflow::new(epoch), changed.clone());
     worker.dataflow::<(), _, _>(|scope| {
         let page_changes = page_changes(&dataflow, scope);
         let content = |row: &PageContent| row.content.high;
         dataflow.end(page_changes, "contents", content, move |epoch, changes| {
-            store.replace(contents::contents(epoch, changes)?);
+            slot.replace(contents::contents(epoch, changes)?);
             Ok(())
         });
     });
@@ -109,12 +109,12 @@ pub fn pages_to_pairs(
 
     // Verdicts need the evidence of contents that other workers own.
     let evidence: Shared<Vec<SegmentRef>> = Shared::default();
-    let (dataflow, store) = (Dataflow::new(epoch), evidence.clone());
+    let (dataflow, slot) = (Dataflow::new(epoch), evidence.clone());
     worker.dataflow::<(), _, _>(|scope| {
         let segments: Flow<'_, EvidenceSegment> =
             dataflow.begin(scope, "evidence.broadcast", evidence::broadcast);
         dataflow.end(segments, "evidence", EvidenceSegment::to, move |_, segments| {
-            store.replace(segments.iter().map(EvidenceSegment::segment).collect());
+            slot.replace(segments.iter().map(EvidenceSegment::segment).collect());
             Ok(())
         });
     });
@@ -122,7 +122,7 @@ pub fn pages_to_pairs(
 
     let evidence = evidence.take();
     let retracted: Shared<bool> = Shared::default();
-    let (dataflow, store) = (Dataflow::new(epoch), retracted.clone());
+    let (dataflow, slot) = (Dataflow::new(epoch), retracted.clone());
     worker.dataflow::<(), _, _>(|scope| {
         let broadcast = propose(&dataflow, bands, changed.take(), evidence.clone(), scope);
         dataflow.end(
@@ -130,7 +130,7 @@ pub fn pages_to_pairs(
             "pairs",
             |row: &Retracted| row.to,
             move |_, rows| {
-                store.replace(!rows.is_empty());
+                slot.replace(!rows.is_empty());
                 Ok(())
             },
         );
@@ -224,10 +224,10 @@ pub fn components_dataflow<'s>(dataflow: &Dataflow, retracted: bool, scope: Scop
     );
     // `edges` and `label` run on the same worker: the owner of a content.
     let alone: Shared<Vec<Id>> = Shared::default();
-    let store = alone.clone();
+    let slot = alone.clone();
     let edges: Flow<'s, ComponentEdge> =
         dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
-            store.replace(components::edges(epoch, contents, retracted, emit)?);
+            slot.replace(components::edges(epoch, contents, retracted, emit)?);
             Ok(())
         });
     let forests = edges.clone().filter(move |_: &ComponentEdge| !retracted);
@@ -252,7 +252,7 @@ fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
         dataflow.then(redated, "clusters.touched", |id| id.high, clusters::touched);
     // `contents` and `clusters` run on the same worker: the owner of a component.
     let components: Shared<Vec<Id>> = Shared::default();
-    let store = components.clone();
+    let slot = components.clone();
     let contents: Flow<'s, TouchedContent> = dataflow.then(
         touched,
         "clusters.contents",
@@ -261,7 +261,7 @@ fn clusters_dataflow<'s>(dataflow: &Dataflow, scope: Scope<'s, ()>) {
             let mut touched = touched.to_vec();
             touched.dedup();
             clusters::contents(epoch, &touched, emit)?;
-            store.replace(touched);
+            slot.replace(touched);
             Ok(())
         },
     );

@@ -305,7 +305,7 @@ fn is_network_panic(message: &str) -> bool {
 }
 
 /// The error of a panic with `message` in `thread`, if it must end the process.
-fn verdict(thread: &str, message: &str) -> Option<Error> {
+fn fatal_panic(thread: &str, message: &str) -> Option<Error> {
     if is_network_panic(message) {
         let peer =
             thread.strip_prefix("timely:recv-").or_else(|| thread.strip_prefix("timely:send-"));
@@ -329,7 +329,7 @@ pub fn exit_on_panic(report: impl Fn(&Error) + Send + Sync + 'static) {
         }
         let thread = std::thread::current();
         let text = panic_message(info.payload()).replace('\n', " ");
-        let Some(mut error) = verdict(thread.name().unwrap_or(""), &text) else {
+        let Some(mut error) = fatal_panic(thread.name().unwrap_or(""), &text) else {
             return before(info);
         };
         if let (Kind::Internal, Some(place)) = (error.kind(), info.location()) {

@@ -348,17 +348,20 @@ fn a_panicking_worker_does_not_hang_the_rest() {
 #[test]
 fn panics_are_judged() {
     let broken = "timely communication error: reading data: socket closed";
-    let lost = verdict("timely:recv-3", broken).unwrap();
+    let lost = fatal_panic("timely:recv-3", broken).unwrap();
     let line = lost.to_string();
     assert!(
         (lost.kind(), lost.peer()) == (Kind::TryAgain, Some(3))
             && line.starts_with("lost process 3: "),
         "{line}"
     );
-    assert_eq!(verdict("main", broken).unwrap().kind(), Kind::TryAgain);
-    assert_eq!(verdict("timely:work-0", "MergeQueue poisoned.").unwrap().kind(), Kind::TryAgain);
-    assert_eq!(verdict("timely:work-0", "index out of bounds").unwrap().kind(), Kind::Internal);
-    assert!(verdict("main", "index out of bounds").is_none());
+    assert_eq!(fatal_panic("main", broken).unwrap().kind(), Kind::TryAgain);
+    assert_eq!(
+        fatal_panic("timely:work-0", "MergeQueue poisoned.").unwrap().kind(),
+        Kind::TryAgain
+    );
+    assert_eq!(fatal_panic("timely:work-0", "index out of bounds").unwrap().kind(), Kind::Internal);
+    assert!(fatal_panic("main", "index out of bounds").is_none());
 }
 
 /// With `exit_on_panic` a panicking worker ends its process with exit code 70, after an error of

@@ -1,4 +1,4 @@
-//! Merges stored pairs with the changes of their proposals.
+//! Joins stored pairs with the changes of their proposals.
 
 use crate::document::Id;
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ pub struct DuePair {
 
 /// What becomes of pairs, each list ascending.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct JoinedProposals {
     /// Stored pairs that keep their verdicts, and their new proposals.
     pub kept: Vec<(PairRow, u64)>,
     /// Pairs that are to be decided.
@@ -37,20 +37,20 @@ pub struct Merged {
     pub gone: Vec<PairRow>,
 }
 
-/// Merges `stored` pairs with `candidates` and with the `deleted` pairs, which go whatever proposes
+/// Joins `stored` pairs with `candidates` and with the `deleted` pairs, which go whatever proposes
 /// them. All ascend by both contents. A stored pair without a change is left out, unless all pairs
 /// are decided.
 ///
 /// # Errors
 ///
 /// The proposals of a pair do not add up.
-pub fn merge(
+pub fn join_proposals(
     stored: impl Iterator<Item = PairRow>,
     candidates: &[Candidate],
     deleted: impl Iterator<Item = (Id, Id)>,
     decide: Decide,
-) -> Result<Merged> {
-    let mut merged = Merged::default();
+) -> Result<JoinedProposals> {
+    let mut joined = JoinedProposals::default();
     let mut stored = stored.peekable();
     let pair = |candidates: &[Candidate]| (candidates[0].content, candidates[0].other);
     let same = |a: &Candidate, b: &Candidate| (a.content, a.other) == (b.content, b.other);
@@ -62,7 +62,7 @@ pub fn merge(
             candidates.peek().map(|one| pair(one)),
             deleted.peek().copied(),
         ];
-        let Some(key) = next.into_iter().flatten().min() else { return Ok(merged) };
+        let Some(key) = next.into_iter().flatten().min() else { return Ok(joined) };
         let before = stored.next_if(|row| (row.content, row.other) == key);
         let changes = candidates.next_if(|one| pair(one) == key).unwrap_or_default();
         // A pair comes twice if both contents disappeared.
@@ -79,14 +79,14 @@ pub fn merge(
             ))
         })?;
         match (before, decide) {
-            (before, _) if proposals == 0 => merged.gone.extend(before),
+            (before, _) if proposals == 0 => joined.gone.extend(before),
             (Some(_), Decide::New) if proposals == proposed => {}
-            (Some(row), Decide::New) => merged.kept.push((row, proposals)),
+            (Some(row), Decide::New) => joined.kept.push((row, proposals)),
             (before, _) => {
                 let known = || changes.iter().find_map(|candidate| candidate.distance.get());
                 let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
                 let pair = Asked { a: key.0, b: key.1, distance };
-                merged.due.push(DuePair { pair, before: before.map(Box::new), proposals });
+                joined.due.push(DuePair { pair, before: before.map(Box::new), proposals });
             }
         }
     }
@@ -125,7 +125,7 @@ mod tests {
     proptest! {
         /// The result for each pair does not depend on the other pairs.
         #[test]
-        fn pairs_are_merged_one_by_one(
+        fn pairs_are_joined_one_by_one(
             stored in prop::collection::btree_map((0u64..5, 0u64..5), 1u64..4, 0..16),
             changes in prop::collection::btree_map((0u64..5, 0u64..5, 0u16..2), prop_oneof![1 => Just(-1i32), 9 => 0i32..3], 0..16),
             deleted in prop::collection::vec((0u64..5, 0u64..5), 0..6),
@@ -143,12 +143,12 @@ mod tests {
             let mut twice = deleted.clone();
             twice.sort_unstable();
             let rows = stored.iter().map(|(&(a, b), &proposals)| row(id(a), id(b), proposals));
-            let found = merge(rows, &candidates, twice.iter().map(|&(a, b)| (id(a), id(b))), decide);
+            let found = join_proposals(rows, &candidates, twice.iter().map(|&(a, b)| (id(a), id(b))), decide);
 
             let deleted = BTreeSet::from_iter(deleted);
             let of_changes = changes.keys().map(|&(a, b, _)| (a, b));
             let keys: BTreeSet<(u64, u64)> = stored.keys().copied().chain(of_changes).collect();
-            let (mut expected, mut adds_up) = (Merged::default(), true);
+            let (mut expected, mut adds_up) = (JoinedProposals::default(), true);
             for (a, b) in keys {
                 let before = stored.get(&(a, b)).copied();
                 let by = |signature| changes.get(&(a, b, signature)).copied();
