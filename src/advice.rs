@@ -96,8 +96,8 @@ impl Job {
         let sets: String = self
             .given
             .iter()
-            .filter(|of| !of.set.trim_start().starts_with("output.ping"))
-            .map(|of| format!(" --set {}", word(&of.set)))
+            .filter(|given| !given.set.trim_start().starts_with("output.ping"))
+            .map(|given| format!(" --set {}", word(&given.set)))
             .collect();
         let job = shell::word(&self.path);
         let commands =
@@ -113,12 +113,14 @@ impl Job {
     fn with_remedy(&self, line: &str) -> String {
         let (back, obeys) = ("; put that back, or ", " obeys the job");
         let Some((message, rest)) = line.split_once(back) else { return line.to_owned() };
-        let of: Vec<&Given> = self.given.iter().filter(|of| of.is_named_in(message)).collect();
-        if of.is_empty() {
+        let named: Vec<&Given> =
+            self.given.iter().filter(|given| given.is_named_in(message)).collect();
+        if named.is_empty() {
             return line.to_owned();
         }
-        let options: Vec<String> = of.iter().map(|of| format!("`{}`", of.option)).collect();
-        let all = of.len() >= message.matches(", the job says ").count();
+        let options: Vec<String> =
+            named.iter().map(|given| format!("`{}`", given.option)).collect();
+        let all = named.len() >= message.matches(", the job says ").count();
         let also = if all { "" } else { "put back what the file says, and " };
         let rest = rest.replace(obeys, " makes the store anew with it");
         format!("{message}; {also}leave out {}, or {rest}", options.join(" and "))

@@ -2,7 +2,7 @@
 //!
 //! Every mistake is one line that names the file, the line and the key; all are reported at once.
 
-use crate::cli::OfJob;
+use crate::cli::JobArguments;
 use crate::config::tree::{self, Node, Table, Value};
 use crate::config::{self, Mistake};
 use crate::job_keys::KEYS;
@@ -143,15 +143,15 @@ pub fn is_json(bytes: &[u8]) -> bool {
 }
 
 /// The job, its store and the store's head; an error if nothing was committed yet.
-pub fn open(of: &OfJob) -> Result<(Job, Store, Head)> {
-    let (job, store) = job_and_store(of)?;
+pub fn open(arguments: &JobArguments) -> Result<(Job, Store, Head)> {
+    let (job, store) = job_and_store(arguments)?;
     let head = committed(&store, store.head()?)?;
     Ok((job, store, head))
 }
 
 /// The job, its store and the store's head, which no run replaces while the lock is held.
-pub fn open_locked(of: &OfJob) -> Result<(Job, Store, Head, Lock)> {
-    let (job, store) = job_and_store(of)?;
+pub fn open_locked(arguments: &JobArguments) -> Result<(Job, Store, Head, Lock)> {
+    let (job, store) = job_and_store(arguments)?;
     let lock = Store::lock(&job.store)?;
     // A run may have committed before the lock was free.
     let head = committed(&store, store.head()?)?;
@@ -159,8 +159,8 @@ pub fn open_locked(of: &OfJob) -> Result<(Job, Store, Head, Lock)> {
 }
 
 /// The job and its store, which may have no epoch yet.
-pub fn job_and_store(of: &OfJob) -> Result<(Job, Store)> {
-    let job = read(&of.job, &of.sets)?;
+pub fn job_and_store(arguments: &JobArguments) -> Result<(Job, Store)> {
+    let job = read(&arguments.job, &arguments.sets)?;
     let store = Store::open(&job.store, Some(&job.identity()?))?;
     Ok((job, store))
 }

@@ -1,6 +1,6 @@
 //! Commands that answer questions about a store: `status`, `explain`, `query` and `eval`.
 
-use super::{OfJob, values};
+use super::{JobArguments, values};
 use clap::{Args, ColorChoice};
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct Status {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// Exit 65 if the last epoch is older: a number with s, m, h or d.
     #[arg(long, value_name = "AGE", value_parser = seconds)]
     pub max_age: Option<i64>,
@@ -30,7 +30,7 @@ pub struct Status {
 pub struct Explain {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// One page, or two. If the store lacks a URL, other spellings of it are tried: http or https,
     /// www., a slash at the end, the query.
     #[arg(value_name = "URL", required = true, num_args = 1..=2)]
@@ -45,7 +45,7 @@ pub struct Explain {
 pub struct Query {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// A text or an HTML page. With --json, or if its name says so, JSON lines as a run reads them:
     /// each line gets an answer [default: stdin, or -].
     #[arg(value_name = "FILE", value_parser = values::source())]
@@ -67,7 +67,7 @@ pub struct Query {
 pub struct Eval {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The true answers, as JSON lines: `url` and `label`; or `a`, `b` and `same`; or `a` and `b`,
     /// for all pairs that are the same.
     #[arg(long, value_name = "FILE", value_parser = values::source())]

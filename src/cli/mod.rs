@@ -162,7 +162,7 @@ impl Command {
     /// The job that the command is about.
     pub fn job(&self) -> Option<advice::Job> {
         let job = advice::Job::new;
-        let of = match self {
+        let arguments = match self {
             // The job file in the folder already has the keys that the command line sets.
             Command::Run(Start { to: Some(folder), .. }) => {
                 return Some(job(&folder.join(JOB_IN_FOLDER), &[]));
@@ -175,14 +175,14 @@ impl Command {
             Command::Rank(Unattended { run, .. }) | Command::Rebuild(run) => {
                 return Some(job(&run.job, &run.sets));
             }
-            Command::Schedule(of) => return Some(job(&of.job, &[])),
-            _ => self.of_job()?,
+            Command::Schedule(schedule) => return Some(job(&schedule.job, &[])),
+            _ => self.job_arguments()?,
         };
-        Some(job(&of.job, &of.sets))
+        Some(job(&arguments.job, &arguments.sets))
     }
 
     /// The job of a command on a store.
-    fn of_job(&self) -> Option<&OfJob> {
+    fn job_arguments(&self) -> Option<&JobArguments> {
         Some(match self {
             Command::Run(_)
             | Command::Rank(_)
@@ -193,20 +193,20 @@ impl Command {
             | Command::Completions(_)
             | Command::Man(_)
             | Command::Worker => return None,
-            Command::Check(of) => &of.of,
-            Command::Estimate(of) => &of.of,
-            Command::Export(of) => &of.of,
-            Command::Filter(of) => &of.of,
-            Command::Status(of) => &of.of,
-            Command::Explain(of) => &of.of,
-            Command::Query(of) => &of.of,
-            Command::Serve(of) => &of.of,
-            Command::Report(of) => &of.of,
-            Command::Verify(of) => &of.of,
-            Command::Eval(of) => &of.of,
-            Command::Rollback(of) => &of.of,
-            Command::Gc(of) => &of.of,
-            Command::Lexicon(of) => &of.of,
+            Command::Check(command) => &command.shared,
+            Command::Estimate(command) => &command.shared,
+            Command::Export(command) => &command.shared,
+            Command::Filter(command) => &command.shared,
+            Command::Status(command) => &command.shared,
+            Command::Explain(command) => &command.shared,
+            Command::Query(command) => &command.shared,
+            Command::Serve(command) => &command.shared,
+            Command::Report(command) => &command.shared,
+            Command::Verify(command) => &command.shared,
+            Command::Eval(command) => &command.shared,
+            Command::Rollback(command) => &command.shared,
+            Command::Gc(command) => &command.shared,
+            Command::Lexicon(command) => &command.shared,
         })
     }
 
@@ -215,29 +215,28 @@ impl Command {
     pub fn stops_with_code(&self) -> Option<bool> {
         match self {
             Command::Serve(_) | Command::Rank(_) | Command::Worker => None,
-            Command::Run(of) => Some(of.unattended.run.json),
-            Command::Rebuild(of) => Some(of.json),
-            Command::Schedule(of) => Some(of.json),
-            _ => Some(self.of_job().is_some_and(|of| of.json)),
+            Command::Run(arguments) => Some(arguments.unattended.run.json),
+            Command::Rebuild(arguments) => Some(arguments.json),
+            Command::Schedule(arguments) => Some(arguments.json),
+            _ => Some(self.job_arguments().is_some_and(|shared| shared.json)),
         }
     }
 
     /// Whether the command is quiet, and its level of verbosity.
     pub fn verbosity(&self) -> (bool, u8) {
         match self {
-            Command::Run(Start { unattended: of, .. }) | Command::Rank(of) => {
-                (of.run.quiet, of.run.verbose)
-            }
-            Command::Rebuild(of) => (of.quiet, of.verbose),
-            Command::Filter(of) => (of.quiet, 0),
+            Command::Run(Start { unattended: Unattended { run, .. }, .. })
+            | Command::Rank(Unattended { run, .. })
+            | Command::Rebuild(run) => (run.quiet, run.verbose),
+            Command::Filter(filter) => (filter.quiet, 0),
             _ => (false, 0),
         }
     }
 }
 
-/// A command on the store of a job.
+/// What all commands on the store of a job take.
 #[derive(Args)]
-pub struct OfJob {
+pub struct JobArguments {
     /// The job file.
     #[arg(value_parser = values::source())]
     pub job: PathBuf,
@@ -252,7 +251,7 @@ pub struct OfJob {
 /// The command line without hidden commands, which no user types.
 pub fn visible() -> clap::Command {
     let all = Cli::command();
-    let shown = all.get_subcommands().filter(|of| !of.is_hide_set()).cloned();
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     let command =
         clap::Command::new("pagefold").version(env!("CARGO_PKG_VERSION")).after_help(exit_codes());
     command.about(all.get_about().cloned().unwrap_or_default()).subcommands(shown)
@@ -266,8 +265,11 @@ fn no_such_command(error: &clap::Error) -> Option<String> {
         _ => return None,
     };
     let cli = Cli::command();
-    let names: Vec<&str> =
-        cli.get_subcommands().filter(|of| !of.is_hide_set()).map(|of| of.get_name()).collect();
+    let names: Vec<&str> = cli
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(|of| of.get_name())
+        .collect();
     Some(match nearest(word, names.iter().copied()) {
         _ if word.ends_with(".toml") => {
             let path = quoted(Path::new(word));

@@ -1,6 +1,6 @@
 //! Commands that come before a run: `init`, `check`, `estimate`, `schedule` and `lexicon`.
 
-use super::{OfJob, values};
+use super::{JobArguments, values};
 use crate::schedule::moments::{Every, TimeOfDay};
 use clap::{ArgGroup, Args};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct Init {
 pub struct Estimate {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The number of pages, with --bytes of text per page [default: as in a sample of the job's
     /// inputs].
     #[arg(long, value_name = "N", requires = "bytes", value_parser = values::whole::<u64>(1, 1_000_000_000_000))]
@@ -48,7 +48,7 @@ pub struct Estimate {
 pub struct Check {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The cluster file. Its hosts are checked, too.
     #[arg(long, value_name = "FILE", value_parser = values::source())]
     pub cluster: Option<PathBuf>,
@@ -99,7 +99,7 @@ pub struct Schedule {
 pub struct Lexicon {
     /// The job whose inputs are read.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The file to write. A file of that name is replaced.
     #[arg(long, value_name = "FILE", value_parser = values::place())]
     pub out: PathBuf,

@@ -1,6 +1,6 @@
 //! Commands of the server: `serve` and `send`.
 
-use super::{OfJob, values};
+use super::{JobArguments, values};
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ const INBOX_MIB: u32 = 1024;
 pub struct Serve {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The address and port to listen on, unless systemd hands over a socket. Port 0 is any free
     /// port, which is printed. There is no TLS: put a proxy in front.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7311", value_parser = values::socket)]

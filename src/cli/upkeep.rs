@@ -1,6 +1,6 @@
 //! Commands that look after a store: `verify`, `rollback` and `gc`.
 
-use super::{OfJob, values};
+use super::{JobArguments, values};
 use clap::Args;
 use workers::upkeep::gc::{KEEP_DAYS, KEEP_EPOCHS};
 
@@ -9,7 +9,7 @@ use workers::upkeep::gc::{KEEP_DAYS, KEEP_EPOCHS};
 pub struct Verify {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// Read every byte.
     #[arg(long)]
     pub full: bool,
@@ -29,7 +29,7 @@ pub struct Verify {
 pub struct Rollback {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The epoch to go back to.
     #[arg(value_parser = values::whole::<u64>(0, u64::MAX))]
     pub epoch: u64,
@@ -43,7 +43,7 @@ pub struct Rollback {
 pub struct Gc {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// Delete the files, and do not only list them.
     #[arg(long)]
     pub delete: bool,

@@ -1,6 +1,6 @@
 //! Commands that write what a store holds: `export`, `filter` and `report`.
 
-use super::{OfJob, values};
+use super::{JobArguments, values};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct Export {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// Write only the changes of all epochs after EPOCH, as `changes_since` beside the other
     /// tables.
     #[arg(long, value_name = "EPOCH", value_parser = values::whole::<u32>(0, u64::MAX))]
@@ -21,7 +21,7 @@ pub struct Export {
 pub struct Filter {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// Write copies of the inputs into this folder, under their names, without the records that
     /// fold.
     #[arg(long, value_name = "DIR", value_parser = values::place())]
@@ -77,7 +77,7 @@ pub enum LabelNames {
 pub struct Report {
     /// The job.
     #[command(flatten)]
-    pub of: OfJob,
+    pub shared: JobArguments,
     /// The file to write. A file of that name is replaced [default: report.html in the folder of
     /// results].
     #[arg(long, value_name = "FILE.html", value_parser = values::place())]

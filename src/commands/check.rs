@@ -42,20 +42,20 @@ struct Line {
 
 /// `pagefold check`.
 pub fn command(arguments: &cli::Check) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
     let mut found = |host: &str, finding| lines.push(Line { host: host.to_owned(), finding });
     found(
         "launcher",
-        Finding::of("job", Ok(format!("{} can be read", arguments.of.job.display()))),
+        Finding::of("job", Ok(format!("{} can be read", arguments.shared.job.display()))),
     );
     let (inputs, finding) = match look_at_inputs(&job) {
         Ok((inputs, line)) => (inputs, Ok(line)),
         Err(error) => (Vec::new(), Err(error)),
     };
     found("launcher", Finding::of("inputs", finding));
-    let named = advice::Job::new(&arguments.of.job, &arguments.of.sets);
+    let named = advice::Job::new(&arguments.shared.job, &arguments.shared.sets);
     let identity = try_identity(&job).map_err(|error| named.named_in(error));
     found("launcher", Finding::of("identity", identity));
     let output = export::check_place_of_run(&job)
@@ -93,7 +93,7 @@ fn writable(folder: &Path) -> String {
 /// Prints the findings, and fails with the first bad one.
 fn print_findings(arguments: &cli::Check, lines: &[Line]) -> Result<()> {
     let bad = lines.iter().find(|line| line.finding.code != 0);
-    if arguments.of.json {
+    if arguments.shared.json {
         let list: Vec<_> = lines
             .iter()
             .map(|Line { host, finding }| {

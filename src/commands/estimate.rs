@@ -15,7 +15,7 @@ const URL_BYTES: u64 = 60;
 
 /// `pagefold estimate`.
 pub fn command(arguments: &cli::Estimate) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let load = match (arguments.pages, arguments.bytes) {
         (Some(pages), Some(bytes)) => {
             let text_bytes = pages.saturating_mul(bytes);
@@ -35,7 +35,7 @@ pub fn command(arguments: &cli::Estimate) -> Result<()> {
         None => Machines { hosts: arguments.hosts.map_or(1, u64::from), workers: threads },
     };
     let forecast = forecast::forecast(&job, &load, machines);
-    if arguments.of.json {
+    if arguments.shared.json {
         return print_json(&json!({ "load": load, "machines": machines, "forecast": forecast }));
     }
     show(&text(&load, machines, &forecast))

@@ -23,7 +23,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     if let Some(answers) = arguments.ask {
         return eval_ask::command(arguments, answers);
     }
-    let (job, store, head) = jobs::open(&arguments.of)?;
+    let (job, store, head) = jobs::open(&arguments.shared)?;
     if let Some(path) = &arguments.plot {
         ours::check_named("--plot", path, plot::MARK, &job)?;
         durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
@@ -35,7 +35,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         let title = format!("{}, epoch {}", job.store.display(), report.epoch);
         durable::write(path, plot::svg(sweep, &title).as_bytes()).map_err(Error::as_output)?;
     }
-    if arguments.of.json { print_json(&report) } else { show(&as_text(&report)) }
+    if arguments.shared.json { print_json(&report) } else { show(&as_text(&report)) }
 }
 
 /// A share with four digits, or a dash.

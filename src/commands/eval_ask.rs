@@ -45,7 +45,7 @@ impl Answer {
 
 /// `pagefold eval --ask`, of at most so many answers.
 pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
-    let (job, store, head) = jobs::open(&arguments.of)?;
+    let (job, store, head) = jobs::open(&arguments.shared)?;
     job.check_folded(store.root(), &head.manifest)?;
     let path = &arguments.labels;
     // The file is read only if it exists; the first answer makes it.
@@ -78,7 +78,8 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
                 asking.insert((Index::open(&job, &store, &head)?, to_add(path)?))
             }
         };
-        match ask(index, &question, (survey.answers() + 1, survey.wanted()), arguments.of.json)? {
+        match ask(index, &question, (survey.answers() + 1, survey.wanted()), arguments.shared.json)?
+        {
             Answer::Skip => survey.answer(&question, None),
             Answer::Quit => break,
             answer => {
@@ -93,7 +94,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
         }
     }
     let findings = survey.findings(&head);
-    if arguments.of.json { print_json(&findings) } else { show(&as_text(&findings)) }
+    if arguments.shared.json { print_json(&findings) } else { show(&as_text(&findings)) }
 }
 
 /// The file of answers, at the start of a new line.

@@ -19,7 +19,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         );
         return Err(Error::new(Kind::Usage, line));
     }
-    let (job, store, head) = jobs::open(&arguments.of)?;
+    let (job, store, head) = jobs::open(&arguments.shared)?;
     ours::check_apart("--labels", path, &job)?;
     durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
     let found = hints(&job, &store, &head)?;
@@ -33,7 +33,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let rows: String = found.pairs.iter().map(row).collect();
     let whole = std::path::absolute(path).map_err(|e| Error::io("find", path, e).as_output())?;
     durable::write(&whole, rows.as_bytes()).map_err(Error::as_output)?;
-    if arguments.of.json {
+    if arguments.shared.json {
         return print_json(&json!({ "file": path, "rows": found.pairs.len(), "hints": found }));
     }
     show(&format!(

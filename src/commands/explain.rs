@@ -14,7 +14,7 @@ use workers::fold::splits::RejectLine;
 
 /// `pagefold explain`.
 pub fn command(arguments: &cli::Explain) -> Result<()> {
-    let (job, store, head) = open(&arguments.of)?;
+    let (job, store, head) = open(&arguments.shared)?;
     let index = Index::open(&job, &store, &head)?;
     let paint = Paint::stdout(arguments.color);
     let find = |url: &String| {
@@ -33,15 +33,19 @@ pub fn command(arguments: &cli::Explain) -> Result<()> {
     match &found[..] {
         [a, b] => {
             let pair = pair::explain(&index, [a, b])?;
-            if arguments.of.json {
+            if arguments.shared.json {
                 return print_json(&pair);
             }
-            let named = advice::Job::new(&arguments.of.job, &arguments.of.sets);
+            let named = advice::Job::new(&arguments.shared.job, &arguments.shared.sets);
             show(&named.with_commands(&explained::pair(&pair, paint)))
         }
         _ => {
             let page = page::explain(&index, &job, &store, &head, &arguments.urls[0], &found[0])?;
-            if arguments.of.json { print_json(&page) } else { show(&explained::page(&page, paint)) }
+            if arguments.shared.json {
+                print_json(&page)
+            } else {
+                show(&explained::page(&page, paint))
+            }
         }
     }
 }

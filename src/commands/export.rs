@@ -13,13 +13,12 @@ use workers::store::manifest::Head;
 
 /// `pagefold export`.
 pub fn command(arguments: &cli::Export) -> Result<()> {
-    let of = &arguments.of;
-    let (job, store, head, _lock) = open_locked(of)?;
+    let (job, store, head, _lock) = open_locked(&arguments.shared)?;
     let dir = job.output.dir.clone();
     signals::set_clean_up(move |_| export::sweep(&dir));
     if let Some(since) = arguments.since {
         let (rows, epoch) = (export::since(&job, &store, &head, since)?, head.manifest.epoch);
-        if of.json {
+        if arguments.shared.json {
             return print_json(&json!({ "since": since, "epoch": epoch, "rows": rows }));
         }
         let (rows, dir) = (counted(rows, "row"), job.output.dir.display());
@@ -30,7 +29,7 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
     // If some answers were by other rules, the export would be that of no epoch.
     job.check_decided(store.root(), &head.manifest)?;
     let exported = export::export(&job, &store, &head)?;
-    if of.json {
+    if arguments.shared.json {
         return print_json(&exported.summary);
     }
     let summary = exported.summary;

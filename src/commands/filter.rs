@@ -29,7 +29,8 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
         // An undo does not need the job.
-        let store = read(&arguments.of.job, &arguments.of.sets).map(|job| resolved(&job.store));
+        let store =
+            read(&arguments.shared.job, &arguments.shared.sets).map(|job| resolved(&job.store));
         if store.is_ok_and(|store| resolved(&originals).starts_with(store)) {
             let line =
                 format!("{}: is in the store; name a folder outside it", originals.display());
@@ -39,7 +40,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
         if arguments.quiet {
             return Ok(());
         }
-        if arguments.of.json {
+        if arguments.shared.json {
             return print_json(
                 &json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }),
             );
@@ -53,7 +54,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
             undone.alike
         ));
     }
-    let (job, store, head) = open(&arguments.of)?;
+    let (job, store, head) = open(&arguments.shared)?;
     job.check_decided(store.root(), &head.manifest)?;
     let threads = arguments.threads.map_or_else(processors, usize::from);
     let names = match arguments.names {
@@ -81,7 +82,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     let begin = |bytes| Bar::of_reading("filter", bytes, progress, arguments.quiet);
     let outcome = filter::filter(&job, &store, &head, &options, begin)?;
     if !arguments.quiet {
-        match arguments.of.json {
+        match arguments.shared.json {
             true => print_json(&as_json(&outcome))?,
             false => show(&as_text(&outcome, &options))?,
         }

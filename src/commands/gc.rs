@@ -13,12 +13,11 @@ use workers::upkeep::gc;
 /// `pagefold gc`.
 pub fn command(arguments: &cli::Gc) -> Result<()> {
     let (store, head, _lock) = match arguments.unfinished {
-        false => {
-            open_locked(&arguments.of).map(|(_, store, head, lock)| (store, Some(head), lock))?
-        }
+        false => open_locked(&arguments.shared)
+            .map(|(_, store, head, lock)| (store, Some(head), lock))?,
         // The first epoch may be the one that is not finished.
         true => {
-            let (job, store) = job_and_store(&arguments.of)?;
+            let (job, store) = job_and_store(&arguments.shared)?;
             let lock = Store::lock(&job.store)?;
             let head = store.head()?;
             (store, head, lock)
@@ -33,7 +32,7 @@ pub fn command(arguments: &cli::Gc) -> Result<()> {
         [&found.manifests, &found.files, &found.attempts].into_iter().flatten().collect();
     let (commits, files, attempts) =
         (found.manifests.len(), found.files.len(), found.attempts.len());
-    if arguments.of.json {
+    if arguments.shared.json {
         return print_json(&json!({
             "deleted": arguments.delete,
             "commits": commits,

@@ -219,7 +219,10 @@ fn nothing_found(arguments: &cli::Lexicon, content: &Content) -> Error {
     let Content { counted, texts, docs_min, .. } = content;
     let line = match (texts, counted) {
         (0, _) => {
-            format!("{}: the inputs have no text; nothing was written", arguments.of.job.display())
+            format!(
+                "{}: the inputs have no text; nothing was written",
+                arguments.shared.job.display()
+            )
         }
         (_, Counted::Lines) => format!(
             "no line stands on at least {docs_min} pages of one host and on half of them all; \
@@ -237,7 +240,7 @@ fn nothing_found(arguments: &cli::Lexicon, content: &Content) -> Error {
 
 /// `pagefold lexicon`.
 pub fn command(arguments: &cli::Lexicon) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let out =
         std::path::absolute(&arguments.out).map_err(|e| Error::io("write", &arguments.out, e))?;
     check(arguments, &job)?;
@@ -261,7 +264,7 @@ pub fn command(arguments: &cli::Lexicon) -> Result<()> {
     bytes.extend(&content.lines);
     durable::write(&out, &bytes).map_err(Error::as_output)?;
     let Content { counted, found, texts, docs_min, .. } = content;
-    if arguments.of.json {
+    if arguments.shared.json {
         return print_json(&json!({
             "out": arguments.out,
             "kind": arguments.kind.to_possible_value().map(|kind| kind.get_name().to_owned()),

@@ -26,7 +26,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
     if arguments.text && arguments.url.is_none() {
         return main_texts(arguments);
     }
-    let (job, store, head) = open(&arguments.of)?;
+    let (job, store, head) = open(&arguments.shared)?;
     let mut index = Index::open(&job, &store, &head)?;
     if arguments.all {
         index = index.with_refused();
@@ -38,7 +38,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
     if input.has_rows(arguments)? {
         return rows(arguments, &job, input, |record| {
             let answer = index.ask_record(record)?;
-            if arguments.of.json { print_json(&answer) } else { show(&short(&answer)) }
+            if arguments.shared.json { print_json(&answer) } else { show(&short(&answer)) }
         });
     }
     let body = input.body(&job, arguments)?;
@@ -47,7 +47,7 @@ pub fn command(arguments: &cli::Query) -> Result<()> {
 
 /// Prints the main text of each record of the file.
 fn main_texts(arguments: &cli::Query) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let mut extractor = Extractor::new(&job)?;
     let mut input = Input::open(cli::named_file(arguments.file.as_ref()))?;
     if input.has_rows(arguments)? {
@@ -55,7 +55,7 @@ fn main_texts(arguments: &cli::Query) -> Result<()> {
     }
     let body = input.body(&job, arguments)?;
     let found = extractor.text(Record::nameless(body));
-    if arguments.of.json {
+    if arguments.shared.json {
         return print_json(&found);
     }
     if !found.notes.is_empty() {
@@ -77,7 +77,7 @@ fn stored(arguments: &cli::Query, index: &Index, url: &str) -> Result<()> {
                    text keeps";
         return Err(Error::new(Kind::NoInput, format!("{url}: {why}")));
     };
-    match arguments.of.json {
+    match arguments.shared.json {
         true => print_json(&json!({ "url": answer.url, "text": text, "notes": answer.notes })),
         false => show_text(&text),
     }
@@ -126,8 +126,8 @@ impl Input {
         };
         let text = unmarked(head).trim_ascii_start();
         let may_be_rows = text.is_empty() || jobs::is_json(text);
-        let has_rows =
-            jobs::crawl(unmarked(head)).is_none() && (named || arguments.of.json && may_be_rows);
+        let has_rows = jobs::crawl(unmarked(head)).is_none()
+            && (named || arguments.shared.json && may_be_rows);
         if has_rows && text.starts_with(b"[") {
             let command = piped("jq -c '.[]'", arguments, true);
             let line = format!("{}: a JSON array; {command} asks about its rows", self.name);
@@ -148,7 +148,7 @@ impl Input {
             return None;
         }
         // For stdin there is no name that could say that there are rows.
-        let has_rows = arguments.of.json || is_of_rows(without_ending(&self.name));
+        let has_rows = arguments.shared.json || is_of_rows(without_ending(&self.name));
         let command = piped(decoder, arguments, has_rows);
         Some(format!("{command} asks about what is in it"))
     }
@@ -251,7 +251,7 @@ fn rows(
             Item::Reject { reason, detail, .. } => (reason, detail),
         };
         wrong += 1;
-        if arguments.of.json {
+        if arguments.shared.json {
             print_json(
                 &json!({ "line": number, "verdict": "rejected", "reason": reason, "detail": detail }),
             )?;
@@ -269,7 +269,7 @@ fn rows(
 }
 
 fn print_answer(arguments: &cli::Query, answer: &Answer) -> Result<()> {
-    if arguments.of.json { print_json(answer) } else { show(&long(answer)) }
+    if arguments.shared.json { print_json(answer) } else { show(&long(answer)) }
 }
 
 /// An answer in one line.

@@ -15,7 +15,7 @@ const MARK: &str = "<title>pagefold: epoch";
 
 /// `pagefold report`.
 pub fn command(arguments: &cli::Report) -> Result<()> {
-    let (job, store, head) = open(&arguments.of)?;
+    let (job, store, head) = open(&arguments.shared)?;
     let path = arguments.out.clone().unwrap_or_else(|| job.output.dir.join("report.html"));
     match &arguments.out {
         Some(out) => ours::check_named("--out", out, MARK, &job)?,
@@ -24,7 +24,7 @@ pub fn command(arguments: &cli::Report) -> Result<()> {
     durable::create_folder(durable::folder_of(&path)).map_err(Error::as_output)?;
     let page = report::html(&Index::open(&job, &store, &head)?, &store, &head)?;
     durable::write(&path, page.as_bytes()).map_err(Error::as_output)?;
-    match arguments.of.json {
+    match arguments.shared.json {
         true => {
             print_json(&json!({ "epoch": head.manifest.epoch, "file": path, "bytes": page.len() }))
         }

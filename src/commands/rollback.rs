@@ -12,7 +12,7 @@ use workers::upkeep::rollback;
 
 /// `pagefold rollback`.
 pub fn command(arguments: &cli::Rollback) -> Result<()> {
-    let (job, store, head, _lock) = open_locked(&arguments.of)?;
+    let (job, store, head, _lock) = open_locked(&arguments.shared)?;
     let exports = job.output.export == When::Always;
     if exports {
         export::check_place(&job, Some(&head))?;
@@ -26,7 +26,7 @@ pub fn command(arguments: &cli::Rollback) -> Result<()> {
         _ => {}
     }
     let (epoch, target) = (new.manifest.epoch, arguments.epoch);
-    if arguments.of.json {
+    if arguments.shared.json {
         return print_json(&json!({ "epoch": epoch, "same_as": target }));
     }
     let pages = new.manifest.tables.get("pages").map_or(0, |table| table.rows);

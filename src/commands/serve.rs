@@ -12,7 +12,7 @@ use workers::store::threads::processors;
 
 /// `pagefold serve`.
 pub fn command(arguments: &cli::Serve) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let options = Options {
         bind: arguments.bind,
         token: arguments.token_file.clone(),
@@ -28,7 +28,7 @@ pub fn command(arguments: &cli::Serve) -> Result<()> {
     serve(
         &options,
         move || Online::open(job, inserts),
-        |at, epoch| match arguments.of.json {
+        |at, epoch| match arguments.shared.json {
             true => print_json(&json!({ "listening": at.to_string(), "epoch": epoch })),
             false => show(&format!("listening on http://{at}, epoch {epoch}\n")),
         },

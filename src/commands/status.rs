@@ -24,10 +24,10 @@ use workers::verify::large_buckets::{self, Largest};
 
 /// `pagefold status`.
 pub fn command(arguments: &cli::Status) -> Result<()> {
-    let (job, store, head) = open(&arguments.of)?;
+    let (job, store, head) = open(&arguments.shared)?;
     if let Some(table) = &arguments.files {
         let files = files(&store, &head.manifest, table)?;
-        if arguments.of.json {
+        if arguments.shared.json {
             return print_json(&json!({ "table": table, "files": files }));
         }
         return show(&files.iter().map(|path| format!("{path}\n")).collect::<String>());
@@ -47,7 +47,7 @@ pub fn command(arguments: &cli::Status) -> Result<()> {
         not_consumed = history.barren();
         gone = elsewhere(&job, &store, &head, &history).unwrap_or_default();
     }
-    if arguments.of.json {
+    if arguments.shared.json {
         as_json(&state, &head.manifest, age, &left, &largest, &not_consumed, gone)?;
     } else {
         let gone = gone.map(|of| lost::elsewhere(&job, of));

@@ -14,7 +14,7 @@ use workers::verify;
 
 /// `pagefold verify`.
 pub fn command(arguments: &cli::Verify) -> Result<()> {
-    let job = jobs::read(&arguments.of.job, &arguments.of.sets)?;
+    let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     // The files are checked for any job; the rows are checked only with the job that made them.
     let identity = if arguments.deep { Some(job.identity()?) } else { None };
     let store = Store::open(&job.store, identity.as_ref())?;
@@ -38,7 +38,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
         Some(head) => rollback::newest_whole(&store, head)?,
         None => None,
     };
-    if arguments.of.json {
+    if arguments.shared.json {
         print_json(&as_json(&report, deep.as_ref(), whole))?;
     } else {
         let mut text = String::new();
@@ -66,7 +66,9 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             None if !arguments.deep => {}
             None => text.push_str("deep: not begun, as files are damaged\n"),
         }
-        show(&advice::Job::new(&arguments.of.job, &arguments.of.sets).with_commands(&text))?;
+        show(
+            &advice::Job::new(&arguments.shared.job, &arguments.shared.sets).with_commands(&text),
+        )?;
     }
     if !report.findings.is_empty() {
         let (kind, line) = match (damaged.len(), denied.len()) {

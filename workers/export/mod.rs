@@ -142,16 +142,16 @@ fn lock(dir: &Path) -> Result<Lock> {
 /// complete. The summary of another epoch says that the folder is not that of the head, and stays.
 /// Warns of one of a later epoch.
 fn replace_summary(former: &Results, epoch: u64) -> Result<()> {
-    let Results { summary, epoch: of, .. } = former;
+    let Results { summary, epoch: exported_epoch, .. } = former;
     let dir = durable::folder_of(summary);
-    if *of > epoch {
+    if *exported_epoch > epoch {
         tracing::warn!(
-            "{} has results of the later epoch {of}, which epoch {epoch} replaces: the store was \
+            "{} has results of the later epoch {exported_epoch}, which epoch {epoch} replaces: the store was \
              rolled back or restored, so who follows `changes` must load `members` anew",
             dir.display()
         );
     }
-    if *of != epoch {
+    if *exported_epoch != epoch {
         return Ok(());
     }
     std::fs::remove_file(summary).map_err(|e| Error::io("remove", summary, e))?;

@@ -124,7 +124,7 @@ pub fn pages_to_pairs(
     let retracted: Shared<bool> = Shared::default();
     let (dataflow, slot) = (Dataflow::new(epoch), retracted.clone());
     worker.dataflow::<(), _, _>(|scope| {
-        let broadcast = propose(&dataflow, bands, changed.take(), evidence.clone(), scope);
+        let broadcast = pairs_dataflow(&dataflow, bands, changed.take(), evidence.clone(), scope);
         dataflow.end(
             broadcast,
             "pairs",
@@ -141,53 +141,19 @@ pub fn pages_to_pairs(
 
 /// Proposes pairs by fingerprint (groups, buckets, resolve) and by keys, and decides and stores
 /// them.
-fn propose<'s>(
+fn pairs_dataflow<'s>(
     dataflow: &Dataflow,
     bands: &Bands,
     changes: Vec<ContentChange>,
     evidence: Vec<SegmentRef>,
     scope: Scope<'s, ()>,
 ) -> Flow<'s, Retracted> {
-    let by_bucket = |band: usize| {
-        let bands = bands.clone();
-        move |key: u64| bands.route(band, key)
-    };
     let changes: Flow<'s, ContentChange> =
         dataflow.begin(scope, "contents.changes", move |_, emit| {
             changes.into_iter().for_each(emit);
             Ok(())
         });
-    let (key, of) = (bands.clone(), bands.clone());
-    let touched: Flow<'s, TouchedFingerprint> = dataflow.then(
-        changes.clone(),
-        "groups",
-        move |change: &ContentChange| key.route(0, key.key(0, change.fingerprint)),
-        move |epoch, changes, emit| groups::groups(epoch, &of, changes, emit),
-    );
-    let (key, of) = (bands.clone(), bands.clone());
-    let near: Flow<'s, NearFingerprints> = dataflow.then(
-        touched,
-        "buckets",
-        move |touch: &TouchedFingerprint| key.route(touch.band as usize, touch.key),
-        move |epoch, touched, emit| buckets::buckets(epoch, &of, touched, emit),
-    );
-    let key = by_bucket(0);
-    let members: Flow<'s, GroupMember> = dataflow.then(
-        near,
-        "resolve.group_members",
-        move |pair| key(pair.a),
-        resolve::group_members,
-    );
-    let (key, of) = (by_bucket(0), bands.clone());
-    let by_fingerprint: Flow<'s, Candidate> = dataflow.then(
-        members,
-        "resolve",
-        move |member: &GroupMember| key(member.to),
-        move |epoch, members, emit| {
-            let distance = |a, b| simhash::distance(of.unkey(0, a), of.unkey(0, b));
-            resolve::resolve(epoch, members, distance, emit)
-        },
-    );
+    let by_fingerprint = propose_by_fingerprint(dataflow, bands, changes.clone());
     let keys: Flow<'s, KeyTouch> = dataflow.begin(scope, "keys.touched", keys::touched);
     let by_key: Flow<'s, Candidate> = dataflow.then(keys, "keys", |touch| touch.key, keys::keys);
     let deleted: Flow<'s, DeletedPair> =
@@ -207,6 +173,50 @@ fn propose<'s>(
         |epoch, changes, emit| {
             pairs::pairs(epoch, changes)?;
             components::retracted(epoch, emit)
+        },
+    )
+}
+
+/// Proposes pairs of contents whose fingerprints are near.
+fn propose_by_fingerprint<'s>(
+    dataflow: &Dataflow,
+    bands: &Bands,
+    changes: Flow<'s, ContentChange>,
+) -> Flow<'s, Candidate> {
+    // A group is on the worker that owns the bucket of its fingerprint in the first band.
+    let route_group = || {
+        let bands = bands.clone();
+        move |key: u64| bands.route(0, key)
+    };
+    let (routes, bands_of_groups) = (bands.clone(), bands.clone());
+    let touched: Flow<'s, TouchedFingerprint> = dataflow.then(
+        changes,
+        "groups",
+        move |change: &ContentChange| routes.route(0, routes.key(0, change.fingerprint)),
+        move |epoch, changes, emit| groups::groups(epoch, &bands_of_groups, changes, emit),
+    );
+    let (routes, bands_of_buckets) = (bands.clone(), bands.clone());
+    let near: Flow<'s, NearFingerprints> = dataflow.then(
+        touched,
+        "buckets",
+        move |touch: &TouchedFingerprint| routes.route(touch.band as usize, touch.key),
+        move |epoch, touched, emit| buckets::buckets(epoch, &bands_of_buckets, touched, emit),
+    );
+    let route = route_group();
+    let members: Flow<'s, GroupMember> = dataflow.then(
+        near,
+        "resolve.group_members",
+        move |pair| route(pair.a),
+        resolve::group_members,
+    );
+    let (route, bands) = (route_group(), bands.clone());
+    dataflow.then(
+        members,
+        "resolve",
+        move |member: &GroupMember| route(member.to),
+        move |epoch, members, emit| {
+            let distance = |a, b| simhash::distance(bands.unkey(0, a), bands.unkey(0, b));
+            resolve::resolve(epoch, members, distance, emit)
         },
     )
 }
