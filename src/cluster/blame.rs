@@ -11,24 +11,29 @@ use workers::error::Kind;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symptom {
     /// The process reports an error of its own or of the job.
-    Own,
+    OwnError,
     /// The process ended without a final message.
     Death,
     /// The process is silent, stuck or missing, as seen by the supervisor.
-    Still,
+    Silent,
     /// The process reports the loss of another process.
-    Peer(usize),
+    LostPeer(usize),
     /// The process reports a loss, but not which process was lost.
-    Vague,
+    LostUnknown,
 }
 
 /// A symptom, and the process that showed it.
 #[derive(Clone, Debug)]
 pub struct Problem {
+    /// The process; `None` if the supervisor cannot tell which one.
     pub process: Option<usize>,
+    /// What it showed.
     pub symptom: Symptom,
+    /// The kind of the error of the attempt, if this is its cause.
     pub kind: Kind,
+    /// What is wrong, in words.
     pub line: String,
+    /// Whether another attempt may succeed.
     pub mends: bool,
 }
 
@@ -39,21 +44,21 @@ pub struct Problem {
 /// fault in pagefold, that may be a consequence, and any other error of its own comes first.
 pub fn cause(problems: &[Problem]) -> Option<(&Problem, Option<usize>)> {
     let rank = |problem: &Problem| match problem.symptom {
-        Symptom::Own if problem.kind != Kind::Internal => 0,
-        Symptom::Own => 1,
+        Symptom::OwnError if problem.kind != Kind::Internal => 0,
+        Symptom::OwnError => 1,
         Symptom::Death => 2,
-        Symptom::Still => 3,
-        Symptom::Peer(_) => 4,
-        Symptom::Vague => 5,
+        Symptom::Silent => 3,
+        Symptom::LostPeer(_) => 4,
+        Symptom::LostUnknown => 5,
     };
     let first = problems.iter().min_by_key(|problem| rank(problem))?;
-    let Symptom::Peer(_) = first.symptom else {
-        let blames = !matches!(first.symptom, Symptom::Vague);
+    let Symptom::LostPeer(_) = first.symptom else {
+        let blames = !matches!(first.symptom, Symptom::LostUnknown);
         return Some((first, first.process.filter(|_| blames)));
     };
     let mut votes: BTreeMap<usize, usize> = BTreeMap::new();
     let peers = problems.iter().filter_map(|problem| match problem.symptom {
-        Symptom::Peer(peer) => Some((peer, problem)),
+        Symptom::LostPeer(peer) => Some((peer, problem)),
         _ => None,
     });
     peers.clone().for_each(|(peer, _)| *votes.entry(peer).or_default() += 1);
@@ -103,15 +108,15 @@ mod tests {
     /// processes. Of these the peer with the most votes counts, and of equals the first.
     #[test]
     fn the_first_cause_is_blamed() {
-        use Symptom::{Death, Own, Peer, Still, Vague};
-        assert_eq!(blamed(&[(0, Peer(2)), (1, Peer(2)), (2, Death)]), Some(2));
-        assert_eq!(blamed(&[(0, Peer(2)), (2, Peer(1)), (1, Own)]), Some(1));
-        assert_eq!(blamed(&[(1, Death), (0, Own)]), Some(0));
-        assert_eq!(blamed(&[(0, Peer(1)), (1, Still)]), Some(1));
-        assert_eq!(blamed(&[(2, Peer(0)), (0, Peer(2)), (1, Peer(2))]), Some(2));
-        assert_eq!(blamed(&[(1, Peer(0)), (0, Peer(1))]), Some(0));
-        assert_eq!(blamed(&[(1, Vague), (0, Peer(1))]), Some(1));
-        assert_eq!(blamed(&[(1, Vague)]), None);
+        use Symptom::{Death, LostPeer, LostUnknown, OwnError, Silent};
+        assert_eq!(blamed(&[(0, LostPeer(2)), (1, LostPeer(2)), (2, Death)]), Some(2));
+        assert_eq!(blamed(&[(0, LostPeer(2)), (2, LostPeer(1)), (1, OwnError)]), Some(1));
+        assert_eq!(blamed(&[(1, Death), (0, OwnError)]), Some(0));
+        assert_eq!(blamed(&[(0, LostPeer(1)), (1, Silent)]), Some(1));
+        assert_eq!(blamed(&[(2, LostPeer(0)), (0, LostPeer(2)), (1, LostPeer(2))]), Some(2));
+        assert_eq!(blamed(&[(1, LostPeer(0)), (0, LostPeer(1))]), Some(0));
+        assert_eq!(blamed(&[(1, LostUnknown), (0, LostPeer(1))]), Some(1));
+        assert_eq!(blamed(&[(1, LostUnknown)]), None);
         assert_eq!(blamed(&[]), None);
     }
 
@@ -132,8 +137,8 @@ mod tests {
     /// missed the rows that the first one did not send, and reported earlier.
     #[test]
     fn an_error_comes_before_a_fault_that_follows_from_it() {
-        let fault = Problem { kind: Kind::Internal, ..problem(0, Symptom::Own) };
-        let damaged = Problem { kind: Kind::Io, ..problem(1, Symptom::Own) };
+        let fault = Problem { kind: Kind::Internal, ..problem(0, Symptom::OwnError) };
+        let damaged = Problem { kind: Kind::Io, ..problem(1, Symptom::OwnError) };
         let killed = problem(2, Symptom::Death);
         let all = [fault.clone(), damaged, killed.clone()];
         let (problem, blamed) = cause(&all).expect("a cause");

@@ -233,14 +233,14 @@ impl<'a> Supervisor<'a> {
         loop {
             self.handle_events(&orders)?;
             let now = Instant::now();
-            self.forgive(clock.stalled(now));
+            self.shift_timeouts(clock.stalled(now));
             if clock.beat_is_due(now) {
                 self.beat()?;
             }
             if self.processes.iter().all(|supervised| supervised.end.is_some()) {
                 return Ok(());
             }
-            self.introduce(&mut clock)?;
+            self.send_addresses(&mut clock)?;
             if self.problems.is_empty() {
                 self.check_timeouts(now, &mut clock);
             }
@@ -274,7 +274,7 @@ impl<'a> Supervisor<'a> {
 
     /// Moves the times of all last messages, and of the last work of all workers, by the time that
     /// this process itself was stopped: this must not count as the silence of others.
-    fn forgive(&mut self, stalled: Duration) {
+    fn shift_timeouts(&mut self, stalled: Duration) {
         for supervised in &mut self.processes {
             supervised.last_message_at += stalled;
             supervised.turns.values_mut().for_each(|(_, at)| *at += stalled);
@@ -282,7 +282,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Tells all processes where the others listen, once all of them do.
-    fn introduce(&mut self, clock: &mut Clock) -> Result<()> {
+    fn send_addresses(&mut self, clock: &mut Clock) -> Result<()> {
         let addresses: Vec<String> =
             self.processes.iter().filter_map(|supervised| supervised.address.clone()).collect();
         if clock.is_meshed || addresses.len() < self.hosts.len() {
@@ -301,8 +301,9 @@ impl<'a> Supervisor<'a> {
 
     /// How long reports are collected: longer while all of them only name other processes.
     fn settle(&self) -> Duration {
-        let is_secondhand =
-            |problem: &Problem| matches!(problem.symptom, Symptom::Peer(_) | Symptom::Vague);
+        let is_secondhand = |problem: &Problem| {
+            matches!(problem.symptom, Symptom::LostPeer(_) | Symptom::LostUnknown)
+        };
         match self.problems.iter().all(is_secondhand) {
             true => SETTLE.max(settle(self.topology.silence_timeout)),
             false => SETTLE,
@@ -404,7 +405,7 @@ impl<'a> Supervisor<'a> {
                     digest.get(..12).unwrap_or_default(),
                     self.digest.get(..12).unwrap_or_default()
                 );
-                self.report(Some(process), Symptom::Own, Kind::Protocol, line, false);
+                self.report(Some(process), Symptom::OwnError, Kind::Protocol, line, false);
             }
             Message::Listening { address } => {
                 let host = &self.hosts[process].address;
@@ -436,13 +437,13 @@ impl<'a> Supervisor<'a> {
                 let kind = kind_of(code);
                 let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
                 let symptom = match (peer, kind) {
-                    (Some(peer), _) => Symptom::Peer(peer),
+                    (Some(peer), _) => Symptom::LostPeer(peer),
                     // For instance, its port is taken; it is not connected to the others yet.
                     (None, Kind::TryAgain) if mends && supervised.address.is_none() => {
-                        Symptom::Still
+                        Symptom::Silent
                     }
-                    (None, Kind::TryAgain) if mends => Symptom::Vague,
-                    _ => Symptom::Own,
+                    (None, Kind::TryAgain) if mends => Symptom::LostUnknown,
+                    _ => Symptom::OwnError,
                 };
                 self.report(Some(process), symptom, kind, line, mends);
             }
@@ -470,7 +471,7 @@ impl<'a> Supervisor<'a> {
             }
         }
         for (process, line) in found {
-            self.report(Some(process), Symptom::Still, Kind::TryAgain, line, true);
+            self.report(Some(process), Symptom::Silent, Kind::TryAgain, line, true);
         }
         self.check_progress(now, clock);
     }
@@ -488,7 +489,7 @@ impl<'a> Supervisor<'a> {
             (clock.work, clock.worked) = (work, now);
         } else if self.problems.is_empty() && now - clock.worked > limit {
             let line = format!("no worker had anything to do for {} s", limit.as_secs());
-            self.report(None, Symptom::Vague, Kind::TryAgain, line, true);
+            self.report(None, Symptom::LostUnknown, Kind::TryAgain, line, true);
         }
     }
 
