@@ -57,7 +57,7 @@ fn changed_here(job: &Job, store: &Store, head: Option<&Head>, receipts: &[Recei
 }
 
 /// What became of the records of an epoch, and what its workers counted.
-struct Read {
+struct SplitRecords {
     counters: Counters,
     finished: Finished,
     counts: Counts,
@@ -66,7 +66,7 @@ struct Read {
 }
 
 /// What the splits of `plan` read.
-fn read(plan: &Plan, store: &Store, counters: Counters) -> Result<Read> {
+fn read_splits(plan: &Plan, store: &Store, counters: Counters) -> Result<SplitRecords> {
     let attempt = plan.attempt(store.root());
     let finished = splits::all(plan, &attempt)?;
     let mut counts = Counts::default();
@@ -80,7 +80,7 @@ fn read(plan: &Plan, store: &Store, counters: Counters) -> Result<Read> {
     if repeated > 0 {
         counts.note("repeated", repeated);
     }
-    Ok(Read { counters, finished, counts, rejects, listed })
+    Ok(SplitRecords { counters, finished, counts, rejects, listed })
 }
 
 /// The rejected records of inputs that `plan` reads again and that give nothing again.
@@ -93,12 +93,12 @@ fn barren_again(plan: &Plan, finished: &Finished) -> Result<u64> {
 fn figures(
     job: &Job,
     plan: &Plan,
-    read: &Read,
+    records: &SplitRecords,
     head: Option<&Head>,
     after: Pages,
     overwritten: Overwritten,
 ) -> Result<Figures> {
-    let Read { counts, counters, .. } = read;
+    let SplitRecords { counts, counters, .. } = records;
     // With `key = "row"`, all rows of a file get other keys when a row is added to the file. So
     // such a snapshot lacks as many pages as it has fewer rows.
     let replaced = match job.read.key {
@@ -115,8 +115,13 @@ fn figures(
         replaces: job.output.results().filter(|_| head.is_none()),
         source: job.read.source.clone(),
         read: counts.read,
-        rejects: Rejects::of(job, counts, read.listed.example.clone(), read.rejects.refused_file()),
-        barren_again: barren_again(plan, &read.finished)?,
+        rejects: Rejects::of(
+            job,
+            counts,
+            records.listed.example.clone(),
+            records.rejects.refused_file(),
+        ),
+        barren_again: barren_again(plan, &records.finished)?,
         overwritten,
         known: counters.get(Counter::PagesKnown),
         missing: counters.get(Counter::PagesMissing).saturating_sub(replaced),
@@ -149,12 +154,12 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
 }
 
 /// All counts of the epoch, by name.
-fn named(read: &Read) -> BTreeMap<String, u64> {
-    let (mut named, counts) = (read.counters.named(), &read.counts);
+fn counts_by_name(records: &SplitRecords) -> BTreeMap<String, u64> {
+    let (mut named, counts) = (records.counters.named(), &records.counts);
     // This count is in the note `repeated`.
     named.remove(Counter::VisitsRepeated.name());
-    if !read.finished.left.is_empty() {
-        named.insert("inputs_left".into(), read.finished.left.len() as u64);
+    if !records.finished.left.is_empty() {
+        named.insert("inputs_left".into(), records.finished.left.len() as u64);
     }
     named.insert("read".into(), counts.read);
     named.insert("accepted".into(), counts.accepted);
@@ -190,17 +195,17 @@ pub fn commit(
     allowed: &[Guard],
 ) -> Result<Committed> {
     receipts.sort_by_key(|receipt| receipt.worker);
-    let read = read(plan, store, receipt::counters(&receipts, workers)?)?;
+    let records = read_splits(plan, store, receipt::counters(&receipts, workers)?)?;
     let left: Vec<String> =
-        read.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();
+        records.finished.left.iter().map(|&input| plan.inputs[input].shown()).collect();
     check_not_all_left(plan, store, &left)?;
     let tables = tables(store, head, plan, &receipts)?;
     for input in &left {
         tracing::warn!(input, "changed while it was read, and is left to a later run");
     }
-    let after = Pages { live: live(&tables), folded: folded(head, &read.counters)? };
+    let after = Pages { live: live(&tables), folded: folded(head, &records.counters)? };
     let mut figures =
-        figures(job, plan, &read, head, after, overwritten(job, &read.counters, &receipts))?;
+        figures(job, plan, &records, head, after, overwritten(job, &records.counters, &receipts))?;
     if !allowed.contains(&Guard::SourceFolded) {
         let least = guards::source_pages_min(after.live);
         let (sources, before) =
@@ -209,8 +214,8 @@ pub fn commit(
         figures.source_folded =
             origin_folds::worst(job, &sources, before.as_ref(), &tables, &receipts, least)?;
     }
-    check_guards(job, store, plan, &read, &figures, allowed)?;
-    let manifest = manifest_of(job, store, head, plan, &read, tables, after.folded)?;
+    check_guards(job, store, plan, &records, &figures, allowed)?;
+    let manifest = manifest_of(job, store, head, plan, &records, tables, after.folded)?;
     // A killed run may have created folders of `data` without making their names durable. The files
     // that the manifest names are in them.
     durable::sync_folder(&store.data())?;
@@ -220,7 +225,7 @@ pub fn commit(
     let (before, head) = (head, manifest::commit(store.root(), &manifest)?);
     plan::attempts::clear(store.root());
     let changed_here = changed_here(job, store, before, &receipts);
-    Ok(Committed { head, counts: read.counts, left, changed_here })
+    Ok(Committed { head, counts: records.counts, left, changed_here })
 }
 
 /// Fails if all inputs are `left` to a later epoch, and gives the plan up then.
@@ -244,7 +249,7 @@ fn check_guards(
     job: &Job,
     store: &Store,
     plan: &Plan,
-    read: &Read,
+    records: &SplitRecords,
     figures: &Figures,
     allowed: &[Guard],
 ) -> Result<()> {
@@ -254,7 +259,7 @@ fn check_guards(
     if let Err(error) = plan.mark_refused(store.root()) {
         tracing::warn!(%error, "cannot note the refusal");
     }
-    let listed = if read.listed.lines > 0 { read.rejects.write_refused() } else { Ok(()) };
+    let listed = if records.listed.lines > 0 { records.rejects.write_refused() } else { Ok(()) };
     if let Err(error) = &listed {
         tracing::warn!(%error, "cannot list the rejected records");
     }
@@ -272,14 +277,14 @@ fn manifest_of(
     store: &Store,
     head: Option<&Head>,
     plan: &Plan,
-    read: &Read,
+    records: &SplitRecords,
     tables: BTreeMap<String, TableState>,
     folded: u64,
 ) -> Result<Manifest> {
     let unexamined = head.map_or_else(BTreeMap::new, |head| head.manifest.unexamined.clone());
     let retention = splits::retention(plan, &plan.attempt(store.root()))?;
-    let consumed = consumed(job, store, head, plan, retention, &read.finished)?;
-    let rejects = (read.listed.lines > 0).then(|| read.rejects.store(store)).transpose()?;
+    let consumed = consumed(job, store, head, plan, retention, &records.finished)?;
+    let rejects = (records.listed.lines > 0).then(|| records.rejects.store(store)).transpose()?;
     Ok(Manifest {
         format: manifest::FORMAT,
         store: store.uuid().to_owned(),
@@ -294,13 +299,13 @@ fn manifest_of(
         decided_by: Some(job.decided_by()),
         tables,
         folded,
-        unexamined: pivots::after(&unexamined, read.counters.unexamined_changes()),
+        unexamined: pivots::after(&unexamined, records.counters.unexamined_changes()),
         retention,
-        sources: sources_after(sources(job, head, plan), plan, &read.counters),
+        sources: sources_after(sources(job, head, plan), plan, &records.counters),
         consumed,
         consumed_before: head.map_or_else(Vec::new, |head| head.manifest.consumed_before.clone()),
         rejects,
-        counters: named(read),
+        counters: counts_by_name(records),
     })
 }
 

@@ -174,7 +174,7 @@ pub fn plan_at_most(
     clock: Clock,
     inputs_max: usize,
 ) -> Result<Option<Plan>> {
-    let (plan, kept) = planned(job, store, head, clock, inputs_max)?;
+    let (plan, kept) = plan_with_digests(job, store, head, clock, inputs_max)?;
     if plan.is_none() {
         kept.keep();
     }
@@ -189,11 +189,11 @@ pub fn preview(
     clock: Clock,
     inputs_max: usize,
 ) -> Result<Option<Plan>> {
-    planned(job, store, head, clock, inputs_max).map(|(plan, _)| plan)
+    plan_with_digests(job, store, head, clock, inputs_max).map(|(plan, _)| plan)
 }
 
 /// The plan, and the digests that are to be kept if there is none.
-fn planned(
+fn plan_with_digests(
     job: &Job,
     store: &Store,
     head: Option<&Head>,
@@ -215,7 +215,7 @@ fn planned(
             None => Err(inputs::none_found(&job.read.inputs)),
         };
     }
-    Ok((plan_of(job, store, head, found, clock, None)?, kept))
+    Ok((make_plan(job, store, head, found, clock, None)?, kept))
 }
 
 /// The plan of an epoch that reads again what an epoch of another store took. It has the number of
@@ -242,7 +242,7 @@ pub fn replay(job: &Job, store: &Store, head: Option<&Head>, past: PastEpoch) ->
         ..DueInputs::default()
     };
     let replayed = Replayed { epoch, retention };
-    let plan = plan_of(job, store, head, found, Clock::at(logical_time), Some(replayed))?;
+    let plan = make_plan(job, store, head, found, Clock::at(logical_time), Some(replayed))?;
     let plan = plan.ok_or_else(|| Error::internal("an epoch is not replayed"))?;
     Ok(Plan { gone_min: gone_min.unwrap_or(plan.gone_min), ..plan })
 }
@@ -256,7 +256,7 @@ struct Replayed {
     retention: Option<Retention>,
 }
 
-fn plan_of(
+fn make_plan(
     job: &Job,
     store: &Store,
     head: Option<&Head>,

@@ -81,7 +81,7 @@ impl Store {
     /// `Config` if the store was built with another identity configuration or format.
     pub fn open_or_create(root: &Path, identity: &serde_json::Value) -> Result<Store> {
         Store::create_if_missing(root, identity)?;
-        if Store::has_other_plans(root, identity)? {
+        if Store::may_be_made_anew(root, identity)? {
             durable::write(&root.join("FORMAT"), &Format::text(identity)?)?;
         }
         Store::open(root, Some(identity))
@@ -106,7 +106,7 @@ impl Store {
     /// Whether the store at `root` is of another identity and has no commit yet. Then its identity
     /// does not bind later runs: a guard may refuse a first run because of the very key that the
     /// job then corrects.
-    fn has_other_plans(root: &Path, identity: &serde_json::Value) -> Result<bool> {
+    fn may_be_made_anew(root: &Path, identity: &serde_json::Value) -> Result<bool> {
         let format = serde_json::from_slice::<Format>(&format_text(root)?);
         let is_other = format.is_ok_and(|format| {
             format.format == manifest::FORMAT
