@@ -12,6 +12,7 @@ use crate::tables::visits::NOTICE;
 use crate::tables::{EvidenceRow, Visit};
 use crate::text::features::Featurizer;
 use crate::text::signatures::Signer;
+use crate::visit::evidence::Packing;
 use crate::visit::{VisitMaker, furniture};
 use std::sync::Mutex;
 
@@ -52,15 +53,20 @@ impl Texts {
     /// The text of `record`, as a run reads it. It is only asked about, so it is not packed. A
     /// content that `is_known` is not signed.
     pub fn asked(&self, record: Record, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
-        self.read(record, false, is_known)
+        self.read(record, Packing::AsTheyAre, is_known)
     }
 
     /// The text of `record`, as a run reads and keeps it.
     pub fn kept(&self, record: Record) -> Result<Text> {
-        self.read(record, true, |_| false)
+        self.read(record, Packing::Shortest, |_| false)
     }
 
-    fn read(&self, record: Record, packs: bool, is_known: impl FnOnce(Id) -> bool) -> Result<Text> {
+    fn read(
+        &self,
+        record: Record,
+        packing: Packing,
+        is_known: impl FnOnce(Id) -> bool,
+    ) -> Result<Text> {
         let pooled = lock(&self.makers).pop();
         let mut maker = match pooled {
             Some(maker) => maker,
@@ -70,7 +76,7 @@ impl Texts {
                 VisitMaker::new(&self.job, furniture(&self.job)?, featurizer, signer)?
             }
         };
-        maker.packs(packs);
+        maker.set_packing(packing);
         let mut notes = Vec::new();
         let is_key = self.job.read.key.is_own();
         let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));

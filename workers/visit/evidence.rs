@@ -28,10 +28,19 @@ fn pack_keys(keys: &[Key]) -> Box<[u8]> {
     keys.iter().flat_map(bytes).collect()
 }
 
+/// How texts are kept in evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// In the shortest form, as a store has them.
+    Shortest,
+    /// As they are: packing takes time, and a text that is only asked about is never stored.
+    AsTheyAre,
+}
+
 /// Builds evidence. Each worker has one, and reuses its buffers.
 pub struct EvidenceBuilder {
     options: contents::Options,
-    packs: bool,
+    packing: Packing,
     signer: Signer,
     shinglings: Shinglings,
     packer: Packer,
@@ -48,7 +57,7 @@ impl EvidenceBuilder {
             .map_err(|e| Error::internal("no compressor").caused_by(e))?;
         Ok(EvidenceBuilder {
             options: options.clone(),
-            packs: true,
+            packing: Packing::Shortest,
             signer,
             shinglings: Shinglings::default(),
             packer: Packer::default(),
@@ -59,10 +68,9 @@ impl EvidenceBuilder {
         })
     }
 
-    /// Whether texts are packed, or are evidence as they are. Packing takes time, and is of no use
-    /// for a text that is only asked about.
-    pub fn packs(&mut self, packs: bool) {
-        self.packs = packs;
+    /// Sets how the next texts are packed.
+    pub fn set_packing(&mut self, packing: Packing) {
+        self.packing = packing;
     }
 
     /// Whether [`EvidenceBuilder::evidence`] needs the words of a text.
@@ -106,7 +114,7 @@ impl EvidenceBuilder {
     fn pack_text(&mut self, normal: &str, chars: u32) -> Result<Box<[u8]>> {
         let raw = normal.as_bytes();
         let form = |form: u8, bytes: &[u8]| Ok([&[form], bytes].concat().into());
-        if !self.packs {
+        if self.packing == Packing::AsTheyAre {
             return form(RAW, raw);
         }
         self.packed.clear();

@@ -23,7 +23,7 @@ use crate::text::signatures::Signer;
 use crate::text::simhash::simhash;
 use crate::text::site_lines::SiteLines;
 use crate::text::{little, normalize};
-use crate::visit::evidence::EvidenceBuilder;
+use crate::visit::evidence::{EvidenceBuilder, Packing};
 pub use crate::visit::open::{complaint, open};
 
 /// The text of a record's body; `None` if the record says that the page was removed or only seen.
@@ -190,9 +190,9 @@ impl VisitMaker {
         })
     }
 
-    /// Whether the texts in evidence are packed; see [`EvidenceBuilder::packs`].
-    pub fn packs(&mut self, packs: bool) {
-        self.evidence.packs(packs);
+    /// Sets how the next texts are packed in evidence.
+    pub fn set_packing(&mut self, packing: Packing) {
+        self.evidence.set_packing(packing);
     }
 
     /// The visit that only says that the crawl met `url`.
