@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use workers::error::{Error, Kind, Result};
 use workers::extract::charset_name;
-use workers::figures::plain;
+use workers::plain::plain;
 use workers::plan::{examine, listing};
 use workers::read::likely::{DATES, IDS, PAGES, TEXTS, URLS};
 use workers::read::record::{Body, Item};

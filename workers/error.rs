@@ -3,7 +3,7 @@
 //! An error is one line that names the file, the key or the remedy; its kind tells a scheduler what
 //! to do next. A bad *record* is never an `Error`: it is counted as a `Reject`.
 
-use crate::figures::plain;
+use crate::plain::plain;
 use std::error::Error as StdError;
 use std::fmt;
 use std::path::Path;

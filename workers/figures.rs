@@ -1,4 +1,4 @@
-//! Writes numbers for people, and knows what must not reach them.
+//! Writes numbers for people.
 
 /// `n` and what it counts: `1 page`, `1,234 pages`.
 pub fn counted(n: u64, one: &str) -> String {
@@ -40,25 +40,6 @@ pub fn percent(part: u64, whole: u64) -> String {
     let whole = u128::from(whole.max(1));
     let tenths = (u128::from(part) * 1000 + whole / 2) / whole;
     format!("{}.{} %", tenths / 10, tenths % 10)
-}
-
-/// Whether a character turns the direction of the text behind it, so that an address of a hostile
-/// page would be read as another.
-pub fn turns_direction(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Whether a terminal obeys `c`: a control character, or a mark that turns the direction of what
-/// follows.
-pub fn is_obeyed(c: char) -> bool {
-    c.is_control() || turns_direction(c)
-}
-
-/// `text` with every character that a terminal obeys ([`is_obeyed`]) replaced. Text of a crawl must
-/// pass through here on its way to a terminal: with a line break it could forge a line of a report,
-/// with an escape sequence do anything that the terminal obeys.
-pub fn plain(text: &str) -> String {
-    text.replace(is_obeyed, "\u{fffd}")
 }
 
 #[cfg(test)]

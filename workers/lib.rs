@@ -18,6 +18,7 @@ pub mod figures;
 pub(crate) mod gallop;
 pub mod locks;
 pub mod panics;
+pub mod plain;
 pub mod progress;
 
 pub mod extract;

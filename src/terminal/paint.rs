@@ -3,7 +3,7 @@
 
 use clap::ColorChoice;
 use std::io::IsTerminal;
-pub use workers::figures::plain;
+pub use workers::plain::plain;
 
 /// Paints text, or leaves it as it is.
 #[derive(Clone, Copy, Debug)]

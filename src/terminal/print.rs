@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workers::error::{Error, Kind, Result};
 pub use workers::figures::{counted, grouped, megabytes, percent, size};
-use workers::figures::{is_obeyed, plain};
+use workers::plain::{is_obeyed, plain};
 
 /// Prints the failure as JSON, with the guard if a guard caused it. Its advice names the job of the
 /// command line, as on stderr.

@@ -8,7 +8,7 @@
 
 use crate::ask::tables::Tables;
 use crate::document::{Id, PageUrl, canonical_url, own_key};
-use crate::figures::plain;
+use crate::plain::plain;
 use crate::read::shell;
 use std::path::Path;
 use url::Url;

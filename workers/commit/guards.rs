@@ -6,10 +6,11 @@
 use crate::commit::origin_folds::OriginFolds;
 use crate::commit::rejects::Rejects;
 use crate::error::{Error, Kind, Result};
-use crate::figures::{counted, grouped, megabytes, percent, plain};
+use crate::figures::{counted, grouped, megabytes, percent};
 use crate::fold::receipt::OVERWRITTEN_NAMED_MAX;
 use crate::job::guards::Options;
 use crate::job::{Results, are_too_many};
+use crate::plain::plain;
 use std::path::Path;
 
 /// A reason to refuse an epoch.

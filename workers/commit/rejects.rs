@@ -4,9 +4,10 @@
 //! good, with the remedy for a damaged file or a limit before it. If hardly any record was good,
 //! the job reads the wrong field, and a commit would consume the inputs for nothing.
 
-use crate::figures::{counted, grouped, plain};
+use crate::figures::{counted, grouped};
 use crate::fold::splits::RejectLine;
 use crate::job::Job;
+use crate::plain::plain;
 use crate::read::documents::{self, WhyRead};
 use crate::read::likely::{IDS, TEXTS, URLS};
 use crate::read::record::DETAIL_BYTES_MAX;

@@ -7,8 +7,8 @@
 //! size, times and inode.
 
 use crate::error::{Error, Kind, Result};
-use crate::figures::plain;
 use crate::job::Job;
+use crate::plain::plain;
 use crate::plan::consumed::History;
 use crate::plan::inputs::Input;
 use crate::read;

@@ -13,7 +13,7 @@ mod views;
 
 use crate::ask::index::Index;
 use crate::error::{Error, Result};
-use crate::figures::turns_direction;
+use crate::plain::turns_direction;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use askama::Template;
