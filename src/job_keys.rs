@@ -5,9 +5,9 @@
 
 use crate::config::takes::{Key, Takes};
 use workers::extract::HTML_BYTES_LIMIT;
-use workers::graph::keep_rule::CRITERIA_MAX;
 use workers::job::clusters::RADIUS_MAX;
 use workers::job::pages::RETAIN_MAX;
+use workers::keep::CRITERIA_MAX;
 
 const SIGNATURES: &[&str] =
     &["simhash", "minhash", "super_shingles", "i_match", "spotsigs", "sentences"];

@@ -23,6 +23,7 @@ pub mod progress;
 
 pub mod extract;
 pub mod graph;
+pub mod keep;
 pub mod mesh;
 pub mod read;
 pub mod text;

@@ -4,7 +4,7 @@
 use crate::ask::answer::{Answer, TextVerdict, because};
 use crate::ask::index::Index;
 use crate::document::{Id, NO_DATE};
-use crate::graph::keep_rule::{Facts, Rank};
+use crate::keep::{Facts, Rank};
 use crate::tables::{PageRow, Visit};
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 use crate::ask::index::Index;
 use crate::ask::tables::time;
 use crate::document::{Id, NO_SCORE};
-use crate::graph::keep_rule::{Criterion, Options, Rank};
+use crate::keep::{Criterion, Options, Rank};
 use crate::tables::PageRow;
 use serde::Serialize;
 

@@ -8,8 +8,8 @@ use crate::ask::nearest::{Nearest, has_spellings, nearest};
 use crate::ask::tables::{Cluster, time};
 use crate::document::{Id, hex, page_url};
 use crate::error::{Error, Kind, Result};
-use crate::graph::keep_rule;
 use crate::job::Job;
+use crate::keep;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::tables::pages::{CAUSE_EXPIRED, CAUSE_MISSING, CAUSE_REMOVED, REDIRECTS_MAX};
@@ -186,7 +186,7 @@ pub fn explain(
 }
 
 impl Page {
-    fn settle(&mut self, index: &Index, options: &keep_rule::Options, content: Id, doc: Id) {
+    fn settle(&mut self, index: &Index, options: &keep::Options, content: Id, doc: Id) {
         let cluster = index.tables.cluster(content, doc);
         self.kept = (cluster.pages > 1)
             .then(|| kept(index, options, cluster.representative_doc, doc))

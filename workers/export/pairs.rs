@@ -9,7 +9,7 @@ use crate::export::row_type::{ExportRow as _, Hex, SharedText};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find};
-use crate::graph::keep_rule::{KeepRule, Rank};
+use crate::keep::{KeepRule, Rank};
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::hash::BuildSeeded;
 use std::collections::HashMap;

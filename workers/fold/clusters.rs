@@ -20,7 +20,7 @@ use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::fold::origins::{OriginPages, PAGES_MANY};
 use crate::fold::touched::{AcceptedPair, TOUCHED_ROWS, TouchedContent, TouchedPage};
 use crate::graph::Graph;
-use crate::graph::keep_rule::{KeepRule, Rank};
+use crate::keep::{KeepRule, Rank};
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
 use crate::tables::{
@@ -407,7 +407,7 @@ pub fn clusters(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::keep_rule::{Criterion, Options};
+    use crate::keep::{Criterion, Options};
 
     fn id(high: u64) -> Id {
         Id { high, low: 0 }

@@ -22,7 +22,7 @@ use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::graph::Graph;
-use crate::graph::keep_rule::Rank;
+use crate::keep::Rank;
 use crate::store::table::replacement;
 use crate::tables::{ComponentRow, LeaderRow};
 use std::cmp::Reverse;

@@ -4,7 +4,6 @@
 //! order of the pairs. The graph needs 8 bytes for each pair and for each content, and 8 more for
 //! each while it is built.
 
-pub mod keep_rule;
 pub mod unionfind;
 pub mod walk;
 

@@ -26,7 +26,7 @@ pub use crate::job::wrongs::Wrong;
 
 use crate::candidates::bands::Bands;
 use crate::error::{Error, Kind, Result};
-use crate::graph::keep_rule;
+use crate::keep;
 use crate::text::dictionary::UserDictionary;
 use crate::text::signatures::SignatureKind;
 use crate::text::{features, normalize, signatures, simhash};
@@ -79,7 +79,7 @@ pub struct Job {
     pub guards: guards::Options,
     /// Which page represents a cluster.
     #[serde(default)]
-    pub keep: keep_rule::Options,
+    pub keep: keep::Options,
     /// How far a cluster reaches.
     #[serde(default)]
     pub clusters: clusters::Options,

@@ -2,10 +2,10 @@
 
 use crate::confirm::By;
 use crate::error::WrongValue;
-use crate::graph::keep_rule::Criterion;
 use crate::job::contents::Keep;
 use crate::job::read::SOURCE_BYTES_MAX;
 use crate::job::{Job, check_ping, places};
+use crate::keep::Criterion;
 use crate::text::features::{self, Unit};
 use crate::text::signatures;
 

@@ -38,7 +38,7 @@
 //!   `successors` are all history: a run from scratch has no such row.
 //! - All other columns are a pure function of the live pages and the job's configuration. There is
 //!   one exception: the representatives in `clusters`, if the keep rule reads the former ones
-//!   ([`crate::graph::keep_rule`]).
+//!   ([`crate::keep`]).
 
 pub(crate) mod dispatch;
 pub mod evidence;

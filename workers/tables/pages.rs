@@ -5,7 +5,7 @@
 //! snapshot it reads.
 
 use crate::document::Id;
-use crate::graph::keep_rule::Facts;
+use crate::keep::Facts;
 use crate::store::column::KeyRange;
 use crate::store::entry::Retention;
 use crate::store::runs::Table;

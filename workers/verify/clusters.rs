@@ -6,7 +6,7 @@
 //! and these have one row.
 //!
 //! If the keep rule reads the former representatives, it gets the stored ones. With these a sound
-//! store gives the same representatives again ([`crate::graph::keep_rule`]). So the check of a
+//! store gives the same representatives again ([`crate::keep`]). So the check of a
 //! representative is that it may represent, and that no page is preferred by the criteria before
 //! `incumbent`.
 
@@ -14,8 +14,8 @@ use crate::document::Id;
 use crate::fold::clusters::{ComponentClusters, RankedPage, clusters_of};
 use crate::fold::leaders::Led;
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
-use crate::graph::keep_rule::KeepRule;
 use crate::job::clusters::Options;
+use crate::keep::KeepRule;
 use crate::tables::mapped::Mapped;
 use crate::tables::{ClusterRow, LeaderRow, UrlRow};
 use crate::verify::findings::Check;
@@ -263,7 +263,7 @@ fn led(tables: &Mapped, check: &mut Check) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::keep_rule;
+    use crate::keep;
 
     /// Only the fields that differ are named.
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             rank,
             represented,
         };
-        let rule = KeepRule::new(&keep_rule::Options::default(), &[""; 0]);
+        let rule = KeepRule::new(&keep::Options::default(), &[""; 0]);
         let anew = clusters_of(id(1), &[page(4), page(5)], &[], 1, &rule).rows.remove(0);
         assert_eq!(differences(&anew, &anew), "");
         let stored = ClusterRow { pages: 7, ..anew.clone() };

@@ -9,8 +9,8 @@
 use crate::candidates::near::NearRule;
 use crate::document::{Id, hex};
 use crate::error::Result;
-use crate::graph::keep_rule::KeepRule;
 use crate::job::Job;
+use crate::keep::KeepRule;
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::open::OpenSegments;

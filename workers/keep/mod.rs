@@ -269,7 +269,7 @@ pub type Rank = [u64; 1 + CRITERIA_MAX];
 ///
 /// ```
 /// use workers::document::{NO_DATE, NO_SCORE, host_key};
-/// use workers::graph::keep_rule::{Facts, KeepRule, Options};
+/// use workers::keep::{Facts, KeepRule, Options};
 ///
 /// let options = Options { hosts: vec!["www.example".into()], ..Options::default() };
 /// let rule = KeepRule::new(&options, &["crawl"]);
