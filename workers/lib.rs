@@ -20,6 +20,7 @@ pub mod locks;
 pub mod panics;
 pub mod plain;
 pub mod progress;
+pub mod random_bytes;
 
 pub mod extract;
 pub mod graph;

@@ -40,7 +40,8 @@ use workers::job::Job;
 use workers::mesh::{self, ControlChannel, Key, Refused};
 use workers::plan::{self, Plan};
 use workers::progress::Progress;
-use workers::store::{durable, random_hex};
+use workers::random_bytes::random_hex;
+use workers::store::durable;
 
 /// Limit for making the data links; all ranks are known to be alive by then.
 const LINK_TIMEOUT: Duration = Duration::from_secs(60);

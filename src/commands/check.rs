@@ -30,9 +30,10 @@ use workers::fold;
 use workers::job::Job;
 use workers::plan::examine::{self, Passed};
 use workers::plan::inputs::{self, Input, Listing};
+use workers::random_bytes::random_hex;
 use workers::read::{self, Split};
+use workers::store::Store;
 use workers::store::threads::processors;
-use workers::store::{Store, random_hex};
 
 /// A finding and its host.
 struct Line {

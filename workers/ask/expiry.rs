@@ -18,8 +18,8 @@ use crate::ask::index::Index;
 use crate::document::Id;
 use crate::job::pages;
 use crate::plan::time::now;
+use crate::store::consumed::Retention;
 use crate::store::damage::end_reading;
-use crate::store::entry::Retention;
 use crate::tables::pages::has_expired;
 use std::collections::BTreeSet;
 

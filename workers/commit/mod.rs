@@ -22,7 +22,7 @@ use crate::plan::consumed::{ConsumedInput, History, Reading, Taken};
 use crate::plan::inputs::Input;
 use crate::plan::{self, Plan};
 use crate::read::PageKey;
-use crate::store::entry::{Consumed, Retention};
+use crate::store::consumed::{Consumed, Retention};
 use crate::store::manifest::{self, Head, Manifest, Op, Run, Source, TableState};
 use crate::store::table::Row;
 use crate::store::{Store, digest_of, durable};

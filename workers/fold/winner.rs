@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use crate::document::NO_SCORE;
     use crate::random::Random;
-    use crate::store::entry::Retention;
+    use crate::store::consumed::Retention;
     use crate::tables::visits::CONVERSION;
 
     const TIME: i64 = 1_000_000_000;

@@ -2,7 +2,7 @@
 //! remembered that a page is gone.
 
 use crate::error::WrongValue;
-use crate::store::entry::Retention;
+use crate::store::consumed::Retention;
 use serde::{Deserialize, Serialize};
 
 /// The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is

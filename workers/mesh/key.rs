@@ -6,7 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::random_bytes::random_bytes;
 
 const KEY_BYTES: usize = 32;
 
@@ -26,10 +27,7 @@ impl Key {
     ///
     /// `Internal` if the system has no random numbers.
     pub fn random() -> Result<Key> {
-        let mut bytes = [0; KEY_BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
-        Ok(Key(bytes))
+        random_bytes().map(Key)
     }
 
     /// The key written as exactly 64 hex digits.

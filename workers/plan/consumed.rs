@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::inputs::{self, Input, key_of, spelled, unspelled};
 use crate::read;
-use crate::store::entry::Consumed;
+use crate::store::consumed::Consumed;
 use crate::store::lists::Lists;
 use crate::store::manifest::Head;
 use crate::store::{Store, digest_of};

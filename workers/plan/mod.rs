@@ -25,7 +25,7 @@ use crate::plan::inputs::Input;
 use crate::plan::listing::LeftOut;
 use crate::plan::replay::PastEpoch;
 use crate::plan::time::Clock;
-use crate::store::entry::Retention;
+use crate::store::consumed::Retention;
 use crate::store::manifest::{self, Head, Manifest};
 use crate::store::{Store, digest, digest_of};
 use crate::tables::pages;

@@ -10,7 +10,7 @@ use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
 use crate::plan::inputs::Input;
 use crate::read;
-use crate::store::entry::Retention;
+use crate::store::consumed::Retention;
 use crate::store::past::{Past, Step};
 use crate::store::{Store, digest_of, durable};
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,8 @@
 //! lists of the entries in one file are joined, too. In memory a manifest always has all entries.
 
 use crate::error::{Error, Kind, Result};
+use crate::store::consumed::Consumed;
 use crate::store::digest;
-use crate::store::entry::Consumed;
 use crate::store::lists::{self, FileRef, Lists};
 use crate::store::manifest::Manifest;
 use serde::{Deserialize, Serialize};

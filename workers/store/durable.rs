@@ -8,7 +8,7 @@
 //! are appended, in `workers/online/inbox.rs`.
 
 use crate::error::{Error, Kind, Result};
-use crate::store::names::random_hex;
+use crate::random_bytes::random_hex;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,10 +5,10 @@
 
 use crate::candidates::pivots::BySignature;
 use crate::error::{Error, Kind, Result};
+use crate::store::consumed::{Consumed, Retention};
 use crate::store::consumed_files::{self, ConsumedFile};
-use crate::store::entry::{Consumed, Retention};
+use crate::store::folder::entries;
 use crate::store::lists::FileRef;
-use crate::store::names::entries;
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
 use crate::store::{digest, digest_of, durable};

@@ -5,19 +5,19 @@
 
 pub(crate) mod column;
 pub(crate) mod configuration;
+pub(crate) mod consumed;
 pub(crate) mod consumed_files;
 pub(crate) mod cursor;
 pub mod damage;
 pub mod digest;
 pub mod durable;
-pub(crate) mod entry;
+mod folder;
 pub(crate) mod fsyncs;
 pub(crate) mod lists;
 mod lock;
 pub(crate) mod lookup;
 pub mod manifest;
 mod map;
-mod names;
 pub(crate) mod open;
 pub mod past;
 pub(crate) mod pool;
@@ -30,12 +30,13 @@ pub mod threads;
 pub(crate) mod write_back;
 
 use crate::error::{Error, Kind, Result};
+use crate::random_bytes::random_hex;
 use crate::store::configuration::{differences, refusal, settled};
 pub use crate::store::digest::digest_of;
+pub use crate::store::folder::{bytes_below, bytes_of, entries};
 use crate::store::lists::{FileRef, ListWriter, Lists};
 pub use crate::store::lock::Lock;
 use crate::store::manifest::{AnyFormat, Head};
-pub use crate::store::names::{bytes_below, bytes_of, entries, random_hex};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};

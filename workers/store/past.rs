@@ -5,7 +5,7 @@
 //! be brought up to date while its inputs exist.
 
 use crate::error::Result;
-use crate::store::entry::{Consumed, Retention};
+use crate::store::consumed::{Consumed, Retention};
 use crate::store::lists::FileRef;
 use crate::store::manifest::Manifest;
 use crate::store::{digest, manifest};

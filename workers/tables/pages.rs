@@ -7,7 +7,7 @@
 use crate::document::Id;
 use crate::keep::Facts;
 use crate::store::column::KeyRange;
-use crate::store::entry::Retention;
+use crate::store::consumed::Retention;
 use crate::store::runs::Table;
 use crate::store::segment::Segment;
 use crate::store::table::Row;

@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::plan::consumed::{Reading, snapshot_of};
 use crate::plan::replay::lines_of;
 use crate::store::Store;
-use crate::store::entry::Consumed;
+use crate::store::consumed::Consumed;
 use crate::store::manifest::{self, Head, Manifest, Op, Source};
 use crate::store::past::Step;
 

@@ -193,8 +193,8 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::consumed::{Consumed, Retention};
     use crate::store::consumed_files;
-    use crate::store::entry::{Consumed, Retention};
     use serde_json::json;
 
     /// A store with commits of 3 epochs, of which each has entries in files, and its head.

@@ -6,8 +6,8 @@
 
 use crate::error::{Error, Kind, Result};
 use crate::store::Store;
+use crate::store::consumed::Consumed;
 use crate::store::digest;
-use crate::store::entry::Consumed;
 use crate::store::lists::FileRef;
 use crate::store::manifest::{self, Head, Manifest, Op, Source};
 use crate::store::threads::{in_threads, processors};
@@ -174,7 +174,7 @@ fn files<'m>(store: &Store, manifest: &'m Manifest) -> BTreeMap<PathBuf, &'m str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::entry::Retention;
+    use crate::store::consumed::Retention;
     use crate::store::manifest::TableState;
     use crate::store::segment;
     use crate::tables::ContentPageRow;

@@ -24,7 +24,7 @@ use crate::plan::listing::LeftOut;
 use crate::plan::{Plan, PlannedSplit};
 use crate::progress::Progress;
 use crate::random::Random;
-use crate::store::entry::Retention;
+use crate::store::consumed::Retention;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::manifest::{Run, TableState};
 use crate::store::open::OpenSegments;

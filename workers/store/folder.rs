@@ -1,4 +1,4 @@
-//! Names of files: those of a folder, and random ones.
+//! What a folder has: its files, and their bytes.
 
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -29,11 +29,4 @@ pub fn bytes_of(path: &Path) -> u64 {
         Ok(metadata) if metadata.is_dir() => bytes_below(path),
         metadata => metadata.map_or(0, |metadata| metadata.len()),
     }
-}
-
-/// 16 random bytes, in hex.
-pub fn random_hex() -> Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|e| Error::internal(format!("no random bytes: {e}")))?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
