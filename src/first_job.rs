@@ -5,6 +5,7 @@
 //! charsets pages are in. The job has only keys that differ from the defaults, each with the reason
 //! beside it. All its keys are dotted, one on each line, so that `--set` can add lines to it.
 
+pub mod made;
 mod sample;
 
 use crate::job_keys::KEYS;

@@ -2,18 +2,15 @@
 //!
 //! Every mistake is one line that names the file, the line and the key; all are reported at once.
 
-use crate::cli::JobArguments;
 use crate::config::tree::{self, Node, Table, Value};
 use crate::config::{self, Mistake};
+use crate::file_kind::{crawl, is_json};
 use crate::job_keys::KEYS;
 use std::io::Read;
 use std::path::Path;
-use workers::error::{Error, Kind, Result};
+use workers::error::{Error, Result};
 use workers::job::{Job, Wrong};
-use workers::read::codec::Codec;
 use workers::read::shell;
-use workers::store::manifest::Head;
-use workers::store::{Lock, Store};
 
 /// Reads the job file at `path` and applies `sets`. The error lists every mistake.
 pub fn read(path: &Path, sets: &[String]) -> Result<Job> {
@@ -124,59 +121,6 @@ fn first_bytes(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The kind of a file that begins with `bytes`, if it is an archive, a table or compressed.
-pub fn crawl(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [b'P', b'A', b'R', b'1', ..] => Some("a Parquet file"),
-        [b'P', b'K', 3, 4, ..] => Some("a WACZ or another ZIP file"),
-        _ if Codec::of(bytes) != Codec::Plain => Some("a compressed file"),
-        _ if bytes.starts_with(b"WARC/") => Some("a WARC file"),
-        _ if bytes.starts_with(b"filedesc:") => Some("an ARC file"),
-        _ => None,
-    }
-}
-
-/// Whether a file begins with an object of JSON, or with an array that may have some.
-pub fn is_json(bytes: &[u8]) -> bool {
-    let text = bytes.trim_ascii_start();
-    text.starts_with(b"{") || text.starts_with(b"[{") || text.starts_with(b"[\n")
-}
-
-/// The job, its store and the store's head; an error if nothing was committed yet.
-pub fn open(arguments: &JobArguments) -> Result<(Job, Store, Head)> {
-    let (job, store) = job_and_store(arguments)?;
-    let head = committed(&store, store.head()?)?;
-    Ok((job, store, head))
-}
-
-/// The job, its store and the store's head, which no run replaces while the lock is held.
-pub fn open_locked(arguments: &JobArguments) -> Result<(Job, Store, Head, Lock)> {
-    let (job, store) = job_and_store(arguments)?;
-    let lock = Store::lock(&job.store)?;
-    // A run may have committed before the lock was free.
-    let head = committed(&store, store.head()?)?;
-    Ok((job, store, head, lock))
-}
-
-/// The job and its store, which may have no epoch yet.
-pub fn job_and_store(arguments: &JobArguments) -> Result<(Job, Store)> {
-    let job = read(&arguments.job, &arguments.sets)?;
-    let store = Store::open(&job.store, Some(&job.identity()?))?;
-    Ok((job, store))
-}
-
-/// The head, or what there is only after a commit; an error if nothing was committed yet.
-pub fn committed<T>(store: &Store, head: Option<T>) -> Result<T> {
-    let nothing = || {
-        let line = format!(
-            "{}: no epoch yet; `pagefold run JOB` commits the first",
-            store.root().display()
-        );
-        Error::new(Kind::NoInput, line)
-    };
-    head.ok_or_else(nothing)
-}
-
 /// The text of a configuration file.
 pub fn text_of(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| match e.kind() {
@@ -192,6 +136,7 @@ pub fn text_of(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workers::error::Kind;
     use workers::text::signatures::{self, Options, i_match, spotsigs, super_shingles};
 
     const JOB: &str = "store = \"s\"\n[read]\ninputs = [\"in\"]\n[output]\ndir = \"out\"\n";

@@ -4,14 +4,17 @@
 //! with the exit code of its [`workers::error::Kind`].
 
 mod advice;
+mod after_commit;
 mod cli;
 mod cluster;
 mod commands;
 mod config;
+mod file_kind;
 mod first_job;
 mod forecast;
 mod job_keys;
 mod jobs;
+mod opened;
 mod own_process;
 mod processes;
 mod schedule;

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use crate::commands::{eval_ask, eval_canonical};
-use crate::jobs;
+use crate::opened;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, print_json, show};
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     if let Some(answers) = arguments.ask {
         return eval_ask::command(arguments, answers);
     }
-    let (job, store, head) = jobs::open(&arguments.shared)?;
+    let (job, store, head) = opened::open(&arguments.shared)?;
     if let Some(path) = &arguments.plot {
         ours::check_named("--plot", path, plot::MARK, &job)?;
         durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;

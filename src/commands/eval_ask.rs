@@ -2,7 +2,7 @@
 //! precision and recall from them.
 
 use crate::cli;
-use crate::jobs;
+use crate::opened;
 use crate::terminal::explained;
 use crate::terminal::paint::Paint;
 use crate::terminal::print::{counted, grouped, print_json, show};
@@ -45,7 +45,7 @@ impl Answer {
 
 /// `pagefold eval --ask`, of at most so many answers.
 pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
-    let (job, store, head) = jobs::open(&arguments.shared)?;
+    let (job, store, head) = opened::open(&arguments.shared)?;
     job.check_folded(store.root(), &head.manifest)?;
     let path = &arguments.labels;
     // The file is read only if it exists; the first answer makes it.

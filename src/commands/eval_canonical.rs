@@ -1,7 +1,7 @@
 //! `pagefold eval --canonical`: writes labels from a crawl's hints that two addresses are the same.
 
 use crate::terminal::print::{counted, grouped, print_json, show};
-use crate::{cli, jobs};
+use crate::{cli, opened};
 use serde_json::json;
 use workers::error::{Error, Kind, Result};
 use workers::eval::canonical::{By, Counts, GROUP_PAGES_MAX, Hints, Pair, hints};
@@ -19,7 +19,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         );
         return Err(Error::new(Kind::Usage, line));
     }
-    let (job, store, head) = jobs::open(&arguments.shared)?;
+    let (job, store, head) = opened::open(&arguments.shared)?;
     ours::check_apart("--labels", path, &job)?;
     durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
     let found = hints(&job, &store, &head)?;

@@ -2,7 +2,7 @@
 
 use crate::advice;
 use crate::cli;
-use crate::jobs::open;
+use crate::opened::open;
 use crate::terminal::explained;
 use crate::terminal::paint::Paint;
 use crate::terminal::print::{print_json, show};

@@ -1,15 +1,12 @@
 //! `pagefold export`: exports the head again.
 
 use crate::cli;
-use crate::jobs::open_locked;
+use crate::opened::open_locked;
 use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
-use workers::error::{Error, Result};
-use workers::export::{self, Exported};
-use workers::job::Job;
-use workers::store::Store;
-use workers::store::manifest::Head;
+use workers::error::Result;
+use workers::export;
 
 /// `pagefold export`.
 pub fn command(arguments: &cli::Export) -> Result<()> {
@@ -39,16 +36,4 @@ pub fn command(arguments: &cli::Export) -> Result<()> {
         job.output.dir.display(),
         counted(summary.pages, "page")
     ))
-}
-
-/// Exports the epoch that a command has just committed. An error says that the epoch is valid.
-pub fn of_committed(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
-    let left = "its results are not written; `pagefold export JOB` writes them";
-    export::export(job, store, head).map_err(|error| but(head, left, error))
-}
-
-/// `error`, which left something undone when the epoch of `head` was committed.
-pub fn but(head: &Head, left: &str, error: Error) -> Error {
-    let line = format!("epoch {} is committed, and only {left}", head.manifest.epoch);
-    Error::new(error.kind(), line).caused_by(error)
 }

@@ -2,7 +2,8 @@
 //! each record, or restores the inputs.
 
 use crate::cli;
-use crate::jobs::{open, read};
+use crate::jobs::read;
+use crate::opened::open;
 use crate::terminal::bar::Bar;
 use crate::terminal::lost::by_field;
 use crate::terminal::paint::plain;

@@ -1,7 +1,7 @@
 //! `pagefold gc`: deletes files that no kept epoch needs.
 
 use crate::cli;
-use crate::jobs::{job_and_store, open_locked};
+use crate::opened::{job_and_store, open_locked};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, megabytes, print_json, show};
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! `pagefold query`: asks what a text would fold with.
 
-use crate::cli;
-use crate::jobs::{self, open};
+use crate::opened::open;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{Lines, counted, has_reader, print_json, show};
+use crate::{cli, file_kind, jobs};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -125,8 +125,8 @@ impl Input {
             Err(error) => return Err(self.failed(error)),
         };
         let text = unmarked(head).trim_ascii_start();
-        let may_be_rows = text.is_empty() || jobs::is_json(text);
-        let has_rows = jobs::crawl(unmarked(head)).is_none()
+        let may_be_rows = text.is_empty() || file_kind::is_json(text);
+        let has_rows = file_kind::crawl(unmarked(head)).is_none()
             && (named || arguments.shared.json && may_be_rows);
         if has_rows && text.starts_with(b"[") {
             let command = piped("jq -c '.[]'", arguments, true);
@@ -164,7 +164,7 @@ impl Input {
                 format!("{}: more than {max} bytes, [read.limits] record_bytes_max", self.name);
             return Err(Error::new(Kind::Data, line));
         }
-        if let Some(what) = jobs::crawl(&bytes) {
+        if let Some(what) = file_kind::crawl(&bytes) {
             let wanted =
                 "query takes a text, an HTML page or JSON lines; `pagefold run` reads crawls";
             let wanted = self.decoded(&bytes, arguments).unwrap_or_else(|| wanted.to_owned());

@@ -1,11 +1,12 @@
 //! `pagefold rebuild`: builds a new store from the same inputs, for a job whose identity changed or
 //! a store of an older format.
 
+use crate::after_commit::export_committed;
 use crate::cli;
-use crate::commands::export::of_committed;
 use crate::commands::run::{self, Workforce};
 use crate::forecast;
-use crate::jobs::{self, committed};
+use crate::jobs;
+use crate::opened::committed;
 use crate::signals;
 use crate::terminal::print::{counted, print_json, show};
 use crate::terminal::trace;
@@ -56,7 +57,7 @@ fn rebuild(arguments: &cli::Run) -> Result<()> {
     let store = Store::open(&job.store, Some(&job.identity()?))?;
     let head = committed(&store, store.head()?)?;
     if job.output.export == When::Always {
-        of_committed(&job, &store, &head)?;
+        export_committed(&job, &store, &head)?;
     }
     if arguments.json {
         return print_json(&json!({ "epoch": head.manifest.epoch, "before": folders.kept }));

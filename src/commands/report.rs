@@ -1,7 +1,7 @@
 //! `pagefold report`: writes a report of the store as an HTML page.
 
 use crate::cli;
-use crate::jobs::open;
+use crate::opened::open;
 use crate::terminal::print::{print_json, show};
 use serde_json::json;
 use workers::ask::index::Index;

@@ -1,8 +1,8 @@
 //! `pagefold rollback`: makes an earlier epoch the head again.
 
+use crate::after_commit::export_committed;
 use crate::cli;
-use crate::commands::export::of_committed;
-use crate::jobs::open_locked;
+use crate::opened::open_locked;
 use crate::terminal::print::{counted, print_json, show};
 use serde_json::json;
 use workers::error::Result;
@@ -22,7 +22,7 @@ pub fn command(arguments: &cli::Rollback) -> Result<()> {
     // If some answers were by other rules, the export would be that of no epoch.
     match job.check_decided(store.root(), &new.manifest) {
         Err(why) if exports => tracing::warn!("nothing is exported: {why}"),
-        Ok(()) if exports => _ = of_committed(&job, &store, &new)?,
+        Ok(()) if exports => _ = export_committed(&job, &store, &new)?,
         _ => {}
     }
     let (epoch, target) = (new.manifest.epoch, arguments.epoch);

@@ -5,13 +5,13 @@
 //! that [`attempts`] starts from a cluster file, or processes that a scheduler has started
 //! ([`Ranks`]).
 
+use crate::after_commit::{committed_but, export_committed};
 use crate::cli;
 use crate::cluster::attempts::{self, Work};
 use crate::cluster::cluster_file;
 use crate::cluster::ranks::Ranks;
-use crate::commands::export::{but, of_committed};
-use crate::commands::init::MadeJob;
 use crate::commands::unfinished;
+use crate::first_job::made::MadeJob;
 use crate::forecast::{self, Forecast};
 use crate::jobs;
 use crate::own_process;
@@ -183,7 +183,7 @@ pub fn epoch(
     tracing::info!(epoch = head.manifest.epoch, "committed");
     bar.after(After::Export);
     let exported = match job.output.export {
-        When::Always => Some(of_committed(job, store, &head)?),
+        When::Always => Some(export_committed(job, store, &head)?),
         When::OnDemand => None,
     };
     times.lap("export");
@@ -193,7 +193,7 @@ pub fn epoch(
     drop(bar);
     // This process does the commit, the export and the merge.
     let memory_bytes = memory_bytes.max(own_process::memory_bytes());
-    let but = |left, error| but(&head, left, error);
+    let but = |left, error| committed_but(&head, left, error);
     let unwritten = |error| but("run.json is not written", error);
     let leftovers = Leftovers::of(job, store, &head).map_err(unwritten)?;
     warn_of_barren(job, plan, &leftovers.barren);
@@ -241,7 +241,7 @@ fn merged(store: &Store, head: Head) -> Result<Head> {
     match merge::merge(store, &head) {
         Ok(merged) => Ok(merged.unwrap_or(head)),
         Err(error) if error.is_failed_disk() || next.exists() => {
-            Err(but(&head, "the merge of its runs and run.json are missing", error))
+            Err(committed_but(&head, "the merge of its runs and run.json are missing", error))
         }
         Err(error) => {
             tracing::warn!(%error, "cannot merge runs");
@@ -339,7 +339,7 @@ fn nothing_due(arguments: &cli::Run, job: &Job, store: &Store, head: Option<&Hea
     durable::sync_folder(&job.store.join("manifest"))?;
     if job.output.export == When::Always && !export::is_current(job, store, head) {
         tracing::info!(epoch = head.manifest.epoch, "exporting what was committed before");
-        of_committed(job, store, head)?;
+        export_committed(job, store, head)?;
     }
     idle::nothing_due(job, head, &Leftovers::of(job, store, head)?, arguments)
 }

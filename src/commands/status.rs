@@ -1,7 +1,7 @@
 //! `pagefold status`: prints the state of the store.
 
 use crate::cli;
-use crate::jobs::open;
+use crate::opened::open;
 use crate::terminal::lost;
 use crate::terminal::paint::plain;
 use crate::terminal::print::{Lines, counted, grouped, print_json, show, size};
