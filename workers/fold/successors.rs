@@ -1,4 +1,4 @@
-//! Remembers where a content lives on that dead links lead to.
+//! Keeps, for each text that links to gone pages lead to, the live text that replaced it.
 //!
 //! A link to a page that is gone can lead to where its text is now. While another page has the
 //! text, that follows from the live pages. When the last page of a content goes or changes, no
@@ -91,7 +91,7 @@ pub struct Succeeded {
     pub last_time: i64,
 }
 
-/// Contents of this worker. All ascend.
+/// The contents of this worker that matter here, each list ascending.
 #[derive(Default)]
 pub struct Linked {
     /// The contents that died in the epoch.
@@ -126,7 +126,8 @@ fn changed(epoch: &Epoch, diff: i8) -> Result<Vec<Id>> {
     Ok(contents)
 }
 
-/// Whether a content may have died to which a dead link leads that the job remembers.
+/// Whether the epoch may have to find a successor: the job remembers gone pages, and there are
+/// contents.
 pub fn may_be_due(epoch: &Epoch) -> bool {
     let SharedEpoch { plan, before, .. } = &*epoch.shared;
     // Of all workers: one that owns keys of a content may own no content.
