@@ -1,12 +1,18 @@
 //! The logical time of an epoch.
 //!
-//! It is the time of the clock, or is given on the command line. It never goes back: if the clock
-//! was set back, logical time stands still until the clock has caught up. But a clock that was once
-//! far ahead must not stop it for years, because no page would expire, and no command would mend
-//! this. So if the time of a store is far ahead of the clock, it is set back to the clock if the
-//! clock can be trusted: if the command line gives the time, or the store's last file is not from
-//! the future, too. A clock that starts in 1970 is wrong. Over a store time stands still then; the
-//! first epoch would be so old that the next one lets all its pages expire, so it waits.
+//! The clock is that of the system, or its time is given on the command line. In a store with an
+//! epoch the logical time is:
+//!
+//! - If the clock runs on: its time.
+//! - If it was set back: the last epoch's time, until the clock has caught up, so that time never
+//!   goes back.
+//! - If the last epoch's time is more than [`AHEAD_SECONDS_MAX`] ahead of the clock, and the clock
+//!   can be trusted (the time was given, or the store's last file is not from the future, too): the
+//!   clock's time. Otherwise no page would expire for years, and no command would mend this.
+//! - If the same is so, but the clock cannot be trusted (it starts in 1970): the last epoch's time.
+//!
+//! A new store waits for a right clock: its first epoch would be so old that the next one lets all
+//! its pages expire.
 
 use crate::error::{Error, Kind, Result};
 use std::time::UNIX_EPOCH;
