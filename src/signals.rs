@@ -3,11 +3,11 @@
 //!
 //! The first signal stops a command after a short clean-up; another one, half a second later or
 //! more, ends it at once. One that comes sooner is not from a person: `timeout` sends a signal to a
-//! process and to its group, so that it comes twice. No work
-//! is asked to stop or waited for: a thread of its own ends the process. That is safe because kill
-//! -9 is: a commit is a single `link` call, finished splits are durable, and an export without its
-//! summary is made again by the next run. A signal at the moment of a commit loses nothing. At
-//! worst the exit code is 75 although the epoch was committed, and the next run finds nothing due.
+//! process and to its group, so that it comes twice. No work is asked to stop or waited for: a
+//! thread of its own ends the process. That is safe because kill -9 is: a commit is a single `link`
+//! call, finished splits are durable, and an export without its summary is made again by the next
+//! run. A signal at the moment of a commit loses nothing. At worst the exit code is 75 although the
+//! epoch was committed, and the next run finds nothing due.
 //!
 //! A signal that is ignored when the process starts (by `nohup`, or for a shell's background jobs)
 //! stays ignored. SIGPIPE is not handled here: a write to a closed pipe is an error like others.
@@ -198,8 +198,8 @@ fn conclude(error: Option<&Error>, json: bool) -> ! {
     let stopped = stopped();
     let error = error.unwrap_or(&stopped);
     let code = i32::from(error.kind().exit_code());
-    // Who reads stdout or stderr may have stopped, so that a thread waits in a write and holds the
-    // lock for ever.
+    // The reader of stdout or stderr may have stopped. Then a thread waits in a write and holds the
+    // lock.
     let last = move || {
         thread::sleep(LAST_WORDS_TIMEOUT);
         exit(code)

@@ -263,8 +263,8 @@ table! {
 }
 
 table! {
-    /// A distinct fingerprint of comparable contents. Each band above 0 has a
-    /// table of such rows, see [`band_table`]. `fold/buckets.rs` writes them.
+    /// A distinct fingerprint of comparable contents. Each band above 0 has a table of such rows,
+    /// see [`band_table`]. `fold/buckets.rs` writes them.
     pub struct BandRow in "band", columns BandColumns {
         key {
             /// The fingerprint as the sort key of the band.

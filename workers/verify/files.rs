@@ -166,10 +166,9 @@ fn chain(store: &Store, report: &mut Report) -> Result<Option<(Head, Vec<Manifes
     Ok(Some((head, earlier)))
 }
 
-/// The manifests before `head` of the listed `versions`, checked as [`chain`] says. An entry that
-/// several of them have in a file is in one. Garbage
-/// collection may have deleted a manifest since it was listed. It deletes the oldest first, so a
-/// manifest that is gone is missing only if an older one is there.
+/// The manifests before `head` of the listed `versions`, checked as [`chain`] says. Loads once what
+/// several manifests share. Garbage collection may have deleted a manifest since it was listed. It
+/// deletes the oldest first, so a manifest that is gone is missing only if an older one is there.
 fn earlier(store: &Store, head: &Manifest, versions: &[u64], report: &mut Report) -> Vec<Manifest> {
     let (mut earlier, mut reader) = (Vec::new(), FilesReader::default());
     // The version and digest that the manifest before must have; the digest is not known where the
