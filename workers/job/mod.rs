@@ -1,10 +1,10 @@
 //! The job file: the options of all stages.
 //!
-//! A table has the name of the room that it configures. Options of rooms below are defined there;
-//! options of rooms above are defined here, because a room never uses one above it. There are three
-//! classes. The identity says what a content is and which buckets it belongs to, and is fixed for
-//! the life of a store. The decision says what evidence a pair needs. The view says which page
-//! represents a cluster, how far a cluster reaches and what is exported.
+//! Options of rooms below are defined there; options of rooms above are defined here, because a
+//! room never uses one above it. There are three classes. The identity says what a content is and
+//! which buckets it belongs to, and is fixed for the life of a store. The decision says what
+//! evidence a pair needs. The view says which page represents a cluster, how far a cluster reaches
+//! and what is exported.
 
 pub mod clusters;
 mod configuration;

@@ -5,8 +5,7 @@ use crate::error::WrongValue;
 use crate::store::consumed::Retention;
 use serde::{Deserialize, Serialize};
 
-/// The job file's `[pages]`: how long a page is kept that is not seen again, and how long it is
-/// remembered that a page is gone.
+/// The job file's `[pages]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
