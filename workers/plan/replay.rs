@@ -200,7 +200,7 @@ impl Replay {
         let kind = first.kind();
         let line = format!(
             "{} of {} that a rebuild reads again cannot be read as they were; put them back, or move the store away: \
-             the next run makes a new one of the inputs that are there, and what only the others had is forgotten. \
+             the next run builds a new one from the inputs that still exist, and what only the others had is forgotten. \
              The first",
             grouped(missing),
             counted(read, "input")

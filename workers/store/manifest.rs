@@ -11,7 +11,7 @@ use crate::store::folder::entries;
 use crate::store::lists::FileRef;
 use crate::store::segment::SegmentRef;
 use crate::store::table::MultisetHash;
-use crate::store::{digest, digest_of, durable};
+use crate::store::{MOVE_AWAY, digest, digest_of, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -298,18 +298,19 @@ pub(in crate::store) fn damaged(root: &Path, version: u64, why: &str) -> Error {
 }
 
 /// What mends the store if the manifest of `version` is damaged.
-fn remedy(root: &Path, version: u64) -> &'static str {
+fn remedy(root: &Path, version: u64) -> String {
     match versions(root).unwrap_or_default()[..] {
         [.., _, last] if last == version => {
             "put the file back from a copy, or move it away: the store then stands where it stood before, and the \
              next run reads again what came since; an index that is kept by `changes` then takes `members` afresh"
+                .into()
         }
         [only] if only == version => {
-            "put the file back from a copy, or move the store away: the next run then makes a new one of the inputs \
-             that are there"
+            format!("put the file back from a copy, or {MOVE_AWAY}")
         }
         _ => {
             "put the file back from a copy; `rollback` and the history of pages need it, and runs do not"
+                .into()
         }
     }
 }

@@ -273,10 +273,12 @@ fn format_text(root: &Path) -> Result<Vec<u8>> {
     })
 }
 
+/// The remedy for a store that cannot be mended.
+pub(in crate::store) const MOVE_AWAY: &str =
+    "move the store away: the next run then builds a new one from the inputs that still exist";
+
 fn damaged_format(path: &Path) -> Error {
-    let remedy = "put it back from a copy, or move the store away: the next run then makes a new one of the inputs \
-                  that are there";
-    Error::config(path, format!("damaged; {remedy}"))
+    Error::config(path, format!("damaged; put it back from a copy, or {MOVE_AWAY}"))
 }
 
 fn lost_format(root: &Path) -> Error {
@@ -295,9 +297,7 @@ pub(in crate::store) fn check_manifests(root: &Path) -> Result<()> {
 }
 
 fn lost(root: &Path, what: &str) -> Error {
-    let remedy =
-        "or move the store away: the next run then makes a new one of the inputs that are there";
-    Error::new(Kind::Io, format!("{}: {what}, {remedy}", root.display()))
+    Error::new(Kind::Io, format!("{}: {what}, or {MOVE_AWAY}", root.display()))
 }
 
 #[cfg(test)]
