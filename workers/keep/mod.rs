@@ -7,27 +7,10 @@
 //! mirror does not take over. The rule is a view: another rule changes the representatives, and
 //! which of equally good texts lead a cluster, but no pair is decided again.
 //!
-//! The table has measurements. The first number counts pages that represented a cluster or were in
-//! none, are still live, and fold after the next epoch. The number in brackets counts those of them
-//! that fold into a page which that epoch brought. The last number counts pages that folded before
-//! and whose representative is still live, but not their representative any more. The columns are:
-//! twelve epochs of the documentation of two projects; twelve nights of 200 texts with 660 mirrors
-//! that come at random URLs; and twelve nights of 200 texts with 660 known pages at random URLs
-//! that take over one of the texts.
-//!
-//! | `by` | documentation | mirrors that come | known pages |
-//! |---|---|---|---|
-//! | `https, shortest_url`, the default before | 8 (2), 1 | 198 (198), 196 | 660 (0), 196 |
-//! | `https, shortest_url, first_seen` | 8 (2), 1 | 189 (189), 181 | 660 (0), 196 |
-//! | `https, first_seen, shortest_url`, the default | 6 (0), 1 | 0 (0), 0 | 660 (0), 196 |
-//! | `first_seen, https, shortest_url` | 6 (0), 1 | 0 (0), 0 | 660 (0), 196 |
-//! | `https, incumbent, shortest_url` | 6 (0), 1 | 0 (0), 0 | 660 (0), 0 |
-//! | `incumbent, https, shortest_url` | 6 (0), 1 | 0 (0), 0 | 660 (0), 0 |
-//!
-//! The 6 and the 660 are pages whose texts became near one another: of two representatives one
-//! stays. With `incumbent` the one that represents more pages stays. It is not the default, because
-//! real epochs gain nothing by it, and because `first_seen` needs less of the past: a store from
-//! scratch gets it from the order of its epochs, while incumbents have to be given to it.
+//! `first_seen` comes before `shortest_url`, because it keeps representatives; `incumbent` is not
+//! in the default, because real epochs gain nothing by it, and because `first_seen` needs less of
+//! the past: a store from scratch gets it from the order of its epochs, while incumbents have to be
+//! given to it. `eval/RESULTS.md` has the measurements.
 //!
 //! All criteria except `incumbent` read only the row of a page, its URL and the length of its text.
 //! Two of them read history: `first_seen` reads the first epoch of a page, `sources` the source
