@@ -59,9 +59,7 @@ impl Kind {
     pub fn meaning(self) -> &'static str {
         match self {
             Kind::Usage => "the command line is wrong",
-            Kind::Data => {
-                "the data is not as it should be: a guard refused the epoch, or a named file is not a crawl file; nothing was committed; `send`, `query`: rows were rejected; `init`, `eval`, `lexicon`: nothing was found; `filter`: a file is damaged, or was copied whole with records that should be left out; `status --max-age`: stale"
-            }
+            Kind::Data => "the data is not as it should be, or a guard refused the epoch",
             Kind::NoInput => "a named input is missing",
             Kind::Internal => "a fault in pagefold",
             Kind::Output => "the output cannot be written",
