@@ -77,7 +77,7 @@ impl Screen {
     }
 }
 
-/// What a command shows on a terminal of so many columns; none without python3. It must succeed.
+/// What a command shows on a terminal of this many columns; none without python3. It must succeed.
 fn shown(columns: usize, command: &Command) -> Option<Screen> {
     shown_to_end(columns, command, 0)
 }

@@ -146,7 +146,7 @@ impl Bench {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// Writes a cluster file of so many processes and workers, and returns its name.
+    /// Writes a cluster file of this many processes and workers, and returns its name.
     pub fn cluster(&self, processes: usize, workers: usize) -> String {
         let name = format!("cluster-{processes}x{workers}.toml");
         let text = format!("launch = \"local\"\nprocesses = {processes}\nworkers = {workers}\n");

@@ -41,12 +41,12 @@ const KEEP: [&[&str]; 8] = [
 /// A setting by which no text says enough to fold.
 const APART: &str = "clusters.letters_min=4000000000";
 
-/// The texts of a world are the variants of so many others.
+/// The texts of a world are the variants of this many others.
 pub const FAMILIES: u64 = 12;
 /// The number of variants of each.
 pub const VARIANTS: u64 = 5;
 
-/// For so many days it is remembered that a page is gone.
+/// For this many days it is remembered that a page is gone.
 pub const GONE_DAYS: i64 = 12;
 
 /// The store under test, the model, and the model's history.

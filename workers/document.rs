@@ -8,7 +8,7 @@ pub const CANONICAL_URL_VERSION: u32 = 2;
 
 /// The most bytes of a text, before and after it is normalised. What follows is cut off, so that
 /// one document costs a bounded time and memory: one character may become 18, and words and
-/// shingles take many times the bytes of their text. The longest novels have about so many. What
+/// shingles take many times the bytes of their text. The longest novels are about this long. What
 /// is cut off counts for whether two texts are identical.
 pub const TEXT_USED_BYTES_MAX: usize = 2 << 20;
 

@@ -176,7 +176,7 @@ impl Ranks {
         })
     }
 
-    /// A process for each rank, with so many worker threads.
+    /// A process for each rank, with this many worker threads.
     pub fn topology(&self) -> Topology {
         let hosts = self.allocation.peers.iter().enumerate();
         let hosts = hosts.map(|(rank, _)| Host::local(rank, 0, String::new())).collect();

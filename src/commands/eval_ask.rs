@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// `pagefold eval --ask`, of at most so many answers.
+/// `pagefold eval --ask`, of at most this many answers.
 pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     let (job, store, head) = opened::open(&arguments.shared)?;
     job.check_folded(store.root(), &head.manifest)?;

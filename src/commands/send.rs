@@ -251,7 +251,7 @@ impl Sender<'_> {
         print_json(&Rejected { line, verdict, reason, detail })
     }
 
-    /// The answers to a batch of so many rows; `None` if it is too large for the server.
+    /// The answers to a batch of this many rows; `None` if it is too large for the server.
     fn post(&self, batch: &[u8], rows: usize) -> Result<Option<String>> {
         let failed = |kind, why: &str| Error::new(kind, format!("{}: {}", self.url, plain(why)));
         let mut refused = failed(Kind::TryAgain, "not sent");

@@ -119,7 +119,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether a row of so many `bytes` may go with the others. A longer row is sent alone.
+    /// Whether a row of this many `bytes` may go with the others. A longer row is sent alone.
     pub fn has_room(&self, bytes: usize, bytes_max: usize) -> bool {
         self.rows.is_empty() || self.bytes.len() + bytes <= bytes_max
     }

@@ -39,7 +39,7 @@ pub enum Takes {
     Share(u16, u16),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// One or several of these words, at most so many.
+    /// One or several of these words, at most this many.
     Words(&'static [&'static str], usize),
     /// A list of tables. If `Some`, the entry's `kind`, one of these, decides its keys.
     Tables(Option<&'static [&'static str]>),

@@ -63,7 +63,7 @@ pub fn read(
     Ok(())
 }
 
-/// Reads at most about `bytes_max` bytes of rows, and returns how many it read, at most so many.
+/// Reads at most about `bytes_max` bytes of rows, and returns how many it read, at most this many.
 fn read_part(
     mut reader: Box<dyn Reader>,
     bytes_max: u64,

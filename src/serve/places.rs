@@ -84,7 +84,7 @@ impl Taken {
 }
 
 impl Places {
-    /// So many places.
+    /// This many places.
     pub fn new(most: usize) -> Places {
         Places { most, taken: Mutex::default(), left: Notify::new() }
     }

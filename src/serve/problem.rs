@@ -52,7 +52,7 @@ impl Problem {
         }
     }
 
-    /// Tells the client to try again after so many seconds.
+    /// Tells the client to try again after this many seconds.
     pub fn after(self, seconds: u64) -> Problem {
         Problem { retry: Some(seconds), ..self }
     }

@@ -36,14 +36,14 @@ pub enum Work {
 }
 
 impl Work {
-    /// The kind of work for one answer to a body of so many bytes. On a connection that `is_shared`
-    /// by requests, the other requests would wait for a short one.
+    /// The kind of work for one answer to a body of this many bytes. On a connection that
+    /// `is_shared` by requests, the other requests would wait for a short one.
     pub fn of(body_bytes: usize, is_shared: bool) -> Work {
         if body_bytes <= SHORT_BYTES_MAX && !is_shared { Work::Short } else { Work::Single }
     }
 }
 
-/// How many threads read requests if so many may answer at the same time.
+/// How many threads read requests if `threads` may answer at the same time.
 pub fn readers(threads: usize) -> usize {
     threads + MOVERS
 }
@@ -56,7 +56,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A queue before so many threads for single answers, and as many for batches.
+    /// A queue before this many threads for single answers, and as many for batches.
     pub fn new(threads: usize) -> Queue {
         let [places, singles, batches] =
             [REQUESTS_MAX, threads, threads].map(|of| Arc::new(Semaphore::new(of)));

@@ -25,7 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many records a second of each client, or any number.
+    /// This many records a second of each client, or any number.
     pub fn new(per_second: Option<u32>) -> Rate {
         let buckets =
             per_second.map(|per_second| Mutex::new(Buckets::new(per_second, CLIENTS_MAX)));

@@ -34,7 +34,7 @@ impl Drop for Counted {
 }
 
 impl Readers {
-    /// So many threads.
+    /// This many threads.
     ///
     /// # Errors
     ///

@@ -375,7 +375,7 @@ fn differences(lines: &mut Lines, pair: &Pair, paint: Paint) {
     }
 }
 
-/// So many parts of a kind.
+/// This many parts of a kind.
 fn named(n: u64, kind: PartKind) -> String {
     match kind {
         PartKind::Furniture => format!("{} of furniture", counted(n, "place")),

@@ -23,7 +23,7 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Of an epoch that `counted` so many of each kind.
+    /// Of an epoch that `counted` this many of each kind.
     pub fn of(counted: impl Fn(Counter) -> u64, changed_here: u64) -> Lost {
         Lost {
             unknown: counted(Counter::PagesUnknown),

@@ -38,7 +38,7 @@ pub fn write(path: &Path, trace: &Value) -> Result<()> {
     durable::write(path, &text).map_err(Error::as_output)
 }
 
-/// The trace of a run whose processes are `hosts`, with so many `threads` each.
+/// The trace of a run whose processes are `hosts`, with this many `threads` each.
 pub fn trace(workers: &[WorkerSpans], threads: usize, hosts: &[&str], times: &Times) -> Value {
     let threads = threads.max(1);
     let mut events =

@@ -140,7 +140,7 @@ fn table(file: u64, compression: Compression) -> Vec<u8> {
     writer.into_inner().expect("in memory")
 }
 
-/// A table of so many rows that is not compressed.
+/// A table of this many rows that is not compressed.
 pub fn plain_table(
     rows: u64,
     url: impl Fn(u64) -> String,

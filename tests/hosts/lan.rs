@@ -79,7 +79,7 @@ fn remove(name: &str) {
 }
 
 impl Lan {
-    /// Makes a network of so many hosts; none, and the test is skipped, without the tools or the
+    /// Makes a network of this many hosts; none, and the test is skipped, without the tools or the
     /// rights.
     pub fn new(hosts: usize) -> Option<Lan> {
         let _made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

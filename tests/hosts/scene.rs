@@ -107,7 +107,7 @@ impl<'a> Scene<'a> {
             .count() as u64
     }
 
-    /// Waits until so many splits are finished, and returns the worker on `host`; none if the run
+    /// Waits until this many splits are finished, and returns the worker on `host`; none if the run
     /// ends before.
     pub fn at_work(&self, host: usize, splits: u64, run: &mut Run) -> Option<u32> {
         let began = Instant::now();
@@ -187,7 +187,7 @@ impl Run {
         }
     }
 
-    /// Asserts that it succeeds in so many attempts, gives the bytes of one process and leaves no
+    /// Asserts that it succeeds in this many attempts, gives the bytes of one process and leaves no
     /// process behind.
     pub fn succeeded(mut self, scene: &Scene<'_>, attempts: usize) -> serde_json::Value {
         let status = self.ended();

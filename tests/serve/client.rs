@@ -48,7 +48,7 @@ impl Server {
         Server::of(bench.serve(), arguments)
     }
 
-    /// Starts it where it may have so many files and connections open.
+    /// Starts it where it may have this many files and connections open.
     pub fn start_with_files(bench: &Bench, files: u64) -> Server {
         let mut command = Command::new("sh");
         let limited = format!("ulimit -n {files}; exec \"$0\" serve job.toml \"$@\"");

@@ -30,7 +30,7 @@ fn word(number: u64) -> String {
     (0..3 + random.below(7u32)).map(|_| char::from(b'a' + random.below(26u8))).collect()
 }
 
-/// So many words, of which some come more often than others.
+/// This many words, of which some come more often than others.
 fn words(number: u64, count: u64) -> String {
     let mut random = Random::of(number, 2);
     let drawn = |_| {

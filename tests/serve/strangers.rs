@@ -11,7 +11,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 
-/// Lets this process, and those that it starts, have so many files open.
+/// Lets this process, and those that it starts, have this many files open.
 fn allow_files(files: u64) {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|now| now < files) {

@@ -87,7 +87,7 @@ impl Proposed {
         let compared =
             first.iter().enumerate().take_while(|(at, _)| examined_between(rank, *at, product_max));
         compared.for_each(|(_, content)| self.add(*content, 0));
-        // Only so many contents of the group were read.
+        // Only a part of the group was read.
         self.leaves_out |= first.len() >= PIVOTS || (rank + 1) * first.len() > product_max;
         // Contents behind it are compared with fewer contents.
         if rank < others && (others + 1) * first.len() > product_max {

@@ -372,7 +372,7 @@ fn scan(new: &[u64], stored: &[u64]) -> PairSetDigest {
 }
 
 /// Compares new fingerprints with stored ones: as the stage `buckets` does, over mapped segments of
-/// so many runs that are opened again in each round, including pairs among the new ones; and, if
+/// this many runs that are opened again in each round, including pairs among the new ones; and, if
 /// `with_scan`, by a scan of the stored ones.
 fn compare_stored(new: usize, stored: usize, runs: usize, rounds: usize, with_scan: bool) {
     let bands = Bands::new(3, None).expect("k = 3 is supported");

@@ -79,7 +79,7 @@ pub const PAGES_MIN: u64 = 1000;
 /// were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
 /// to half of all rows may lose, because a crawl meets a page twice.
 const OVERWRITTEN_MIN: u64 = 20;
-/// `source_folded` refuses only if it concerns at least one in so many of all pages. A crawl of
+/// `source_folded` refuses only if it concerns at least one in this many of all pages. A crawl of
 /// many hosts always has a host that answers every request with a login page.
 /// `[clusters] pages_warn` warns of such a host.
 const CONCERNED_ONE_IN: u64 = 100;
@@ -484,7 +484,7 @@ mod tests {
             assert!(said.contains(part), "{part} in {said}");
         }
         assert_eq!(by(Some("id"), 499, 0.01), None);
-        assert_eq!(by(Some("id"), 500, 0.5), None, "so many are allowed");
+        assert_eq!(by(Some("id"), 500, 0.5), None, "this number is allowed");
         assert_eq!(by(None, 900, 0.01), None, "a crawl");
     }
 

@@ -55,7 +55,7 @@ enum What {
     },
 }
 
-/// One page in so many has a copy.
+/// One page in this many has a copy.
 const COPY_ONE_IN: u64 = 10;
 
 fn write(pages: u64, seed: u64, path: &Path) -> Result<(), Box<dyn Error>> {

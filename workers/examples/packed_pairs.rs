@@ -20,7 +20,7 @@ use workers::text::packed::{CODES, ONE_BYTE};
 const MARKS: &str = "。、“”《》—·‘’【】「」〇";
 /// Characters of the list.
 const CHARACTERS: usize = 7000;
-/// One in so many uses of a character is in no pair of the list.
+/// One in this many uses of a character is in no pair of the list.
 const USED_ALONE: u64 = 8;
 
 /// Whether a character is a Chinese one, or a mark or letter that has as many bytes in UTF-8.

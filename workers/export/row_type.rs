@@ -109,7 +109,7 @@ const UTC: &str = "UTC";
 pub struct Moment(i64);
 
 impl Moment {
-    /// The moment so many seconds after 1970; `None` for [`NO_DATE`].
+    /// The moment this many seconds after 1970; `None` for [`NO_DATE`].
     pub fn of(seconds: i64) -> Option<Moment> {
         (seconds != NO_DATE).then_some(Moment(seconds))
     }

@@ -22,12 +22,12 @@ use memchr::{memchr, memmem};
 const DECLARATION_BYTES_MAX: usize = 4096;
 /// Detection reads this many bytes that are not ASCII, and the ASCII byte after each run of them.
 const DETECTION_BYTES_MAX: usize = 1024;
-/// At least so many first bytes of a page are markup.
+/// At least this many first bytes of a page are markup.
 const MARKUP_BYTES: usize = 64;
 /// A charset may damage one character in this many bytes that are not ASCII: most wrong charsets
 /// damage more.
 const DAMAGE_SHARE: usize = 10;
-/// So many bytes that are not ASCII may contradict a single-byte charset.
+/// This many bytes that are not ASCII may contradict a single-byte charset.
 const CONTRADICTED_BYTES_MIN: usize = 32;
 
 /// The text of `bytes`, without a byte order mark.

@@ -23,7 +23,7 @@ const ENOUGH_NAMED_BYTES: u64 = 30;
 /// has `HIDDEN_TIMES` as much.
 const LITTLE_BYTES_MIN: u64 = 60;
 const HIDDEN_TIMES: u64 = 10;
-/// An attempt has not found the article if it drops so many times as much running text behind the
+/// An attempt has not found the article if it drops this many times as much running text behind the
 /// page's heading, and in front of what it found.
 const DROPPED_TIMES: u64 = 2;
 /// The same if an element with an unlikely name that holds the heading has this part of what was
@@ -35,7 +35,7 @@ const LINKS_OF_ARTICLE_MAX: u64 = 25;
 const RUNNING_BYTES_MIN: u64 = 30;
 /// At most this many of the site's own lines are removed at either end.
 const SITE_LINES_MAX: usize = 8;
-/// So many lines with a date may be the site's.
+/// This many lines with a date may be the site's.
 const DATED_LINES_MAX: usize = 2;
 /// A shorter line than this, in bytes, is found in a title by chance.
 const TITLE_BYTES_MIN: usize = 6;
@@ -387,10 +387,10 @@ fn inside(page: &Page, chosen: usize) -> Vec<bool> {
     inside
 }
 
-/// Teasers in the container of an article are dropped if they are at most so many times as long as
-/// the article ...
+/// Teasers in the container of an article are dropped if they are at most this many times as long
+/// as the article ...
 const TEASER_TIMES_MAX: u64 = 8;
-/// ... and the article has at least so many bytes and sentence marks.
+/// ... and the article has at least this many bytes and sentence marks.
 const TEASED_BYTES_MIN: u64 = 150;
 const TEASED_MARKS_MIN: u64 = 2;
 
@@ -433,7 +433,7 @@ fn belongs(node: &Node, sum: &Sum, best_score: i64) -> bool {
     reads || scores && !node.hints.any(Hints::AGAINST) && !sum.is_linked_over(25)
 }
 
-/// With so many cells a table is one of data, which has few sentences.
+/// With this many cells a table is one of data, which has few sentences.
 const DATA_CELLS_MIN: u32 = 6;
 
 /// Whether a table is one of data: of many cells, of which at most half are links.

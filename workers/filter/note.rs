@@ -171,7 +171,7 @@ fn folder_name(options: &Options, dir: &Path) -> String {
     seen_from(&resolved(&options.notes()), &resolved(dir)).to_string_lossy().into_owned()
 }
 
-/// Whether there is a file of so many bytes at `path`.
+/// Whether there is a file of this many bytes at `path`.
 pub fn has_size(path: &Path, bytes: u64) -> bool {
     path.metadata().is_ok_and(|there| there.len() == bytes)
 }

@@ -10,7 +10,7 @@
 //! leaders with which it has an accepted pair. So a text folds into a text with which it has an
 //! accepted pair, and few texts are left over.
 //!
-//! With a larger radius a leader covers contents that are at most so many accepted pairs away, on
+//! With a larger radius a leader covers contents that are at most that many accepted pairs away, on
 //! paths of uncovered contents. With a radius of 0 it covers all that it reaches.
 //!
 //! One new content can change all leaders of its component, so a touched component is computed

@@ -10,8 +10,8 @@ use crate::document::Id;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A cluster counts for an origin that has so many pages in it. When they fold, at most one page in
-/// a hundred is left.
+/// A cluster counts for an origin that has this many pages in it. When they fold, at most one page
+/// in a hundred is left.
 pub const PAGES_MANY: u64 = 100;
 /// The greatest number of origins that a worker names: those with most pages.
 pub const ORIGINS_MAX: usize = 65_536;

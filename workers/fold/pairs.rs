@@ -120,7 +120,7 @@ pub fn deleted(
     Ok(())
 }
 
-/// Progress is recorded once for so many decided pairs.
+/// Progress is recorded once for this many decided pairs.
 const ADVANCED_PAIRS: usize = 1 << 6;
 
 /// Candidates and stored pairs that are joined at once.

@@ -60,7 +60,7 @@ impl Distance {
     /// The distance if the fingerprints are not known.
     pub const UNKNOWN: Distance = Distance(u16::MAX);
 
-    /// A distance of so many bits.
+    /// A distance of this many bits.
     pub fn of(bits: u32) -> Distance {
         Distance(bits as u16)
     }

@@ -11,7 +11,7 @@ use crate::fold::wire::WireRow;
 const DIGIT_BITS_MAX: u32 = 8;
 /// About as many rows as a part should have.
 const PART_ROWS: usize = 48;
-/// Up to so many rows are sorted by comparison, without being divided.
+/// Up to this many rows are sorted by comparison, without being divided.
 const COMPARED_ROWS: usize = 4 * PART_ROWS;
 
 /// Sorts `rows`. The order of a row must begin with its first eight bytes, as a number.

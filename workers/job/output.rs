@@ -103,7 +103,7 @@ pub struct TableForms {
 pub const JSONL_ROWS_MAX: u64 = 1_000_000;
 
 impl Output {
-    /// The forms of the table of this name in the export of so many pages and pairs.
+    /// The forms of the table of this name in the export of this many pages and pairs.
     pub fn forms(&self, table: &str, pages: u64, pairs: u64) -> Vec<Form> {
         let TableForms { members, redirects, pairs: of_pairs, clusters, changes } = &self.tables;
         let (own, rows) = match table {

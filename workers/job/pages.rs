@@ -15,7 +15,7 @@ pub struct Options {
     /// A page expires after this many consecutive epochs that read any source without seeing the
     /// page. Default: never.
     pub retain_epochs: Option<u32>,
-    /// For so many days it is remembered that a page is gone, and records that are older than the
+    /// For this many days it is remembered that a page is gone, and records that are older than the
     /// page or its removal do not bring it back; 0 remembers nothing. Default: 365, by which time
     /// an archive that comes late should have come.
     pub gone_days: u32,

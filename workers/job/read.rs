@@ -23,7 +23,7 @@ pub struct Read {
     /// unless they are few ([`are_too_many`]). Default: 0.05.
     #[serde(default = "rejects_max")]
     pub rejects_max: f64,
-    /// A sample: at most so many records of each input are read. Default: all.
+    /// A sample: at most this many records of each input are read. Default: all.
     #[serde(default)]
     pub records_max: Option<u64>,
     /// What the key of a page that is a row is made from: `url`, `row`, or a field. Default: `url`.

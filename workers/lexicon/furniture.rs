@@ -9,7 +9,7 @@ use crate::text::furniture::{LINE_CHARS_MAX, context, line_key};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-/// A line is furniture if at least one in so many pages of its host has it.
+/// A line is furniture if at least one in this many pages of its host has it.
 pub const ONE_IN: u64 = 2;
 
 /// Bounds of memory.

@@ -157,7 +157,7 @@ impl Reading<'_> {
     }
 }
 
-/// Reads `inputs` with so many threads, each of which runs `work` over its part.
+/// Reads `inputs` with this many threads, each of which runs `work` over its part.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// If at most so many records are left to put over a new head, decisions wait for them.
+/// If at most this many records are left to put over a new head, decisions wait for them.
 const LAST_ENTRIES: usize = 16;
 /// The most rounds before decisions wait, however many records are left. Otherwise clients that
 /// insert faster than one thread applies would keep the server from the newer head.

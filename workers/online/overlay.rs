@@ -114,8 +114,8 @@ struct Basis {
 }
 
 impl Basis {
-    /// Notes that the answer depends on a record that is durable `after` so many: after none if it
-    /// was there at the start.
+    /// Notes that the answer depends on a record that is durable `after` this many: after none if
+    /// it was there at the start.
     fn depends_on(&mut self, after: Appended) {
         self.after = self.after.max(after);
         self.is_touched = true;

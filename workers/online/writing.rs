@@ -7,7 +7,7 @@ use crate::locks::lock;
 use crate::online::Online;
 use crate::online::inbox::{Batch, Inbox};
 
-/// A number of records, of those that were appended since the start. What holds after so many is
+/// A number of records, of those that were appended since the start. What holds after this many is
 /// certain once they are durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Appended(pub u64);

@@ -36,7 +36,7 @@ const TRIAL_COST_RATIO: u64 = 8;
 /// The cost of a candidate that decodes to nothing.
 const TRIAL_COST: u64 = 64;
 
-/// One in so many bytes of sound records counts as growth of the file.
+/// One in this many bytes of sound records counts as growth of the file.
 ///
 /// A record costs what its limits allow, so growth must only be bounded where there are no records:
 /// in line ends, zeros, and lines that are no records. But records of a few bytes in the file must

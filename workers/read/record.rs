@@ -216,7 +216,7 @@ impl Item {
         }
     }
 
-    /// The same item; a reject stands for so many records.
+    /// The same item; a reject stands for this many records.
     pub fn of_records(self, records: u64) -> Item {
         match self {
             Item::Reject { reason, detail, url, .. } => {

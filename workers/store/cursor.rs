@@ -98,7 +98,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// Writes a run of so many rows for each of `changes`, in up to three segments: rows that are
+    /// Writes a run of this many rows for each of `changes`, in up to three segments: rows that are
     /// not live are added, others are retracted. A row has a key and a content below `contents`.
     /// There are `keys` keys, from 0 to the greatest.
     fn table<R: Row<Key = u64>>(

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// If at least so many rows of a batch are wanted, it is read in one go, because they lie in most
+/// If at least this many rows of a batch are wanted, it is read in one go, because they lie in most
 /// of its pages.
 const ROWS_TO_PREFETCH: usize = 64;
 

@@ -224,8 +224,8 @@ mod tests {
 
     const NOW: i64 = 1_000_000_000;
 
-    /// A page expires after so many days since it was seen, or after so many epochs that read input
-    /// and did not see it. Epochs that read nothing do not count.
+    /// A page expires after this many days since it was seen, or after this many epochs that read
+    /// input and did not see it. Epochs that read nothing do not count.
     #[test]
     fn pages_expire_by_days_and_by_epochs() {
         let doc = Id { high: 1, low: 1 };

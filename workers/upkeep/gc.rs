@@ -29,7 +29,7 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// The commits of this number of last epochs, and of so many days before `now`.
+    /// The commits of this number of last epochs, and of this many days before `now`.
     pub fn last(epochs: u64, days: u32, now: i64) -> Keep {
         let since = now.saturating_sub(86_400 * i64::from(days));
         Keep { epochs, times: since..=now.saturating_add(AHEAD_SECONDS_MAX) }

@@ -105,7 +105,7 @@ impl Stratum {
     }
 }
 
-/// The strata of `cells` for so many answers.
+/// The strata of `cells` for this many answers.
 pub fn strata(cells: BTreeMap<Cell, Drawn>, answers_max: u32) -> Vec<Stratum> {
     let stratum = |(cell, drawn): (Cell, Drawn)| Stratum {
         accepted: cell.accepted,

@@ -39,7 +39,7 @@ impl Labelled {
         }
     }
 
-    /// Adds so many `pages` of each template, with labels that no two of them are the same.
+    /// Adds this many `pages` of each template, with labels that no two of them are the same.
     pub fn templates(&mut self, pages: usize, seed: u64) {
         for (number, template) in templates::ALL.iter().enumerate() {
             let mut random = Random::of(seed, number as u64);

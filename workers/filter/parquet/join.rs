@@ -38,7 +38,7 @@ impl Half {
 }
 
 /// Makes a file of the rows of `kept` and `removed`, in the order of `runs` and with row groups of
-/// so many rows, and writes it to `sink`.
+/// this many rows, and writes it to `sink`.
 pub fn join(
     kept: &Path,
     removed: Option<&Path>,

@@ -36,7 +36,7 @@ const SALTS: Block = [
     0x5c6b_fb31,
 ];
 
-/// The size of the filter of a batch of so many rows, with so many bits for each, in bytes.
+/// The size of the filter of a batch of this many rows, with this many bits for each, in bytes.
 pub(in crate::store) fn bytes(rows: usize, bits: usize) -> usize {
     blocks(rows, bits) * BLOCK_BYTES + DIGEST_BYTES
 }
@@ -45,7 +45,7 @@ fn blocks(rows: usize, bits: usize) -> usize {
     (rows * bits).div_ceil(8 * BLOCK_BYTES)
 }
 
-/// The filter of a batch with a row for each of these `keys`, with so many bits for each.
+/// The filter of a batch with a row for each of these `keys`, with this many bits for each.
 pub(in crate::store) fn of(keys: &[u64], bits: usize) -> Vec<u8> {
     let mut blocks = vec![Block::default(); blocks(keys.len(), bits)];
     for key in keys {
@@ -58,7 +58,7 @@ pub(in crate::store) fn of(keys: &[u64], bits: usize) -> Vec<u8> {
     bytes
 }
 
-/// The block of a key among so many, and its bits there.
+/// The block of a key among this many, and its bits there.
 fn place(key: u64, blocks: usize) -> (usize, Block) {
     let hash = xxh3_64(&key.to_le_bytes());
     let block = ((hash >> 32) * blocks as u64) >> 32;

@@ -30,7 +30,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// If a key is expected at most so many rows ahead, the search gallops from the present row,
+/// If a key is expected at most this many rows ahead, the search gallops from the present row,
 /// because merges move forward in small steps.
 const NEAR_ROWS: usize = 64;
 /// The batches that are fetched at once where batches are read one after another.

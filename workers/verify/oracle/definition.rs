@@ -19,7 +19,7 @@ pub fn id(n: u64) -> Id {
 #[derive(Clone, Default)]
 pub struct Live {
     pub pages: BTreeMap<u64, u64>,
-    /// Texts of every so many pages were gathered; 0: of none.
+    /// Texts of every this many pages were gathered; 0: of none.
     pub gathered_every: u64,
     pub facts: BTreeMap<u64, (u64, bool)>,
     pub keys: BTreeMap<u64, BTreeSet<(u8, u64)>>,
