@@ -13,7 +13,6 @@ mod chains;
 mod changes;
 /// Consumed inputs are not read again, except those that must be.
 mod consumed;
-mod containers;
 /// Copies that a reader calls the same fold by default, also short ones.
 mod copies;
 /// Reports on corpora account for every row, and the job for corpora keeps the right ones.
@@ -58,6 +57,7 @@ mod kinds;
 mod lean;
 /// Files of word counts, every signature alone, and the fast job.
 mod lexicon;
+/// The page of limits names constants with the values that they have.
 mod limits;
 /// Texts that say nothing fold nothing, and lines that hosts repeat are taken off.
 mod little;
@@ -93,10 +93,13 @@ mod terminal;
 mod topology;
 /// Expiry, snapshots, guards, rebuild, rollback and garbage collection.
 mod upkeep;
-
 /// Metrics and pings report how a run ended, and never make it fail.
 mod watch;
 
+// Helpers of the tests.
+
+/// ZIP files and frames of lz4.
+mod containers;
 /// Perturbed texts and templates with labels.
 #[path = "../workers/examples/support/labelled.rs"]
 mod labelled;
@@ -113,4 +116,5 @@ mod texts;
 mod traditional;
 /// Shared by all: a folder with a job in it, in which the command runs.
 mod workbench;
+/// A model of a web, as the oracle of long histories.
 mod world;

@@ -164,7 +164,8 @@ fn an_interrupted_export_is_not_called_complete() {
     assert_eq!(std::fs::read(bench.at("out/summary.json")).expect("it stays"), summary);
 }
 
-/// A folder of results that cannot be made was noticed when all work was done.
+/// A folder of results that cannot be made was noticed when all work was done. A run tries it
+/// first, and leaves nothing in the store and no temporary file.
 #[cfg(unix)]
 #[test]
 fn the_folder_of_results_is_tried_first() {
