@@ -1,5 +1,5 @@
-//! The rows of exported tables: what `members`, `redirects`, `pairs`, `clusters` and `changes` have.
-//! Ids and fingerprints are lower-case hex of fixed width.
+//! The rows of exported tables: what `members`, `redirects`, `pairs`, `clusters` and `changes`
+//! have. Ids and fingerprints are lower-case hex of fixed width.
 
 use crate::document::Id;
 use crate::export::row_type::{Hex, Moment, SharedText, export_row};

@@ -14,8 +14,8 @@ pub fn corrected(last_time: i64, seen_max: i64, now: i64) -> i64 {
     if last_time > seen_max { now } else { last_time }
 }
 
-/// `as_of`, or [`NO_DATE`] if it is more than [`FUTURE_SECONDS_MAX`] after `time`: only a wrong clock
-/// writes that.
+/// `as_of`, or [`NO_DATE`] if it is more than [`FUTURE_SECONDS_MAX`] after `time`: only a wrong
+/// clock writes that.
 pub fn sound(as_of: i64, time: i64) -> i64 {
     if as_of > time.saturating_add(FUTURE_SECONDS_MAX) { NO_DATE } else { as_of }
 }
