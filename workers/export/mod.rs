@@ -52,6 +52,7 @@ use std::thread;
 
 /// The name of the changes of several epochs.
 const CHANGES_SINCE: &str = "changes_since";
+
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = place(job, Some(head));

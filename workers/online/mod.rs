@@ -45,6 +45,7 @@ use std::time::Duration;
 
 /// The most bytes of lines that wait to be written.
 pub const PENDING_BYTES_MAX: usize = 268_435_456;
+
 /// A store that is asked and inserted into.
 pub struct Online {
     heads: Heads,

@@ -376,26 +376,6 @@ table! {
     }
 }
 
-impl ClusterRow {
-    /// The place of the cluster of `content` in the table, given its rows of `components` and
-    /// `leaders`: its component and its leader. For a content in no component, both are the content
-    /// itself.
-    pub fn place_of(
-        content: Id,
-        component: Option<&ComponentRow>,
-        leader: Option<&LeaderRow>,
-    ) -> (Id, Id) {
-        let component = component.map_or(content, |row| row.component);
-        (component, leader.map_or(component, |row| row.leader))
-    }
-
-    /// Its place in the table. Two states of a cluster have the same place unless its component or
-    /// its leader changes.
-    pub fn place(&self) -> (Id, Id) {
-        (self.component, self.leader)
-    }
-}
-
 table! {
     /// A cluster of at least two pages. Its contents are the part of a component that one content
     /// leads, or one content in no component. `fold/clusters.rs` writes it.
@@ -423,6 +403,26 @@ table! {
             representative: Id,
         }
         history {}
+    }
+}
+
+impl ClusterRow {
+    /// The place of the cluster of `content` in the table, given its rows of `components` and
+    /// `leaders`: its component and its leader. For a content in no component, both are the content
+    /// itself.
+    pub fn place_of(
+        content: Id,
+        component: Option<&ComponentRow>,
+        leader: Option<&LeaderRow>,
+    ) -> (Id, Id) {
+        let component = component.map_or(content, |row| row.component);
+        (component, leader.map_or(component, |row| row.leader))
+    }
+
+    /// Its place in the table. Two states of a cluster have the same place unless its component or
+    /// its leader changes.
+    pub fn place(&self) -> (Id, Id) {
+        (self.component, self.leader)
     }
 }
 
