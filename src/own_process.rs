@@ -1,5 +1,6 @@
-//! Facts about this process: its greatest memory, and the digest of its program.
+//! Facts about this process: its greatest memory, its program and the digest of that.
 
+use std::path::{Path, PathBuf};
 use workers::error::{Error, Result};
 use workers::store::digest;
 
@@ -14,11 +15,15 @@ pub fn memory_bytes() -> u64 {
 
 /// blake3 of the running binary, in hex, even if its file has been replaced since.
 pub fn own_digest() -> Result<String> {
-    let running = std::path::Path::new("/proc/self/exe");
+    let running = Path::new("/proc/self/exe");
     if running.exists() {
         return digest::of_file(running);
     }
-    let path = std::env::current_exe()
-        .map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
-    digest::of_file(&path)
+    digest::of_file(&path()?)
+}
+
+/// The file of this program.
+pub fn path() -> Result<PathBuf> {
+    std::env::current_exe()
+        .map_err(|e| Error::internal("cannot find the program file of pagefold").caused_by(e))
 }

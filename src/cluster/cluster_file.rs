@@ -9,6 +9,7 @@ use crate::config;
 use crate::config::takes::{Key, Takes};
 use crate::config::written::Lines;
 use crate::jobs::text_of;
+use crate::own_process;
 use crate::topology::{Host, Launch, SECONDS_MAX, Topology, WORKERS_MAX};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -149,9 +150,7 @@ const PATH_MARKS: &str = "/._-+=@,";
 pub fn read(path: &Path) -> Result<Topology> {
     let text = text_of(path)?;
     let written = written(path, &text)?;
-    let binary = std::env::current_exe()
-        .map_err(|e| Error::internal("cannot tell where pagefold lies").caused_by(e))?;
-    check(&Checker { path, text: &text }, &written, &binary)
+    check(&Checker { path, text: &text }, &written, &own_process::path()?)
 }
 
 /// The values of the file; the error lists every key that is wrong by itself.

@@ -7,6 +7,7 @@
 use crate::cli;
 use crate::cluster::cluster_file;
 use crate::jobs;
+use crate::own_process;
 use crate::schedule::moments::{Moments, RunCommand, absolute, moments};
 use crate::schedule::units;
 use crate::terminal::print::{print_json, show};
@@ -78,9 +79,7 @@ fn warn_of_missing(folders: &[PathBuf], why: &str) {
 pub fn command(arguments: &cli::Schedule) -> Result<()> {
     let binary = match &arguments.binary {
         Some(binary) => absolute(binary)?,
-        None => absolute(
-            &std::env::current_exe().map_err(|e| Error::internal("who am I").caused_by(e))?,
-        )?,
+        None => absolute(&own_process::path()?)?,
     };
     let job = absolute(&arguments.job)?;
     let cluster = arguments.cluster.as_deref().map(absolute).transpose()?;
