@@ -29,31 +29,7 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     let folder = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
     let (to, removed) = (folder(&arguments.to)?, folder(&arguments.removed)?);
     if let (Some(originals), Some(to), Some(removed)) = (folder(&arguments.undo)?, &to, &removed) {
-        // An undo does not need the job.
-        let store =
-            read(&arguments.shared.job, &arguments.shared.sets).map(|job| resolved(&job.store));
-        if store.is_ok_and(|store| resolved(&originals).starts_with(store)) {
-            let line =
-                format!("{}: is in the store; name a folder outside it", originals.display());
-            return Err(Error::new(Kind::Usage, line));
-        }
-        let undone = filter::undo(to, removed, &originals)?;
-        if arguments.quiet {
-            return Ok(());
-        }
-        if arguments.shared.json {
-            return print_json(
-                &json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }),
-            );
-        }
-        return show(&format!(
-            "made {} again in {}, {}: {} byte for byte, {} compressed anew\n",
-            counted((undone.equal + undone.alike) as u64, "file"),
-            originals.display(),
-            size(undone.bytes),
-            undone.equal,
-            undone.alike
-        ));
+        return undo(arguments, to, removed, &originals);
     }
     let (job, store, head) = open(&arguments.shared)?;
     job.check_decided(store.root(), &head.manifest)?;
@@ -92,6 +68,33 @@ pub fn command(arguments: &cli::Filter) -> Result<()> {
     // A table of records has them all, whatever was copied.
     let may_be_whole = arguments.allow_whole || options.to.is_none();
     if may_be_whole { Ok(()) } else { check_whole(&outcome, annotates) }
+}
+
+/// Restores the inputs in the folder `originals`, from what was written to the two others.
+fn undo(arguments: &cli::Filter, to: &Path, removed: &Path, originals: &Path) -> Result<()> {
+    // An undo does not need the job.
+    let store = read(&arguments.shared.job, &arguments.shared.sets).map(|job| resolved(&job.store));
+    if store.is_ok_and(|store| resolved(originals).starts_with(store)) {
+        let line = format!("{}: is in the store; name a folder outside it", originals.display());
+        return Err(Error::new(Kind::Usage, line));
+    }
+    let undone = filter::undo(to, removed, originals)?;
+    if arguments.quiet {
+        return Ok(());
+    }
+    if arguments.shared.json {
+        return print_json(
+            &json!({ "equal": undone.equal, "alike": undone.alike, "bytes": undone.bytes }),
+        );
+    }
+    show(&format!(
+        "made {} again in {}, {}: {} byte for byte, {} compressed anew\n",
+        counted((undone.equal + undone.alike) as u64, "file"),
+        originals.display(),
+        size(undone.bytes),
+        undone.equal,
+        undone.alike
+    ))
 }
 
 /// Fails if the output has records that fold, because its readers expect no duplicates in it, or

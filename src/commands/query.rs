@@ -181,6 +181,21 @@ impl Input {
             Err(error) => Body::Plain { bytes: error.into_bytes(), charset: None },
         })
     }
+
+    /// Reads the line with this number into `line`; false at the end. A longer line is an error.
+    fn read_line(&mut self, line: &mut Vec<u8>, number: u64, bytes_max: usize) -> Result<bool> {
+        line.clear();
+        // One byte more than the longest line and its end.
+        let read = (&mut self.bytes).take(bytes_max as u64 + 2).read_until(b'\n', line);
+        if read.map_err(|error| self.failed(error))? == 0 {
+            return Ok(false);
+        }
+        if line.strip_suffix(b"\n").unwrap_or(line).len() > bytes_max {
+            let what = format!("more than {bytes_max} bytes, [read.limits] line_bytes_max");
+            return Err(Error::new(Kind::Data, format!("{}:{number}: {what}", self.name)));
+        }
+        Ok(true)
+    }
 }
 
 /// The command that asks about what `filter` makes of the file.
@@ -214,49 +229,23 @@ fn rows(
     let line_bytes_max = job.read.limits.line_bytes_max;
     let wanted = Wanted::new(&job.read.fields, &job.read.key, "");
     loop {
-        line.clear();
         if !has_reader() {
             return Ok(());
         }
-        // One byte more than the longest line and its end.
-        let read = (&mut input.bytes).take(line_bytes_max as u64 + 2).read_until(b'\n', &mut line);
-        if read.map_err(|error| input.failed(error))? == 0 {
-            break;
-        }
         number += 1;
-        if line.strip_suffix(b"\n").unwrap_or(&line).len() > line_bytes_max {
-            let line = format!(
-                "{}:{number}: more than {line_bytes_max} bytes, [read.limits] line_bytes_max",
-                input.name
-            );
-            return Err(Error::new(Kind::Data, line));
+        if !input.read_line(&mut line, number, line_bytes_max)? {
+            break;
         }
         let row = line.trim_ascii();
         if row.is_empty() {
             continue;
         }
-        let (reason, detail) = match json::item(row, number, &wanted, |_| ()) {
-            Item::Record(record)
-                if matches!(record.body, Body::Removed | Body::Moved(_) | Body::Seen) =>
-            {
-                ("no_text", "it removes a page, and has no text to ask for".to_owned())
+        match with_text(json::item(row, number, &wanted, |_| ())) {
+            Ok(record) => answer(record)?,
+            Err((reason, detail)) => {
+                wrong += 1;
+                print_rejected(arguments, number, reason, &detail)?;
             }
-            Item::Record(record) => {
-                answer(record)?;
-                continue;
-            }
-            Item::Skip(reason) => (reason, String::new()),
-            Item::Status { .. } => (Item::STATUS, String::new()),
-            Item::Mirror(_) => (Mirror::REASON, String::new()),
-            Item::Reject { reason, detail, .. } => (reason, detail),
-        };
-        wrong += 1;
-        if arguments.shared.json {
-            print_json(
-                &json!({ "line": number, "verdict": "rejected", "reason": reason, "detail": detail }),
-            )?;
-        } else {
-            show(&format!("rejected   line {number}: {reason}: {}\n", plain(&detail)))?;
         }
     }
     match wrong {
@@ -265,6 +254,31 @@ fn rows(
             Kind::Data,
             format!("{}: {} rejected", input.name, counted(wrong, "row")),
         )),
+    }
+}
+
+/// The record of a row that has a text to ask for, or why it has none: a word and the details.
+fn with_text(item: Item) -> std::result::Result<Record, (&'static str, String)> {
+    match item {
+        Item::Record(record)
+            if matches!(record.body, Body::Removed | Body::Moved(_) | Body::Seen) =>
+        {
+            Err(("no_text", "it removes a page, and has no text to ask for".to_owned()))
+        }
+        Item::Record(record) => Ok(record),
+        Item::Skip(reason) => Err((reason, String::new())),
+        Item::Status { .. } => Err((Item::STATUS, String::new())),
+        Item::Mirror(_) => Err((Mirror::REASON, String::new())),
+        Item::Reject { reason, detail, .. } => Err((reason, detail)),
+    }
+}
+
+fn print_rejected(arguments: &cli::Query, line: u64, reason: &str, detail: &str) -> Result<()> {
+    match arguments.shared.json {
+        true => print_json(
+            &json!({ "line": line, "verdict": "rejected", "reason": reason, "detail": detail }),
+        ),
+        false => show(&format!("rejected   line {line}: {reason}: {}\n", plain(detail))),
     }
 }
 

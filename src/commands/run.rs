@@ -122,14 +122,14 @@ fn epochs(
     let (arguments, topology) = (&unattended.run, &workforce.topology);
     let mut began = started;
     let mut head = store.head()?;
-    let mut again = false;
+    // A resumed epoch has its own report, and so has each epoch of several.
+    let mut is_reported = false;
     if let Some(plan) = plan::attempts::unfinished(job, store, head.as_ref())? {
         let forecast = forecast::of_large(job, &plan, topology);
         let upon = (store, head.as_ref());
         head = Some(epoch(arguments, workforce, job, upon, &plan, forecast, began)?);
         began = Instant::now();
-        // The resumed epoch has its own report.
-        again = true;
+        is_reported = true;
     }
     loop {
         match plan::plan_at_most(job, store, head.as_ref(), clock(unattended)?, inputs_max)? {
@@ -142,16 +142,17 @@ fn epochs(
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
                 let upon = (store, head.as_ref());
                 head = Some(epoch(arguments, workforce, job, upon, &plan, forecast, began)?);
+                is_reported = true;
                 // What is read again with other options of reading comes epoch by epoch, and so do
                 // very many inputs.
-                again = inputs_max == usize::MAX
-                    && (plan.reads_otherwise || plan.inputs.len() == plan::due_inputs::INPUTS_MAX);
-                if !again {
+                let has_more =
+                    plan.reads_otherwise || plan.inputs.len() == plan::due_inputs::INPUTS_MAX;
+                if inputs_max < usize::MAX || !has_more {
                     return Ok(());
                 }
                 began = Instant::now();
             }
-            None if again => return Ok(()),
+            None if is_reported => return Ok(()),
             None => return nothing_due(arguments, job, store, head.as_ref()),
         }
     }

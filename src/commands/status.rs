@@ -151,6 +151,29 @@ fn as_text(
         "folded",
         format!("{} in {}", grouped(state.folded), counted(state.clusters, "cluster")),
     );
+    last_epoch(&mut lines, state, age);
+    if state.attempts.unfinished > 0 {
+        lines.line("", "an epoch is unfinished: the next run takes it up");
+    }
+    if state.attempts.refused > 0 {
+        lines.line("", "a guard refused a later epoch: the next run plans it again");
+    }
+    waiting(&mut lines, state);
+    lines.list("", left);
+    lines.list("due", not_consumed);
+    lines.list("elsewhere", gone);
+    let free = state.gc_bytes.filter(|bytes| *bytes > 0);
+    let free =
+        free.map_or(String::new(), |bytes| format!("; gc --delete would free {}", size(bytes)));
+    lines.line("disk", size(state.disk_bytes) + &free);
+    if let Some(expiry) = state.expiry {
+        expires(&mut lines, expiry);
+    }
+    lines.into_text()
+}
+
+/// The last epoch, and what it read.
+fn last_epoch(lines: &mut Lines, state: &State, age: i64) {
     let last = &state.last;
     let how = match last.op {
         Op::Epoch | Op::Merge => "committed",
@@ -185,12 +208,10 @@ fn as_text(
             ),
         );
     }
-    if state.attempts.unfinished > 0 {
-        lines.line("", "an epoch is unfinished: the next run takes it up");
-    }
-    if state.attempts.refused > 0 {
-        lines.line("", "a guard refused a later epoch: the next run plans it again");
-    }
+}
+
+/// The inputs that the next run would read.
+fn waiting(lines: &mut Lines, state: &State) {
     match (&state.inputs, &state.inputs_error) {
         (Some(inputs), _) => {
             let bytes = if inputs.waiting > 0 {
@@ -207,17 +228,6 @@ fn as_text(
             lines.line("waiting", format!("not known: {}", why.as_deref().unwrap_or_default()))
         }
     }
-    lines.list("", left);
-    lines.list("due", not_consumed);
-    lines.list("elsewhere", gone);
-    let free = state.gc_bytes.filter(|bytes| *bytes > 0);
-    let free =
-        free.map_or(String::new(), |bytes| format!("; gc --delete would free {}", size(bytes)));
-    lines.line("disk", size(state.disk_bytes) + &free);
-    if let Some(expiry) = state.expiry {
-        expires(&mut lines, expiry);
-    }
-    lines.into_text()
 }
 
 fn expires(lines: &mut Lines, expiry: Expiry) {

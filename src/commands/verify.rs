@@ -7,6 +7,7 @@ use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped, megabytes, print_json, show};
 use serde_json::json;
 use std::fmt::Write;
+use std::path::Path;
 use workers::error::{Error, Kind, Result};
 use workers::store::Store;
 use workers::upkeep::rollback;
@@ -41,18 +42,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
     if arguments.shared.json {
         print_json(&as_json(&report, deep.as_ref(), whole))?;
     } else {
-        let mut text = String::new();
-        for finding in &report.findings {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}: {}", finding.path.display(), plain(&finding.what));
-        }
-        let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
-        let _ = writeln!(
-            text,
-            "{}{read}: {} wrong",
-            counted(report.files as u64, "file"),
-            damaged.len()
-        );
+        let mut text = files_as_text(&report, damaged.len(), full);
         if report.head.is_some() && !damaged.is_empty() {
             let lists = store.data().join("consumed");
             let lacks_inputs = damaged.iter().any(|finding| finding.path.starts_with(&lists));
@@ -70,17 +60,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             &advice::Job::new(&arguments.shared.job, &arguments.shared.sets).with_commands(&text),
         )?;
     }
-    if !report.findings.is_empty() {
-        let (kind, line) = match (damaged.len(), denied.len()) {
-            (0, n) => (Kind::Permission, format!("{} may not be read", counted(n as u64, "file"))),
-            (n, 0) => (Kind::Io, counted(n as u64, "damaged file")),
-            (n, m) => (
-                Kind::Io,
-                format!("{}, and {m} that may not be read", counted(n as u64, "damaged file")),
-            ),
-        };
-        return Err(Error::new(kind, format!("{}: {line}", job.store.display())));
-    }
+    check_files(&job.store, damaged.len(), denied.len())?;
     match deep.map_or(0, |deep| deep.found()) {
         0 => Ok(()),
         found => {
@@ -89,6 +69,32 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
             Err(Error::new(Kind::Io, line))
         }
     }
+}
+
+/// What is wrong with files, and how many there are; and how many bytes were read if all were.
+fn files_as_text(report: &verify::Report, damaged: usize, full: bool) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {}", finding.path.display(), plain(&finding.what));
+    }
+    let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
+    let _ = writeln!(text, "{}{read}: {damaged} wrong", counted(report.files as u64, "file"));
+    text
+}
+
+/// Fails if files are damaged, or may not be read.
+fn check_files(store: &Path, damaged: usize, denied: usize) -> Result<()> {
+    let (kind, line) = match (damaged, denied) {
+        (0, 0) => return Ok(()),
+        (0, n) => (Kind::Permission, format!("{} may not be read", counted(n as u64, "file"))),
+        (n, 0) => (Kind::Io, counted(n as u64, "damaged file")),
+        (n, m) => {
+            let damaged = counted(n as u64, "damaged file");
+            (Kind::Io, format!("{damaged}, and {m} that may not be read"))
+        }
+    };
+    Err(Error::new(kind, format!("{}: {line}", store.display())))
 }
 
 /// The line about what to do with damaged or missing files. Runs need only those of the head. A
