@@ -24,6 +24,7 @@ use workers::read::sample::{Look, lists, look, names};
 use workers::read::{Fields, Format, Options, PageKey, documents, joined_text, shell};
 
 /// The properties of the files, by a sample.
+#[derive(Default)]
 struct SampleProperties {
     looked_into: usize,
     formats: BTreeMap<Format, usize>,
@@ -63,46 +64,51 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         // Names of fields and files may have line breaks.
         writeln!(text, "# {}", plain(&line)).expect("a string");
     }
-    let mut lines: Vec<(String, String, String)> = Vec::new();
-    let mut set =
-        |key: &str, value: String, why: &str| match lines.iter_mut().find(|line| line.0 == key) {
-            Some(line) => *line = (key.to_owned(), value, why.to_owned()),
-            None => lines.push((key.to_owned(), value, why.to_owned())),
-        };
-    set("store", quoted("store"), "what is remembered; a folder beside this file");
+    let mut keys = KeyLines::default();
+    keys.set("store", quoted("store"), "what is remembered; a folder beside this file");
     let paths: Vec<String> = inputs
         .iter()
         .map(|input| spelled(input).map(|path| quoted(&path)))
         .collect::<Result<_>>()?;
-    set("read.inputs", format!("[{}]", paths.join(", ")), "");
-    if found.formats.keys().any(|format| format.has_rows()) {
-        set("read.key", quoted(&found.key.to_string()), &found.why);
-        let default = Fields::default();
-        if found.key == PageKey::Url && found.fields.url != default.url {
-            set("read.fields.url", format!("[{}]", quoted(&found.fields.url.join("/"))), "");
+    keys.set("read.inputs", format!("[{}]", paths.join(", ")), "");
+    found.set_keys(&given, &mut keys);
+    keys.set("output.dir", quoted("result"), "the tables, written again by each run");
+    check_sets(sets, &given)?;
+    for given in &given {
+        keys.set(&given.key, given.written.clone(), "");
+    }
+    for line in found.proposals(&given) {
+        writeln!(text, "# {line}").expect("a string");
+    }
+    for (key, value, why) in keys.0 {
+        let why = if why.is_empty() { why } else { format!("  # {}", plain(&why)) };
+        writeln!(text, "{key} = {value}{why}").expect("a string");
+    }
+    Ok(text)
+}
+
+/// The keys of a job in the order of their lines, each with its value and the reason.
+#[derive(Default)]
+struct KeyLines(Vec<(String, String, String)>);
+
+impl KeyLines {
+    /// Adds a line, or replaces that of the same key.
+    fn set(&mut self, key: &str, value: String, why: &str) {
+        let line = (key.to_owned(), value, why.to_owned());
+        match self.0.iter_mut().find(|line| line.0 == key) {
+            Some(before) => *before = line,
+            None => self.0.push(line),
         }
-        for (name, named, default) in [
-            ("text", &found.fields.text, &default.text),
-            ("html", &found.fields.html, &default.html),
-            ("date", &found.fields.date, &default.date),
-        ] {
-            if named != default {
-                set(&format!("read.fields.{name}"), quoted(named), "");
-            }
-        }
     }
-    let is_given = |key: &str| given.iter().any(|given| given.key == key);
-    let is_row = found.key == PageKey::Row;
-    // With an archive among the files not all pages are rows, and a server inserts pages that no
-    // file has.
-    if found.rows > 0 && found.rows == found.records && is_row && !is_given("serve.inbox") {
-        let why = "a row that is in no file any more is removed; set false if you delete files after they are read";
-        set("read.complete", "true".into(), why);
-    }
-    if found.rows > 0 && found.rows == found.records && found.key != PageKey::Url {
-        set("extract.site_lines", "false".into(), "a line such as `12 comments` is text");
-    }
-    set("output.dir", quoted("result"), "the tables, written again by each run");
+}
+
+/// Whether `key` is given.
+fn is_given(given: &[Given], key: &str) -> bool {
+    given.iter().any(|given| given.key == key)
+}
+
+/// Fails if one of `sets` gives no key, or a table.
+fn check_sets(sets: &[String], given: &[Given]) -> Result<()> {
     if let Some(line) = sets.iter().find(|line| !line.contains('=')) {
         let wrong = format!("--set {line}: not KEY=VALUE, such as `simhash.k=2`");
         return Err(Error::new(Kind::Usage, wrong));
@@ -112,35 +118,7 @@ pub fn text(inputs: &[PathBuf], sets: &[String]) -> Result<String> {
         let line = format!("--set {key}=...: name single keys, --set {key}.KEY=VALUE");
         return Err(Error::new(Kind::Usage, line));
     }
-    for given in &given {
-        set(&given.key, given.written.clone(), "");
-    }
-    let rejected: u64 = found.rejected.values().map(|(n, _)| n).sum();
-    if rejected > 0
-        && found.rows > 0
-        && found.rows + rejected == found.records
-        && is_row
-        && !is_given("serve.inbox")
-        && !is_given("read.complete")
-    {
-        let why = format!(
-            "left out, as {} of {} {} rejected: of a changed file, rows that it lacks stay",
-            grouped(rejected),
-            counted(found.records, "record"),
-            if rejected == 1 { "is" } else { "are" }
-        );
-        writeln!(text, "# read.complete = true  # {why}").expect("a string");
-    }
-    let has_corpus = found.key.is_own() && found.rows > 0;
-    if has_corpus && !is_given("clusters.letters_min") {
-        let why = "folds equal texts of fewer than 10 letters, too";
-        writeln!(text, "# clusters.letters_min = 0  # {why}").expect("a string");
-    }
-    for (key, value, why) in lines {
-        let why = if why.is_empty() { why } else { format!("  # {}", plain(&why)) };
-        writeln!(text, "{key} = {value}{why}").expect("a string");
-    }
-    Ok(text)
+    Ok(())
 }
 
 /// The absolute path of an input in the form for a job, which is UTF-8.
@@ -204,6 +182,67 @@ fn quoted(text: &str) -> String {
 }
 
 impl SampleProperties {
+    /// Sets the keys for which the files need other values than the defaults.
+    fn set_keys(&self, given: &[Given], keys: &mut KeyLines) {
+        if self.formats.keys().any(|format| format.has_rows()) {
+            keys.set("read.key", quoted(&self.key.to_string()), &self.why);
+            let default = Fields::default();
+            if self.key == PageKey::Url && self.fields.url != default.url {
+                keys.set(
+                    "read.fields.url",
+                    format!("[{}]", quoted(&self.fields.url.join("/"))),
+                    "",
+                );
+            }
+            for (name, named, default) in [
+                ("text", &self.fields.text, &default.text),
+                ("html", &self.fields.html, &default.html),
+                ("date", &self.fields.date, &default.date),
+            ] {
+                if named != default {
+                    keys.set(&format!("read.fields.{name}"), quoted(named), "");
+                }
+            }
+        }
+        // With an archive among the files not all pages are rows, and a server inserts pages that
+        // no file has.
+        let has_only_rows = self.rows > 0 && self.rows == self.records;
+        if has_only_rows && self.key == PageKey::Row && !is_given(given, "serve.inbox") {
+            let why = "a row that is in no file any more is removed; set false if you delete files after they are read";
+            keys.set("read.complete", "true".into(), why);
+        }
+        if has_only_rows && self.key != PageKey::Url {
+            let why = "a line such as `12 comments` is text";
+            keys.set("extract.site_lines", "false".into(), why);
+        }
+    }
+
+    /// Keys that the user may want, which are left to the user, each with the reason.
+    fn proposals(&self, given: &[Given]) -> Vec<String> {
+        let mut lines = Vec::new();
+        let rejected: u64 = self.rejected.values().map(|(n, _)| n).sum();
+        if rejected > 0
+            && self.rows > 0
+            && self.rows + rejected == self.records
+            && self.key == PageKey::Row
+            && !is_given(given, "serve.inbox")
+            && !is_given(given, "read.complete")
+        {
+            lines.push(format!(
+                "read.complete = true  # left out, as {} of {} {} rejected: of a changed file, rows that it lacks stay",
+                grouped(rejected),
+                counted(self.records, "record"),
+                if rejected == 1 { "is" } else { "are" }
+            ));
+        }
+        let has_corpus = self.key.is_own() && self.rows > 0;
+        if has_corpus && !is_given(given, "clusters.letters_min") {
+            let why = "folds equal texts of fewer than 10 letters, too";
+            lines.push(format!("clusters.letters_min = 0  # {why}"));
+        }
+        lines
+    }
+
     /// The lines about what was found.
     fn lines(&self) -> Vec<String> {
         let list = |counts: Vec<(&str, u64)>| {
@@ -284,73 +323,15 @@ impl SampleProperties {
 
 /// Reads a sample of `inputs`. Keys that are `given` are not guessed.
 fn find(inputs: &[PathBuf], given: &[Given]) -> Result<SampleProperties> {
-    let files = listing::find(inputs)?;
-    let mut found = SampleProperties {
-        looked_into: 0,
-        formats: BTreeMap::new(),
-        passed: Vec::new(),
-        others: Vec::new(),
-        records: 0,
-        rows: 0,
-        rejected: BTreeMap::new(),
-        removing: 0,
-        removers: Vec::new(),
-        charsets: BTreeMap::new(),
-        fields: Fields::default(),
-        key: PageKey::Url,
-        why: String::new(),
-        no_key: None,
-        joined: None,
-    };
-    let mut crawls = Vec::new();
-    let mut first_other = None;
-    for path in files {
-        let size = path.metadata().map_err(|e| Error::input("read", &path, e))?.len();
-        match look(&path, size)? {
-            Look::Crawl(format, _) => {
-                *found.formats.entry(format).or_default() += 1;
-                crawls.push(File { path, size, format });
-            }
-            Look::Other(companion, line) => {
-                match companion {
-                    Some(what) => {
-                        let path = path.display().to_string();
-                        found.passed.push(examine::Passed { path, what });
-                    }
-                    None => found.others.push(line.clone()),
-                }
-                first_other.get_or_insert(line);
-            }
-        }
-    }
-    if crawls.is_empty() {
-        return Err(match first_other {
-            Some(line) => Error::new(Kind::Data, line),
-            None => listing::none_found(inputs),
-        });
-    }
-    let step = crawls.len().div_ceil(sample::FILES_MAX);
-    let sample: Vec<File> = crawls.into_iter().step_by(step).collect();
-    found.looked_into = sample.len();
+    let mut found = SampleProperties::default();
+    let sample = found.choose_files(inputs)?;
     let mut fields: Vec<String> = Vec::new();
     for File { path, size, .. } in sample.iter().filter(|file| file.format.has_rows()) {
         let more = names(path, *size)?;
         fields.extend(more.into_iter().filter(|name| !fields.contains(name)).collect::<Vec<_>>());
     }
     found.name_fields(&fields);
-    let mut key = None;
-    for given in given {
-        match given.key.as_str() {
-            "read.key" => key = Some(PageKey::from(given.text().to_owned())),
-            "read.fields.url" => found.fields.url = given.texts.clone(),
-            "read.fields.text" => found.fields.text = given.text().to_owned(),
-            "read.fields.html" => found.fields.html = given.text().to_owned(),
-            "read.fields.date" => found.fields.date = given.text().to_owned(),
-            "read.fields.deleted" => found.fields.deleted = given.text().to_owned(),
-            "read.fields.op" => found.fields.op = given.text().to_owned(),
-            _ => {}
-        }
-    }
+    let key = found.take_given(given);
     found.choose_key(&sample, &fields, key)?;
     let remedy = found.count(inputs, &sample, &fields)?;
     if found.rows == 0
@@ -372,7 +353,87 @@ fn likely<'n>(names: &'n [String], likely: &[&str]) -> Option<&'n String> {
     })
 }
 
+/// Why a field is not the key: of `rows`, some repeat its value and some lack it.
+fn no_key(field: &str, rows: u64, repeated: u64, lacking: u64) -> String {
+    let would = match (repeated, lacking) {
+        (_, 0) => "keep one row of each",
+        (0, _) => "reject those that lack it",
+        _ => "keep one row of each and reject those that lack it",
+    };
+    format!(
+        "`{field}` is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would {would}.",
+        counted(rows, "row"),
+        grouped(repeated),
+        grouped(lacking)
+    )
+}
+
+/// Why each row is a page, if some share a URL and some have none.
+fn shared_urls(rows: u64, shared: u64, lacking: u64) -> String {
+    let verb = |n: u64| if n == 1 { ["shares", "has"] } else { ["share", "have"] };
+    format!(
+        "each row is a page: {shared} of {} {} a URL with another, {lacking} {} none; for a crawl: \"url\"",
+        counted(rows, "row"),
+        verb(shared)[0],
+        verb(lacking)[1]
+    )
+}
+
 impl SampleProperties {
+    /// Counts the files of `inputs` by their formats, and returns those that are looked into.
+    fn choose_files(&mut self, inputs: &[PathBuf]) -> Result<Vec<File>> {
+        let mut crawls = Vec::new();
+        let mut first_other = None;
+        for path in listing::find(inputs)? {
+            let size = path.metadata().map_err(|e| Error::input("read", &path, e))?.len();
+            match look(&path, size)? {
+                Look::Crawl(format, _) => {
+                    *self.formats.entry(format).or_default() += 1;
+                    crawls.push(File { path, size, format });
+                }
+                Look::Other(companion, line) => {
+                    match companion {
+                        Some(what) => {
+                            let path = path.display().to_string();
+                            self.passed.push(examine::Passed { path, what });
+                        }
+                        None => self.others.push(line.clone()),
+                    }
+                    first_other.get_or_insert(line);
+                }
+            }
+        }
+        if crawls.is_empty() {
+            return Err(match first_other {
+                Some(line) => Error::new(Kind::Data, line),
+                None => listing::none_found(inputs),
+            });
+        }
+        let step = crawls.len().div_ceil(sample::FILES_MAX);
+        let sample: Vec<File> = crawls.into_iter().step_by(step).collect();
+        self.looked_into = sample.len();
+        Ok(sample)
+    }
+
+    /// Takes the fields that are `given`, and returns the key if it is.
+    fn take_given(&mut self, given: &[Given]) -> Option<PageKey> {
+        let mut key = None;
+        for given in given {
+            let text = || given.text().to_owned();
+            match given.key.as_str() {
+                "read.key" => key = Some(PageKey::from(text())),
+                "read.fields.url" => self.fields.url = given.texts.clone(),
+                "read.fields.text" => self.fields.text = text(),
+                "read.fields.html" => self.fields.html = text(),
+                "read.fields.date" => self.fields.date = text(),
+                "read.fields.deleted" => self.fields.deleted = text(),
+                "read.fields.op" => self.fields.op = text(),
+                _ => {}
+            }
+        }
+        key
+    }
+
     /// Names the fields of rows that have other names than the default.
     fn name_fields(&mut self, names: &[String]) {
         let has = |field: &str| workers::read::fields::has(names, field);
@@ -391,6 +452,23 @@ impl SampleProperties {
         }
     }
 
+    /// Of the rows of a sample: how many have this key, how many different ones there are, and why a
+    /// row was rejected.
+    fn distinct(&self, sample: &[File], key: &PageKey) -> Result<(u64, u64, Option<String>)> {
+        let (mut accepted, mut seen, mut why) = (0, HashSet::new(), None);
+        let options =
+            Options { fields: self.fields.clone(), key: key.clone(), ..Options::default() };
+        sample::read(sample, &options, true, |_, entry| match entry.item {
+            Item::Record(record) => {
+                accepted += 1;
+                seen.insert(record.url);
+            }
+            Item::Reject { detail, .. } => why = why.take().or(Some(detail)),
+            Item::Skip(_) | Item::Status { .. } | Item::Mirror(_) => {}
+        })?;
+        Ok((accepted, seen.len() as u64, why))
+    }
+
     /// Chooses what makes a row a page: the key that is `given`; or an id that differs in every
     /// row; or a URL that differs in every row; or the row itself.
     fn choose_key(
@@ -402,21 +480,7 @@ impl SampleProperties {
         let mut keys: Vec<PageKey> = Vec::new();
         keys.extend(likely(names, &IDS).map(|name| PageKey::Field(name.clone())));
         keys.push(PageKey::Url);
-        let distinct = |key: &PageKey| -> Result<(u64, u64, Option<String>)> {
-            let (mut accepted, mut seen, mut why) = (0, HashSet::new(), None);
-            let options =
-                Options { fields: self.fields.clone(), key: key.clone(), ..Options::default() };
-            sample::read(sample, &options, true, |_, entry| match entry.item {
-                Item::Record(record) => {
-                    accepted += 1;
-                    seen.insert(record.url);
-                }
-                Item::Reject { detail, .. } => why = why.take().or(Some(detail)),
-                Item::Skip(_) | Item::Status { .. } | Item::Mirror(_) => {}
-            })?;
-            Ok((accepted, seen.len() as u64, why))
-        };
-        let (rows, ..) = distinct(&PageKey::Row)?;
+        let (rows, ..) = self.distinct(sample, &PageKey::Row)?;
         self.rows = rows;
         if let Some(given) = given {
             self.key = given;
@@ -425,7 +489,7 @@ impl SampleProperties {
         let mut why =
             "each row is a page; its key is made of its file's digest and its place".to_owned();
         for key in keys.into_iter().filter(|_| rows > 0) {
-            let (accepted, different, rejected) = distinct(&key)?;
+            let (accepted, different, rejected) = self.distinct(sample, &key)?;
             let name = match &key {
                 PageKey::Field(name) => format!("`{name}`"),
                 _ => "URL".into(),
@@ -438,33 +502,16 @@ impl SampleProperties {
                 self.key = key;
                 return Ok(());
             }
-            if let PageKey::Field(field) = &key {
-                let (repeated, lacking) = (accepted - different, rows.saturating_sub(accepted));
-                let would = match (repeated, lacking) {
-                    (_, 0) => "keep one row of each",
-                    (0, _) => "reject those that lack it",
-                    _ => "keep one row of each and reject those that lack it",
-                };
-                self.no_key = Some(match rejected.filter(|_| accepted == 0) {
-                    Some(why) => format!("{name} is not the key: {}", plain(&why)),
-                    None => format!(
-                        "{name} is not the key: of {} looked at, {} repeat that of another and {} lack it; read.key = {field:?} would {would}.",
-                        counted(rows, "row"),
-                        grouped(repeated),
-                        grouped(lacking)
-                    ),
-                });
-            }
-            if accepted > 0 && key == PageKey::Url {
-                let shared = accepted - different;
-                let lacking = rows.saturating_sub(accepted);
-                let verb = |n: u64| if n == 1 { ["shares", "has"] } else { ["share", "have"] };
-                why = format!(
-                    "each row is a page: {shared} of {} {} a URL with another, {lacking} {} none; for a crawl: \"url\"",
-                    counted(rows, "row"),
-                    verb(shared)[0],
-                    verb(lacking)[1]
-                );
+            let (repeated, lacking) = (accepted - different, rows.saturating_sub(accepted));
+            match &key {
+                PageKey::Field(field) => {
+                    self.no_key = Some(match rejected.filter(|_| accepted == 0) {
+                        Some(why) => format!("{name} is not the key: {}", plain(&why)),
+                        None => no_key(field, rows, repeated, lacking),
+                    });
+                }
+                PageKey::Url if accepted > 0 => why = shared_urls(rows, repeated, lacking),
+                PageKey::Url | PageKey::Row => {}
             }
         }
         (self.key, self.why) = (PageKey::Row, why);

@@ -7,6 +7,7 @@ use crate::config::takes::{Key, Takes, listed};
 use crate::config::tree::{Node, Table, Value};
 use crate::config::written::At;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 /// The values of `table`, and every mistake in it. Wrong values are left out of the result.
 pub fn checked(table: &Table, keys: &[Key]) -> (toml::Table, Vec<Mistake>) {
@@ -147,86 +148,93 @@ impl Walk<'_> {
         names
     }
 
+    /// Reports that `node` is not what `key` takes.
+    fn not_wanted(&mut self, key: Key, node: &Node, label: &str) -> Option<toml::Value> {
+        let (shown, wanted) = (node.value.shown(), key.takes.wanted());
+        self.wrong(node.at, format!("{label} = {shown}: {wanted} is wanted"));
+        None
+    }
+
     fn value(&mut self, key: Key, node: &Node, label: &str) -> Option<toml::Value> {
-        let not_wanted = |walk: &mut Self, node: &Node| {
-            walk.wrong(
-                node.at,
-                format!("{label} = {}: {} is wanted", node.value.shown(), key.takes.wanted()),
-            );
-            None
-        };
-        match key.takes {
-            Takes::Address if text(node).is_none_or(|text| text.parse::<IpAddr>().is_err()) => {
-                not_wanted(self, node)
-            }
-            Takes::List if !matches!(node.value, Value::List(_)) => not_wanted(self, node),
+        let value = match key.takes {
+            Takes::Address if text(node).is_none_or(|text| text.parse::<IpAddr>().is_err()) => None,
+            Takes::List if !matches!(node.value, Value::List(_)) => None,
             Takes::Text | Takes::Address | Takes::Path | Takes::Place | Takes::Word(_) => {
                 match text(node) {
-                    Some(text) => self.text(key, node, label, text),
-                    None => not_wanted(self, node),
+                    Some(text) => return self.text(key, node, label, text),
+                    None => None,
                 }
             }
             Takes::Texts | Takes::List | Takes::Paths | Takes::Words(..) => {
-                let list = match &node.value {
-                    Value::List(list) => list.as_slice(),
-                    _ => std::slice::from_ref(node),
-                };
-                let mut values = Vec::new();
-                for item in list {
-                    match text(item) {
-                        Some(text) => values.extend(self.text(key, item, label, text)),
-                        None => return not_wanted(self, node),
-                    }
-                }
-                if matches!(key.takes, Takes::Words(_, most) if values.len() > most) {
-                    return not_wanted(self, node);
-                }
-                Some(toml::Value::Array(values))
+                return self.texts(key, node, label);
             }
             Takes::Switch => match node.value {
                 Value::Switch(on) => Some(toml::Value::Boolean(on)),
-                _ => not_wanted(self, node),
+                _ => None,
             },
             Takes::Whole(least, most) => match node.value {
                 Value::Whole(n) if (i128::from(least)..=i128::from(most)).contains(&n) => {
                     Some(toml::Value::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
                 }
-                _ => not_wanted(self, node),
+                _ => None,
             },
-            Takes::Number(least, most) => {
-                let n = match node.value {
-                    Value::Whole(n) => n as f64,
-                    Value::Number(n) => n,
-                    _ => f64::NAN,
-                };
-                if (least..=most).contains(&n) {
-                    Some(toml::Value::Float(n))
-                } else {
-                    not_wanted(self, node)
+            Takes::Number(least, most) => match node.value {
+                Value::Whole(n) if (least..=most).contains(&(n as f64)) => {
+                    Some(toml::Value::Float(n as f64))
                 }
-            }
-            Takes::Share(least, most) => match (share(&node.value), &node.value) {
-                (Some(share), _) if (least..=most).contains(&share) => {
-                    Some(toml::Value::Integer(share.into()))
-                }
-                (None, Value::Whole(percent @ 2..=100))
-                    if (i128::from(least)..=i128::from(most)).contains(&(percent * 100)) =>
-                {
-                    let (wanted, meant) = (key.takes.wanted(), *percent as f64 / 100.0);
-                    self.wrong(
-                        node.at,
-                        format!("{label} = {percent}: {wanted} is wanted; write {meant}"),
-                    );
-                    None
-                }
-                _ => not_wanted(self, node),
+                Value::Number(n) if (least..=most).contains(&n) => Some(toml::Value::Float(n)),
+                _ => None,
             },
+            Takes::Share(least, most) => return self.share(key, node, label, least..=most),
             Takes::Tables(kinds) => match &node.value {
                 Value::List(list) => Some(toml::Value::Array(
                     list.iter().filter_map(|item| self.entry(key, kinds, item, label)).collect(),
                 )),
-                _ => not_wanted(self, node),
+                _ => None,
             },
+        };
+        value.or_else(|| self.not_wanted(key, node, label))
+    }
+
+    /// A list of texts, or a text alone.
+    fn texts(&mut self, key: Key, node: &Node, label: &str) -> Option<toml::Value> {
+        let list = match &node.value {
+            Value::List(list) => list.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let mut values = Vec::new();
+        for item in list {
+            match text(item) {
+                Some(text) => values.extend(self.text(key, item, label, text)),
+                None => return self.not_wanted(key, node, label),
+            }
+        }
+        if matches!(key.takes, Takes::Words(_, most) if values.len() > most) {
+            return self.not_wanted(key, node, label);
+        }
+        Some(toml::Value::Array(values))
+    }
+
+    /// A share of 1, in 1/10,000. A percentage is wrong, and the share is named that it may mean.
+    fn share(
+        &mut self,
+        key: Key,
+        node: &Node,
+        label: &str,
+        range: RangeInclusive<u16>,
+    ) -> Option<toml::Value> {
+        match (share(&node.value), &node.value) {
+            (Some(share), _) if range.contains(&share) => Some(toml::Value::Integer(share.into())),
+            (None, Value::Whole(percent @ 2..=100))
+                if (i128::from(*range.start())..=i128::from(*range.end()))
+                    .contains(&(percent * 100)) =>
+            {
+                let (wanted, meant) = (key.takes.wanted(), *percent as f64 / 100.0);
+                let why = format!("{label} = {percent}: {wanted} is wanted; write {meant}");
+                self.wrong(node.at, why);
+                None
+            }
+            _ => self.not_wanted(key, node, label),
         }
     }
 

@@ -165,33 +165,38 @@ impl Rejects {
                 format!("{file} has encrypted columns")
             }
             "bad_row_group" => format!("{file} is damaged; fetch it or write it again"),
-            "bad_file" => match among_columns(detail, &URLS) {
-                Some(name) if detail.contains(parquet::OF_URL) => format!(
-                    "The files have no URL where the job looks for it. Name its column: \
-                     [read.fields] url = [\"{name}\"]"
-                ),
-                None if detail.contains(parquet::NO_COLUMN) && detail.contains(parquet::OF_URL) => {
-                    format!(
-                        "The files have no URL where the job looks for it. If they are a corpus, name the \
-                     column of an id, [read] key = \"{}\"; with [read] key = \"row\" each row is a page",
-                        among_columns(detail, &IDS).unwrap_or("FIELD")
-                    )
-                }
-                _ if detail.contains(parquet::OF_KEY) => format!(
-                    "Name a column that every row has, [read] key = \"{}\"; with [read] key = \"row\" each \
-                     row is a page",
-                    among_columns(detail, &IDS).unwrap_or("FIELD")
-                ),
-                _ => match among_columns(detail, &TEXTS) {
-                    Some(name) if detail.contains(parquet::OF_TEXT) => format!(
-                        "The job reads another column than the files have. Name that of the text: \
-                         [read.fields] text = \"{name}\""
-                    ),
-                    _ => "Take such files out of [read] inputs, or convert them".into(),
-                },
-            },
+            "bad_file" => remedy_of_file(detail),
             _ => "Almost all records were rejected: look at some of them; perhaps the job names the wrong files".into(),
         }
+    }
+}
+
+/// What helps if files with these columns lack one that the job reads.
+fn remedy_of_file(detail: &str) -> String {
+    match among_columns(detail, &URLS) {
+        Some(name) if detail.contains(parquet::OF_URL) => format!(
+            "The files have no URL where the job looks for it. Name its column: \
+                     [read.fields] url = [\"{name}\"]"
+        ),
+        None if detail.contains(parquet::NO_COLUMN) && detail.contains(parquet::OF_URL) => {
+            format!(
+                "The files have no URL where the job looks for it. If they are a corpus, name the \
+                     column of an id, [read] key = \"{}\"; with [read] key = \"row\" each row is a page",
+                among_columns(detail, &IDS).unwrap_or("FIELD")
+            )
+        }
+        _ if detail.contains(parquet::OF_KEY) => format!(
+            "Name a column that every row has, [read] key = \"{}\"; with [read] key = \"row\" each \
+                     row is a page",
+            among_columns(detail, &IDS).unwrap_or("FIELD")
+        ),
+        _ => match among_columns(detail, &TEXTS) {
+            Some(name) if detail.contains(parquet::OF_TEXT) => format!(
+                "The job reads another column than the files have. Name that of the text: \
+                         [read.fields] text = \"{name}\""
+            ),
+            _ => "Take such files out of [read] inputs, or convert them".into(),
+        },
     }
 }
 

@@ -74,6 +74,22 @@ pub struct Outcome {
     pub pages_elsewhere: u64,
 }
 
+impl Outcome {
+    /// Adds a finished file.
+    fn add(&mut self, original: &Original, file: &Finished) {
+        let Finished { note, was_there } = file;
+        self.files_before += usize::from(*was_there);
+        self.recoded += usize::from(note.is_recoded);
+        if note.is_whole {
+            self.whole.push((original.input.shown(), note.whole_because.clone()));
+            // An empty file has nothing that anybody could miss.
+            let is_unread = original.input.bytes > 0 && note.totals.is_unread();
+            self.unread.extend(is_unread.then(|| original.input.shown()));
+        }
+        self.totals.add(&note.totals);
+    }
+}
+
 /// Fails if a file would be written where the next run reads it as crawl.
 fn check_places(job: &Job, options: &Options, originals: &[Original]) -> Result<()> {
     let mut names: BTreeMap<PathBuf, Vec<OsString>> = BTreeMap::new();
@@ -135,15 +151,8 @@ fn check_names(originals: &[Original]) -> Result<()> {
     Err(Error::new(Kind::Output, line))
 }
 
-/// Filters all inputs of `job` by what `head` says. Calls `begin` with their bytes before they are
-/// read, and keeps its result until all are read.
-pub fn filter<T>(
-    job: &Job,
-    store: &Store,
-    head: &Head,
-    options: &Options,
-    begin: impl FnOnce(u64) -> T,
-) -> Result<Outcome> {
+/// Fails if a folder of `options` has another use, or if the store is of a sample.
+fn check_job(job: &Job, options: &Options) -> Result<()> {
     let dirs: Vec<&PathBuf> = options.dirs().collect();
     for (at, dir) in dirs.iter().enumerate() {
         let why = job
@@ -158,6 +167,19 @@ pub fn filter<T>(
             "[read] records_max: the store is of a sample, so what is beyond it would be lost";
         return Err(Error::new(Kind::Usage, why));
     }
+    Ok(())
+}
+
+/// Filters all inputs of `job` by what `head` says. Calls `begin` with their bytes before they are
+/// read, and keeps its result until all are read.
+pub fn filter<T>(
+    job: &Job,
+    store: &Store,
+    head: &Head,
+    options: &Options,
+    begin: impl FnOnce(u64) -> T,
+) -> Result<Outcome> {
+    check_job(job, options)?;
     if options.prune {
         left_over::check_inputs(job, options)?;
     }
@@ -192,18 +214,8 @@ pub fn filter<T>(
     for (original, file) in originals.iter().zip(all) {
         // Waits for files that another process has locked.
         let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;
-        let Some(Finished { note, was_there }) = file else {
-            return Err(Error::internal("a lock was not waited for"));
-        };
-        outcome.files_before += usize::from(was_there);
-        outcome.recoded += usize::from(note.is_recoded);
-        if note.is_whole {
-            outcome.whole.push((original.input.shown(), note.whole_because.clone()));
-            // An empty file has nothing that anybody could miss.
-            let is_unread = original.input.bytes > 0 && note.totals.is_unread();
-            outcome.unread.extend(is_unread.then(|| original.input.shown()));
-        }
-        outcome.totals.add(&note.totals);
+        let file = file.ok_or_else(|| Error::internal("a lock was not waited for"))?;
+        outcome.add(original, &file);
     }
     outcome.totals.cut();
     outcome.whole.sort();

@@ -56,46 +56,61 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
         }
         let note =
             note.filter(|note| note.is_finished() && note.kept.is_some()).ok_or_else(unfinished)?;
-        let target = originals.join(&name);
-        // A table has a new footer even if all its row groups are copied as they are.
-        let is_alike = note.is_recoded || note.unit == PartsUnit::Rows;
-        let own = note::path(&originals.join(NOTES_FOLDER), &name);
-        let lock = own.with_extension("lock");
-        let is_first = !lock.exists();
-        let _claim = Lock::wait_for(&lock).map_err(Error::as_output)?;
-        let bytes = if target.exists() {
-            // The digest of what an earlier undo made, which may be compressed anew.
-            let made = Note::read(&own)?.filter(|made| made.digest == note.digest);
-            let [made, _] = made.map_or([None, None], |made| made.digests);
-            let found = if target.is_file() { digest::of_file(&target)? } else { String::new() };
-            if found != note.digest && made != Some(found) {
-                let why = "is there already, with other bytes than an undo makes; move it away, or name \
-                           another folder";
-                return Err(Error::new(Kind::Output, format!("{} {why}", target.display())));
-            }
-            target.metadata().map_err(|e| Error::io("read", &target, e))?.len()
-        } else {
-            if !is_first {
-                sweep(&target)?;
-            }
-            let (kept, removed) = (kept.join(&name), note.removed.map(|_| removed.join(&name)));
-            let part = original(&note, &kept, removed.as_deref(), &path, &target)?;
-            let is_right = match is_alike {
-                true => is_as_written(&note, &kept, removed.as_deref())?,
-                false => part.digest().as_ref() == Some(&note.digest),
-            };
-            if !is_right {
-                let why = "cannot be made: what was kept or removed of it was changed since it was filtered";
-                return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
-            }
-            // The note comes first, because a file counts as ours by the digest in its note.
-            Note { digests: [part.digest(), None], ..note.clone() }.write(&own)?;
-            part.place()?
-        };
-        *(if is_alike { &mut undone.alike } else { &mut undone.equal }) += 1;
-        undone.bytes += bytes;
+        undone.bytes += undo_file(&name, &note, &path, [kept, removed], originals)?;
+        *(if is_alike(&note) { &mut undone.alike } else { &mut undone.equal }) += 1;
     }
     Ok(undone)
+}
+
+/// Whether the original of a file cannot be made byte for byte. A table has a new footer even if all
+/// its row groups are copied as they are.
+fn is_alike(note: &Note) -> bool {
+    note.is_recoded || note.unit == PartsUnit::Rows
+}
+
+/// Makes the original of the file `name`, whose `note` is at `path`, unless it is there. Returns its
+/// bytes.
+fn undo_file(
+    name: &Path,
+    note: &Note,
+    path: &Path,
+    [kept, removed]: [&Path; 2],
+    originals: &Path,
+) -> Result<u64> {
+    let target = originals.join(name);
+    let own = note::path(&originals.join(NOTES_FOLDER), name);
+    let lock = own.with_extension("lock");
+    let is_first = !lock.exists();
+    let _claim = Lock::wait_for(&lock).map_err(Error::as_output)?;
+    if target.exists() {
+        // The digest of what an earlier undo made, which may be compressed anew.
+        let made = Note::read(&own)?.filter(|made| made.digest == note.digest);
+        let [made, _] = made.map_or([None, None], |made| made.digests);
+        let found = if target.is_file() { digest::of_file(&target)? } else { String::new() };
+        if found != note.digest && made != Some(found) {
+            let why = "is there already, with other bytes than an undo makes; move it away, or name \
+                       another folder";
+            return Err(Error::new(Kind::Output, format!("{} {why}", target.display())));
+        }
+        return Ok(target.metadata().map_err(|e| Error::io("read", &target, e))?.len());
+    }
+    if !is_first {
+        sweep(&target)?;
+    }
+    let (kept, removed) = (kept.join(name), note.removed.map(|_| removed.join(name)));
+    let part = original(note, &kept, removed.as_deref(), path, &target)?;
+    let is_right = match is_alike(note) {
+        true => is_as_written(note, &kept, removed.as_deref())?,
+        false => part.digest().as_ref() == Some(&note.digest),
+    };
+    if !is_right {
+        let why =
+            "cannot be made: what was kept or removed of it was changed since it was filtered";
+        return Err(Error::new(Kind::Data, format!("{} {why}", target.display())));
+    }
+    // The note comes first, because a file counts as ours by the digest in its note.
+    Note { digests: [part.digest(), None], ..note.clone() }.write(&own)?;
+    part.place()
 }
 
 /// Whether both files have the bytes that were written, as far as the note has digests.
