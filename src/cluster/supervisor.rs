@@ -90,6 +90,17 @@ struct Supervised {
 }
 
 impl Supervised {
+    /// Notes the number of turns of each worker.
+    fn note_turns(&mut self, turns: impl IntoIterator<Item = (usize, u64)>) {
+        for (worker, turns) in turns {
+            let now = (turns, self.last_message_at);
+            let last = self.turns.entry(worker).or_insert(now);
+            if last.0 != turns {
+                *last = now;
+            }
+        }
+    }
+
     /// What is wrong with a process that is silent, or that has not opened its listener `since` the
     /// attempt began.
     fn silent_or_missing(
@@ -392,27 +403,9 @@ impl<'a> Supervisor<'a> {
     }
 
     fn handle_message(&mut self, process: usize, message: Message, orders: &[Order]) -> Result<()> {
-        let has_problem = self.has_problem(process);
-        let supervised = &mut self.processes[process];
         match message {
-            Message::Hello { digest, .. } if digest == self.digest => {
-                supervised.sent_hello = true;
-                supervised.process.send(&orders[process])?;
-            }
-            Message::Hello { digest, .. } => {
-                let line = format!(
-                    "its pagefold is another build (blake3 {}..., here {}...)",
-                    digest.get(..12).unwrap_or_default(),
-                    self.digest.get(..12).unwrap_or_default()
-                );
-                self.report(Some(process), Symptom::OwnError, Kind::Protocol, line, false);
-            }
-            Message::Listening { address } => {
-                let host = &self.hosts[process].address;
-                let colons = host.contains(':');
-                let host = if colons { format!("[{host}]") } else { host.clone() };
-                supervised.address = Some(format!("{host}:{}", address.port()));
-            }
+            Message::Hello { digest, .. } => self.greet(process, &digest, &orders[process])?,
+            Message::Listening { address } => self.note_address(process, address.port()),
             Message::Progress { bytes, records, stage, memory_bytes, turns, busy_turns } => {
                 if let Some(observed) = self.observed.get(process) {
                     observed.progress.bytes.store(bytes, Ordering::Relaxed);
@@ -421,41 +414,67 @@ impl<'a> Supervisor<'a> {
                     observed.busy_turns.store(busy_turns, Ordering::Relaxed);
                     observed.memory_bytes.fetch_max(memory_bytes, Ordering::Relaxed);
                 }
-                for (worker, turns) in turns {
-                    let last = supervised
-                        .turns
-                        .entry(worker)
-                        .or_insert((turns, supervised.last_message_at));
-                    if last.0 != turns {
-                        *last = (turns, supervised.last_message_at);
-                    }
-                }
+                self.processes[process].note_turns(turns);
             }
             // Each process has one vote: later failures of the same process follow from the first.
-            Message::Failed { .. } if has_problem => {}
+            Message::Failed { .. } if self.has_problem(process) => {}
             Message::Failed { code, line, peer, mends } => {
                 let kind = kind_of(code);
-                let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
-                let symptom = match (peer, kind) {
-                    (Some(peer), _) => Symptom::LostPeer(peer),
-                    // For instance, its port is taken; it is not connected to the others yet.
-                    (None, Kind::TryAgain) if mends && supervised.address.is_none() => {
-                        Symptom::Silent
-                    }
-                    (None, Kind::TryAgain) if mends => Symptom::LostUnknown,
-                    _ => Symptom::OwnError,
-                };
-                self.report(Some(process), symptom, kind, line, mends);
+                self.report(
+                    Some(process),
+                    self.symptom(process, kind, peer, mends),
+                    kind,
+                    line,
+                    mends,
+                );
             }
             Message::Done(done) => {
                 if let Some(observed) = self.observed.get(process) {
                     done.record(observed);
                 }
-                supervised.end = Some(End::Done(done));
+                self.processes[process].end = Some(End::Done(done));
             }
-            Message::Probed { findings } => supervised.end = Some(End::Probed(findings)),
+            Message::Probed { findings } => {
+                self.processes[process].end = Some(End::Probed(findings));
+            }
         }
         Ok(())
+    }
+
+    /// Gives a process its first order, if it is of the same build.
+    fn greet(&mut self, process: usize, digest: &str, order: &Order) -> Result<()> {
+        if digest == self.digest {
+            let supervised = &mut self.processes[process];
+            supervised.sent_hello = true;
+            return supervised.process.send(order);
+        }
+        let line = format!(
+            "its pagefold is another build (blake3 {}..., here {}...)",
+            digest.get(..12).unwrap_or_default(),
+            self.digest.get(..12).unwrap_or_default()
+        );
+        self.report(Some(process), Symptom::OwnError, Kind::Protocol, line, false);
+        Ok(())
+    }
+
+    fn note_address(&mut self, process: usize, port: u16) {
+        let host = &self.hosts[process].address;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        self.processes[process].address = Some(format!("{host}:{port}"));
+    }
+
+    /// What the failure of a process says about it and about the `peer` that it lost.
+    fn symptom(&self, process: usize, kind: Kind, peer: Option<usize>, mends: bool) -> Symptom {
+        let peer = peer.filter(|peer| *peer < self.hosts.len() && *peer != process);
+        match (peer, kind) {
+            (Some(peer), _) => Symptom::LostPeer(peer),
+            // For instance, its port is taken; it is not connected to the others yet.
+            (None, Kind::TryAgain) if mends && self.processes[process].address.is_none() => {
+                Symptom::Silent
+            }
+            (None, Kind::TryAgain) if mends => Symptom::LostUnknown,
+            _ => Symptom::OwnError,
+        }
     }
 
     /// Finds processes that are missing, silent or stuck, and whether all wait for each other.
