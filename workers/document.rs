@@ -68,14 +68,6 @@ impl Id {
     }
 }
 
-/// The distinct ids, ascending.
-pub(crate) fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
-    let mut ids: Vec<Id> = ids.collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.hex().as_str())

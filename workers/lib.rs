@@ -12,6 +12,7 @@
 #[path = "examples/support/random.rs"]
 mod random;
 
+pub mod distinct;
 pub mod document;
 pub mod error;
 pub mod figures;

@@ -8,6 +8,7 @@ use crate::config::tree::{Node, Table, Value};
 use crate::config::written::At;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use workers::distinct::distinct;
 
 /// The values of `table`, and every mistake in it. Wrong values are left out of the result.
 pub fn checked(table: &Table, keys: &[Key]) -> (toml::Table, Vec<Mistake>) {
@@ -141,11 +142,7 @@ impl Walk<'_> {
     /// The keys and tables directly under `path`.
     fn names(&self, path: &str) -> Vec<&'static str> {
         let rests = self.keys.iter().filter_map(|key| key.name.strip_prefix(path));
-        let mut names: Vec<&'static str> =
-            rests.map(|rest| rest.split('.').next().unwrap_or(rest)).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        distinct(rests.map(|rest| rest.split('.').next().unwrap_or(rest)))
     }
 
     /// Reports that `node` is not what `key` takes.

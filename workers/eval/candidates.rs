@@ -6,6 +6,7 @@
 
 use crate::candidates::hamming::{Scratch, within};
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
+use crate::distinct::distinct;
 use crate::document::Id;
 use crate::text::simhash;
 use std::collections::BTreeMap;
@@ -72,9 +73,7 @@ pub fn keyed(mut keys: Vec<(u64, Numbered)>) -> Option<Vec<(u32, u32)>> {
             return None;
         }
     }
-    pairs.sort_unstable();
-    pairs.dedup();
-    Some(pairs)
+    Some(distinct(pairs))
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 //! one date may be wrong for the pages that the store has. So an address that many name is left
 //! out, and a person should look at the other hints before they are believed.
 
-use crate::document::{Id, PageUrl, canonical_url, page_url, sorted};
+use crate::distinct::distinct;
+use crate::document::{Id, PageUrl, canonical_url, page_url};
 use crate::error::Result;
 use crate::eval::world::rows;
 use crate::extract::canonical_link::canonical;
@@ -131,7 +132,7 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
             }
         }
     }
-    let docs = sorted(
+    let docs = distinct(
         named.iter().flatten().flat_map(|(doc, named)| [Some(*doc), named.target]).flatten(),
     );
     Ok(paired(&named, &urls(&Snapshot::of(store, head), &docs)?))

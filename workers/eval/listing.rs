@@ -4,6 +4,7 @@
 //! pages, in the order of texts, which is that of their first pages' URLs.
 
 use crate::confirm::Reason;
+use crate::distinct::distinct;
 use crate::eval::scene::{Scale, TextPair, Truth};
 use std::collections::BTreeMap;
 
@@ -89,9 +90,7 @@ pub fn misses(scale: &Scale<'_>, most: usize) -> Vec<Wrong> {
                     let texts = &of_label[&label];
                     texts[texts.partition_point(|text| *text <= a)..].iter().copied()
                 };
-                let mut others: Vec<u32> = scale.labels_of(a).flat_map(behind).collect();
-                others.sort_unstable();
-                others.dedup();
+                let others: Vec<u32> = distinct(scale.labels_of(a).flat_map(behind));
                 if !others.into_iter().all(|b| miss(a, b)) {
                     break;
                 }

@@ -4,7 +4,8 @@
 //! pairs, only labelled pages are in the scene; if they list all true pairs, every page of the
 //! store is. A page takes about 200 bytes with its URL.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::eval::kinds::PairOfKind;
 use crate::eval::labels::Labels;
@@ -83,7 +84,7 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
     let mut found: Vec<PageRow> = match labels.truth {
         Truth::Labels(_) | Truth::Judged(_) => {
-            rows(&pages, &sorted(labels.urls.iter().map(|(_, doc)| *doc))).collect()
+            rows(&pages, &distinct(labels.urls.iter().map(|(_, doc)| *doc))).collect()
         }
         Truth::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
     };
@@ -94,7 +95,7 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
 
     let contents =
-        sorted(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
+        distinct(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
     let clusters = clusters_of(&snapshot, &contents)?;
     let facts: BTreeMap<Id, ContentRow> =
         rows(&snapshot.table::<ContentRow>()?, &contents).map(|row| (row.content, row)).collect();

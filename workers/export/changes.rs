@@ -11,7 +11,8 @@
 //! states have a key, every page of the later cluster was in the earlier cluster, except the pages
 //! that arrived.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::export::row_type::{Hex, SharedText};
 use crate::export::rows::Change;
@@ -152,10 +153,10 @@ impl Difference {
             (before != after).then_some((before, after))
         };
         let steps: Vec<(Id, Id)> = rows.chunk_by(|a, b| a.doc == b.doc).filter_map(step).collect();
-        let from = self.before.clusters_of(&sorted(steps.iter().map(|(before, _)| *before)));
-        let to = self.after.clusters_of(&sorted(steps.iter().map(|(_, after)| *after)));
+        let from = self.before.clusters_of(&distinct(steps.iter().map(|(before, _)| *before)));
+        let to = self.after.clusters_of(&distinct(steps.iter().map(|(_, after)| *after)));
         let known =
-            self.before.clusters.matching(&sorted(to.clusters.iter().map(|row| row.component)));
+            self.before.clusters.matching(&distinct(to.clusters.iter().map(|row| row.component)));
         for (before, after) in steps {
             let (from, to) = (from.of(before), to.of(after));
             // A new page in a new cluster takes nothing from other clusters.
@@ -174,9 +175,9 @@ impl Difference {
         let joined = self
             .components
             .portions(PORTION_ROWS)
-            .map(|rows| sorted(rows.iter().map(|row| row.content)));
+            .map(|rows| distinct(rows.iter().map(|row| row.content)));
         let led = self.leaders.portions(PORTION_ROWS).map(|rows| {
-            let mut contents = sorted(rows.iter().map(|row| row.content));
+            let mut contents = distinct(rows.iter().map(|row| row.content));
             without(&mut contents, &self.components);
             contents
         });
@@ -184,7 +185,7 @@ impl Difference {
             let rows = rows.chunk_by(|a, b| a.place() == b.place()).filter(|rows| rows.len() == 1);
             // The state without this cluster has another leader for its other contents, so
             // they are found above.
-            let mut contents = sorted(rows.map(|rows| rows[0].leader));
+            let mut contents = distinct(rows.map(|rows| rows[0].leader));
             without(&mut contents, &self.components);
             without(&mut contents, &self.leaders);
             contents
@@ -247,7 +248,7 @@ impl Difference {
         let not_heirs: BTreeSet<(Id, Id)> = pairs.filter(|pair| !heirs.contains(pair)).collect();
         let changed_components =
             kept().filter(|(old, new)| not_heirs.contains(&(old.cluster, new.cluster)));
-        let changed_components = sorted(changed_components.map(|(old, _)| old.component));
+        let changed_components = distinct(changed_components.map(|(old, _)| old.component));
         Transitions { events, not_heirs, changed_components }
     }
 
@@ -264,10 +265,10 @@ impl Difference {
         for components in transitions.changed_components.chunks(PORTION_ROWS) {
             let members = self.after.component_members.matching(components);
             let contents =
-                sorted(members.iter().map(|row| row.content).chain(components.iter().copied()));
+                distinct(members.iter().map(|row| row.content).chain(components.iter().copied()));
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
         }
-        sorted(moved.into_iter())
+        distinct(moved.into_iter())
     }
 }
 
@@ -292,9 +293,9 @@ struct Shown {
 
 impl Shown {
     fn of(tables: &Tables, docs: impl Iterator<Item = Id>) -> Shown {
-        let pages = tables.pages.matching(&sorted(docs));
-        let clusters = tables.clusters_of(&sorted(pages.iter().map(|page| page.content)));
-        let representatives = sorted(clusters.clusters.iter().map(|row| row.representative));
+        let pages = tables.pages.matching(&distinct(docs));
+        let clusters = tables.clusters_of(&distinct(pages.iter().map(|page| page.content)));
+        let representatives = distinct(clusters.clusters.iter().map(|row| row.representative));
         let representatives = tables.pages.matching(&representatives);
         Shown { pages, clusters, representatives }
     }

@@ -1,6 +1,7 @@
 //! Writes `clusters`, ordered by ClusterId, and finds the largest.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::export::large::{LargeClusters, LargestClusters};
 use crate::export::row_type::ExportRow as _;
@@ -40,9 +41,10 @@ pub(super) fn write(tables: &Tables, pages_warn: u32, place: &Place<'_>) -> Resu
     let mut sink = Sink::<Cluster>::create(Cluster::NAME, place)?;
     let mut largest = Largest::new();
     for portion in order.chunks(PORTION_ROWS) {
-        let rows =
-            tables.clusters.matching(&sorted(portion.iter().map(|(_, (component, _))| *component)));
-        let pages = tables.pages.matching(&sorted(rows.iter().map(|row| row.representative)));
+        let rows = tables
+            .clusters
+            .matching(&distinct(portion.iter().map(|(_, (component, _))| *component)));
+        let pages = tables.pages.matching(&distinct(rows.iter().map(|row| row.representative)));
         let bytes = |row: &&ClusterRow| {
             find(&pages, row.representative).map_or(0, |page| u64::from(page.url_bytes))
         };

@@ -6,7 +6,8 @@
 //! representative are those of today, so a link never leads to another page that is gone. A page
 //! has no row if neither is there.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::export::rows::Redirect;
 use crate::export::sink::Sink;
@@ -28,14 +29,14 @@ pub(super) fn write(
 ) -> Result<u64> {
     let mut count = 0;
     for gone in tables.gone.portions(PORTION_ROWS) {
-        let had = sorted(gone.iter().map(|row| row.content).filter(|content| !content.is_none()));
+        let had = distinct(gone.iter().map(|row| row.content).filter(|content| !content.is_none()));
         let ends = successors::ends(&tables.successors, &had);
-        let live = tables.contents.matching(&sorted(ends.values().copied()));
+        let live = tables.contents.matching(&distinct(ends.values().copied()));
         let live = ContentRow::telling(&live, options);
         let clusters = tables.clusters_of(&live);
         // A live text that is in no cluster has one page.
         let alone = live.iter().copied().filter(|content| clusters.of(*content).is_none());
-        let pages = tables.content_pages.matching(&sorted(alone));
+        let pages = tables.content_pages.matching(&distinct(alone));
         let by_text = |content: &Id| {
             let end = live.binary_search(ends.get(content)?).ok().map(|at| live[at])?;
             clusters.of(end).map(|row| row.representative).or_else(|| Some(find(&pages, end)?.doc))
@@ -49,7 +50,7 @@ pub(super) fn write(
             Some((target, reason, row.url))
         });
         let lives_on: Vec<(Id, &'static str, Box<[u8]>)> = lives_on.collect();
-        let targets = tables.pages.matching(&sorted(lives_on.iter().map(|(target, ..)| *target)));
+        let targets = tables.pages.matching(&distinct(lives_on.iter().map(|(target, ..)| *target)));
         let bytes = |target: Id| find(&targets, target).map_or(0, |page| u64::from(page.url_bytes));
         for rows in by_url_bytes(&lives_on, |(target, _, url)| bytes(*target) + url.len() as u64) {
             let urls = tables.urls(rows.iter().map(|(target, ..)| *target));
@@ -85,7 +86,7 @@ fn by_redirects<'g>(
         if at.is_empty() {
             break;
         }
-        let ends = sorted(at.iter().map(|(_, end)| *end));
+        let ends = distinct(at.iter().map(|(_, end)| *end));
         let (live, gone) = (tables.pages.matching(&ends), tables.gone.matching(&ends));
         found.extend(at.iter().filter_map(|(doc, end)| Some((*doc, find(&live, *end)?.clone()))));
         let next = |(doc, end): (Id, Id)| {
@@ -94,7 +95,7 @@ fn by_redirects<'g>(
         };
         at = at.into_iter().filter_map(next).collect();
     }
-    let contents = sorted(found.iter().map(|(_, page)| page.content));
+    let contents = distinct(found.iter().map(|(_, page)| page.content));
     let clusters = tables.clusters_of(&contents);
     let shown =
         |page: &PageRow| clusters.of(page.content).map_or(page.doc, |row| row.representative);

@@ -6,7 +6,8 @@
 //! portion of its pairs.
 
 use crate::confirm::Reason;
-use crate::document::{Id, host_name, sorted};
+use crate::distinct::distinct;
+use crate::document::{Id, host_name};
 use crate::export::tables::Tables;
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
@@ -140,7 +141,7 @@ fn contents_of(tables: &Tables, row: &ClusterRow) -> Vec<Id> {
     if members.is_empty() {
         return vec![row.component];
     }
-    let contents = sorted(members.iter().map(|member| member.content));
+    let contents = distinct(members.iter().map(|member| member.content));
     let leaders = tables.leaders.matching(&contents);
     leaders.iter().filter(|led| led.leader == row.leader).map(|led| led.content).collect()
 }

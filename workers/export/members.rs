@@ -2,7 +2,8 @@
 //! that folds into another one or is gone.
 
 use crate::confirm::Reason;
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
@@ -32,7 +33,7 @@ impl Verdicts {
     /// The verdicts on the pairs `wanted`, which ascend. Few contents have many pairs; such
     /// contents are read one at a time.
     fn of(tables: &Tables, wanted: &BTreeSet<(Id, Id)>) -> Verdicts {
-        let contents = sorted(wanted.iter().map(|(content, _)| *content));
+        let contents = distinct(wanted.iter().map(|(content, _)| *content));
         let mut found = BTreeMap::new();
         for contents in by_rows(&tables.pairs, &contents) {
             let pairs = tables.pairs.matching(contents).into_iter();
@@ -94,12 +95,13 @@ pub(super) fn write(
     for pages in tables.pages.portions(PORTION_ROWS) {
         pages.iter().for_each(|page| little.see(page));
         let contents =
-            sorted(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
+            distinct(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
         let content_clusters = tables.clusters_of(&contents);
         let contents = tables.contents.matching(&contents);
         let clusters: Vec<_> = pages.iter().map(|page| content_clusters.of(page.content)).collect();
-        let shown =
-            tables.pages.matching(&sorted(clusters.iter().flatten().map(|row| row.representative)));
+        let shown = tables
+            .pages
+            .matching(&distinct(clusters.iter().flatten().map(|row| row.representative)));
         let folded: Vec<FoldedPage<'_>> = pages
             .iter()
             .zip(clusters)

@@ -3,7 +3,8 @@
 //! `rows.rs` (`Pair`) has the columns.
 
 use crate::confirm::Reason;
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::export::row_type::{ExportRow as _, Hex, SharedText};
 use crate::export::rows::Pair;
@@ -111,7 +112,7 @@ impl Contents {
     fn missing(&self, rows: &[PairRow]) -> Vec<Id> {
         let contents = rows.chunk_by(|a, b| a.content == b.content).map(|rows| rows[0].content);
         let contents = contents.chain(rows.iter().map(|row| row.other));
-        sorted(contents.filter(|content| !self.urls.contains_key(content)))
+        distinct(contents.filter(|content| !self.urls.contains_key(content)))
     }
 
     fn extend(&mut self, more: Contents) {

@@ -1,6 +1,7 @@
 //! The tables of a store that exports read, and lookups in them.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::gallop::gallop;
 use crate::store::Store;
@@ -66,7 +67,7 @@ impl Tables {
         };
         let keys: Vec<(Id, Id)> = contents.iter().map(key).collect();
         let clusters =
-            self.clusters.matching(&sorted(keys.iter().map(|(component, _)| *component)));
+            self.clusters.matching(&distinct(keys.iter().map(|(component, _)| *component)));
         let found = |(content, key): (&Id, &(Id, Id))| {
             let at = clusters
                 .binary_search_by_key(key, ClusterRow::place)
@@ -81,14 +82,15 @@ impl Tables {
     /// Calls `visit` with the pages of `contents` (ascending), in portions.
     pub(crate) fn each_pages(&self, contents: &[Id], mut visit: impl FnMut(&[PageRow])) {
         for contents in by_rows(&self.content_pages, contents) {
-            let docs = sorted(self.content_pages.matching(contents).into_iter().map(|row| row.doc));
+            let docs =
+                distinct(self.content_pages.matching(contents).into_iter().map(|row| row.doc));
             docs.chunks(PORTION_ROWS).for_each(|docs| visit(&self.pages.matching(docs)));
         }
     }
 
     /// The URLs of `docs`.
     pub(crate) fn urls(&self, docs: impl Iterator<Item = Id>) -> Urls {
-        Urls(self.urls.matching(&sorted(docs)))
+        Urls(self.urls.matching(&distinct(docs)))
     }
 }
 

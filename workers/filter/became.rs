@@ -3,7 +3,8 @@
 //! The store keeps rows only for records that hold. A record holds if the row of its page names its
 //! input and its position; every other record of that URL lost to it.
 
-use crate::document::{Id, canonical_url, page_url, sorted};
+use crate::distinct::distinct;
+use crate::document::{Id, canonical_url, page_url};
 use crate::error::Result;
 use crate::export::tables::{ContentClusters, Tables, Urls, find};
 use crate::filter::inputs::Original;
@@ -221,7 +222,7 @@ impl Lookup {
 
     /// Sets what became of `records`, which are in `original`.
     pub fn look_up(&self, original: &Original, records: &mut [Record]) {
-        let docs = sorted(records.iter().flat_map(|record| {
+        let docs = distinct(records.iter().flat_map(|record| {
             match record.says {
                 Says::Page => [record.doc, record.doc.and_then(|doc| self.promotions.twin(doc))],
                 Says::Mirrors { of, .. } => [record.doc, Some(of)],
@@ -248,13 +249,13 @@ impl Lookup {
     /// The clusters of `pages`.
     fn clusters<'p>(&self, pages: impl Iterator<Item = &'p PageRow> + Clone) -> Clusters<'_> {
         let promotions = &self.promotions;
-        let contents = sorted(pages.clone().map(|page| page.content).filter(|id| !id.is_none()));
+        let contents = distinct(pages.clone().map(|page| page.content).filter(|id| !id.is_none()));
         let of_contents = self.tables.clusters_of(&contents);
         let shown = |page: &PageRow| {
             of_contents.of(page.content).map(|of| promotions.shown(of.representative))
         };
         let representatives = pages.clone().filter_map(shown);
-        let representatives = self.tables.pages.matching(&sorted(representatives));
+        let representatives = self.tables.pages.matching(&distinct(representatives));
         let urls = self.tables.urls(pages.map(|page| shown(page).unwrap_or(page.doc)));
         Clusters { promotions, of_contents, representatives, urls }
     }

@@ -22,7 +22,8 @@
 //! record that stands in, 32 more if it folds, and 32 for each cluster whose representative has no
 //! record here.
 
-use crate::document::{Id, NO_DATE, PageUrl, page_url, sorted};
+use crate::distinct::distinct;
+use crate::document::{Id, NO_DATE, PageUrl, page_url};
 use crate::error::{Kind, Result};
 use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find};
 use crate::filter::inputs::Original;
@@ -152,7 +153,7 @@ impl Promotions {
     /// that page.
     fn twins(&self, job: &Job, tables: &Tables, here: &BTreeSet<u64>) -> Vec<(Id, Id)> {
         let others = || self.stand_ins.iter().filter(|of| of.differs);
-        let facts = tables.contents.matching(&sorted(others().map(|of| of.content)));
+        let facts = tables.contents.matching(&distinct(others().map(|of| of.content)));
         let contents = ContentRow::telling(&facts, &job.clusters);
         let mut first: BTreeMap<Id, Id> = BTreeMap::new();
         tables.each_pages(&contents, |pages| {
@@ -176,18 +177,18 @@ impl Promotions {
         let mut promoted = Vec::new();
         for clusters in tables.clusters.portions(PORTION_ROWS) {
             let shown =
-                tables.pages.matching(&sorted(clusters.iter().map(|row| row.representative)));
+                tables.pages.matching(&distinct(clusters.iter().map(|row| row.representative)));
             let gone: Vec<&PageRow> =
                 shown.iter().filter(|page| !self.is_here(here, page)).collect();
             let is_touched = |row: &&ClusterRow| {
                 gone.binary_search_by_key(&row.representative, |page| page.doc).is_ok()
             };
-            let components = sorted(clusters.iter().filter(is_touched).map(|row| row.component));
+            let components = distinct(clusters.iter().filter(is_touched).map(|row| row.component));
             for components in by_rows(&tables.component_members, &components) {
                 let members = tables.component_members.matching(components);
                 // A content that is in no component is a cluster of its own.
                 let members = members.iter().map(|row| row.content);
-                let contents = sorted(members.chain(components.iter().copied()));
+                let contents = distinct(members.chain(components.iter().copied()));
                 promoted.extend(self.best(tables, &rule, here, &contents, &gone));
             }
         }

@@ -11,8 +11,9 @@
 //! The former representatives ([`crate::fold::incumbents`]) only matter for the choice of the new
 //! ones, and only if the keep rule reads them.
 
+use crate::distinct::distinct;
 use crate::document::Id;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::incumbents::Incumbent;
@@ -21,6 +22,7 @@ use crate::fold::origins::{OriginPages, PAGES_MANY};
 use crate::fold::touched::{AcceptedPair, TOUCHED_ROWS, TouchedContent, TouchedPage};
 use crate::graph::Graph;
 use crate::keep::{KeepRule, Rank};
+use crate::store::damage::in_rows;
 use crate::store::runs::Table;
 use crate::store::table::consolidate;
 use crate::tables::{
@@ -111,8 +113,7 @@ fn touched_by_rows(epoch: &Epoch, redated: &[Id], emit: &mut dyn FnMut(Id)) -> R
     }
     // A changed pair can change the diameter and the leaders of a component whose contents stay.
     contents.extend_from_slice(&epoch.accepted().contents_led);
-    contents.sort_unstable();
-    contents.dedup();
+    let contents = distinct(contents);
     let components = |table: Table<ComponentRow>| -> BTreeMap<Id, Id> {
         table.matching(&contents).into_iter().map(|row| (row.content, row.component)).collect()
     };
@@ -234,10 +235,8 @@ pub fn rank(
         let mut rows = rows.iter().peekable();
         for &TouchedPage { doc, component, content, chars } in touched {
             let Some(page) = rows.next_if(|page| page.doc == doc) else {
-                let what = format!(
-                    "table pages: page {doc} of content {content} is missing; `pagefold verify JOB --deep` says what helps"
-                );
-                return Err(Error::new(Kind::Io, what));
+                let what = format_args!("page {doc} of content {content} is missing");
+                return Err(in_rows::<PageRow>(what));
             };
             let url =
                 urls.next_if(|url| url.doc == doc).map_or_else(Default::default, UrlRow::text);
@@ -323,13 +322,8 @@ fn cluster(
     if pages.len() < 2 {
         return None;
     }
-    fn distinct<T: Ord>(mut all: Vec<T>) -> Vec<T> {
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-    let contents = distinct(pages.iter().map(|page| page.content).collect());
-    let hosts = distinct(pages.iter().map(|page| page.host).collect());
+    let contents = distinct(pages.iter().map(|page| page.content));
+    let hosts = distinct(pages.iter().map(|page| page.host));
     let graph = Graph::new(&contents, pairs.iter().copied());
     // Pairs are distinct. So a content whose neighbours are one fewer than the contents has a pair
     // with all others.

@@ -12,7 +12,8 @@
 //! both branches of the dataflow; the branch that is not used receives no rows. A worker sees only
 //! its own part of the epoch's pairs, so each broadcasts whether it retracted one ([`Retracted`]).
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
@@ -97,7 +98,7 @@ pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Res
     components.dedup();
     let members = epoch.before::<MemberRow>()?.matching(&components);
     let contents = touched.iter().map(|touch| touch.content);
-    let contents = sorted(contents.chain(members.iter().map(|row| row.content)));
+    let contents = distinct(contents.chain(members.iter().map(|row| row.content)));
     contents.into_iter().for_each(emit);
     Ok(())
 }

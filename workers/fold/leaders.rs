@@ -18,6 +18,7 @@
 //! pair that it receives, 24 more for each pair and 250 for each content during the computation.
 //! The time is proportional to the pairs, times the logarithm of the contents.
 
+use crate::distinct::distinct;
 use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
@@ -155,9 +156,7 @@ pub fn leaders(epoch: &Epoch, led: &[Led]) -> Result<()> {
         let (from, to) = epoch.range().ids();
         table.range(from, to)
     } else {
-        contents.sort_unstable();
-        contents.dedup();
-        table.matching(&contents)
+        table.matching(&distinct(contents))
     };
     epoch.write(changes(&before, led))
 }

@@ -18,7 +18,7 @@ use crate::fold::wrong_clock::seen_max;
 use crate::plan::inputs::Input;
 use crate::read::PageKey;
 use crate::store::column::KeyRange;
-use crate::store::damage::end_reading;
+use crate::store::damage::{end_reading, in_rows};
 use crate::store::runs::Table;
 use crate::store::table::{consolidate, replacement};
 use crate::tables::pages::{LapseRule, has_expired, out_of_time};
@@ -179,10 +179,7 @@ impl Before {
             touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
         let urls = self.urls.matching(&lapsing);
         if urls.len() != lapsing.len() {
-            end_reading(Error::new(
-                Kind::Io,
-                "table urls: a page has no URL; `pagefold verify JOB --deep` says what helps",
-            ));
+            end_reading(in_rows::<UrlRow>("a page has no URL"));
         }
         let lapsing = touched.iter_mut().filter(|url| may_lapse(url));
         lapsing.zip(urls).for_each(|(touched, row)| touched.url = Some(row.url));

@@ -6,7 +6,8 @@
 //! either content. It is stored under both contents, so that the owner of each can read its pairs
 //! ([`pairs`]).
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::fold::accepted::{AcceptedChange, AcceptedChanges};
 use crate::fold::contents::ContentChange;
@@ -160,7 +161,7 @@ impl<'a> Changes<'a> {
     /// The contents under which the pairs are stored, ascending.
     fn contents(&self) -> Vec<Id> {
         let deleted = self.deleted.iter().map(|row| row.content);
-        sorted(self.candidates.iter().map(|row| row.content).chain(deleted))
+        distinct(self.candidates.iter().map(|row| row.content).chain(deleted))
     }
 }
 

@@ -7,7 +7,8 @@
 //! none.
 
 use crate::candidates::pivots::{PIVOTS, examined_between};
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
@@ -87,7 +88,7 @@ pub fn decide(
 /// Emits those of the successions that were `found` whose new content does not say too little: no
 /// link leads to such a content.
 pub fn meant(epoch: &Epoch, found: &[Succession], emit: &mut dyn FnMut(Succession)) -> Result<()> {
-    let contents = sorted(found.iter().map(|one| one.successor));
+    let contents = distinct(found.iter().map(|one| one.successor));
     let rows = epoch.after::<ContentRow>()?.matching(&contents);
     let says_much = ContentRow::telling(&rows, &epoch.shared.job.clusters);
     let is_meant = |one: &&Succession| says_much.binary_search(&one.successor).is_ok();

@@ -22,7 +22,8 @@
 //! row is forgotten with the last page whose link leads to it, after the job's `[pages] gone_days`.
 //! An epoch in which no such content dies reads nothing of the components.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::passes::{PASS_ROWS, passes};
@@ -179,7 +180,7 @@ pub fn touched(epoch: &Epoch, linked: &Linked, emit: &mut dyn FnMut(Id)) -> Resu
     }
     let due: Vec<Id> = linked.due.iter().map(|due| due.0).collect();
     let rows = epoch.before::<ComponentRow>()?.matching(&due);
-    sorted(rows.into_iter().map(|row| row.component)).into_iter().for_each(emit);
+    distinct(rows.into_iter().map(|row| row.component)).into_iter().for_each(emit);
     Ok(())
 }
 
@@ -322,7 +323,7 @@ pub fn successors(epoch: &Epoch, chosen: &[Succeeded]) -> Result<()> {
         let rows = before.segments().iter().flat_map(|one| out_of_time(one, range, times.clone()));
         let out_of_time = consolidate(rows.collect()).into_iter().map(|row| row.content);
         let chosen_now = chosen.clone().map(|one| one.content);
-        let contents = sorted(out_of_time.chain(chosen_now).chain(back.iter().copied()));
+        let contents = distinct(out_of_time.chain(chosen_now).chain(back.iter().copied()));
         let mut rows = before.matching(&contents).into_iter().peekable();
         for content in contents {
             epoch.advanced();

@@ -6,7 +6,8 @@
 //! differ by linking by id, not by rank or size: with path halving an operation still takes
 //! amortised logarithmic time.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 
 /// For each id in `edges` the least id of its component, in order of id.
 ///
@@ -20,7 +21,7 @@ use crate::document::{Id, sorted};
 /// assert_eq!(forest(&edges), [(b, a), (c, a), (e, d)]);
 /// ```
 pub fn components(edges: &[(Id, Id)]) -> Vec<(Id, Id)> {
-    let ids = sorted(edges.iter().flat_map(|&(a, b)| [a, b]));
+    let ids = distinct(edges.iter().flat_map(|&(a, b)| [a, b]));
     let number = |id: Id| ids.binary_search(&id).map_or(0, |n| n as u32);
     let mut parents: Vec<u32> = (0..ids.len() as u32).collect();
     for &(a, b) in edges {

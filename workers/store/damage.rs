@@ -1,13 +1,29 @@
-//! Ends the reading of damaged rows.
+//! Names damage, and ends the reading of damaged rows.
 //!
 //! Functions that read rows return rows and no `Result`, because they are called in tight loops,
 //! and no caller can mend a file. So when a batch is damaged, [`end_reading`] unwinds with the
 //! error up to [`caught`]. Every stage of an epoch and every command runs its work inside
 //! [`caught`]. This is not a panic: no hook runs and nothing is printed.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
+use crate::store::table::Row;
 use std::any::Any;
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What to do about rows that contradict other rows.
+pub(crate) const DEEP_HELPS: &str = "`pagefold verify JOB --deep` says what helps";
+
+/// The error for rows of a table that contradict others.
+pub(crate) fn in_rows<R: Row>(what: impl Display) -> Error {
+    Error::new(Kind::Io, format!("table {}: {what}; {DEEP_HELPS}", R::NAME))
+}
+
+/// The error for bytes at `place`, a file or a table, that are not as they were written.
+pub(crate) fn in_bytes(place: impl Display, what: impl Display) -> Error {
+    let line = format!("{place}: {what}; `pagefold verify JOB --full` says what helps");
+    Error::new(Kind::Io, line)
+}
 
 /// Unwinds to [`caught`] with `error`.
 pub fn end_reading(error: Error) -> ! {
@@ -40,7 +56,6 @@ pub fn of_thread(payload: Box<dyn Any + Send>, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
 
     /// The error that ended the reading is returned, and an ordinary result is unchanged.
     #[test]

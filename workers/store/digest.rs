@@ -1,6 +1,7 @@
 //! Digests of files: blake3, in hex. Most files of the store are named by their digest.
 
 use crate::error::{Error, Kind, Result};
+use crate::store::damage::in_bytes;
 use crate::store::durable;
 use crate::store::fsyncs::Fsyncs;
 use crate::store::write_back::WriteBack;
@@ -46,11 +47,7 @@ pub fn check(path: &Path, digest: &str) -> Result<()> {
 
 /// The error for a file that does not have the digest in its name.
 pub fn damaged(path: &Path) -> Error {
-    let line = format!(
-        "{}: damaged, its bytes are not those of its name; `pagefold verify JOB --full` says what helps",
-        path.display()
-    );
-    Error::new(Kind::Io, line)
+    in_bytes(path.display(), "damaged, its bytes are not those of its name")
 }
 
 /// A file that is hashed while it is written. It is hashed when its buffer is flushed, because

@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Kind};
 use crate::store::column::{Column, Key};
-use crate::store::damage::end_reading;
+use crate::store::damage::{DEEP_HELPS, end_reading};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
@@ -253,10 +253,7 @@ pub fn consolidate<R: Row>(mut rows: Vec<R>) -> Vec<R> {
             1 | -1 => row.with_diff(sum as i8),
             _ => end_reading(Error::new(
                 Kind::Io,
-                format!(
-                    "table {}: a row is there {sum} times; `pagefold verify JOB --deep` says what helps: {row:?}",
-                    R::NAME
-                ),
+                format!("table {}: a row is there {sum} times; {DEEP_HELPS}: {row:?}", R::NAME),
             )),
         })
         .collect()

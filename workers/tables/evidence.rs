@@ -6,8 +6,9 @@
 
 use crate::confirm;
 use crate::document::{Id, TEXT_USED_BYTES_MAX};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::store::column::Column;
+use crate::store::damage::in_bytes;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::table::Row;
 use crate::tables::{EvidenceColumns, EvidenceRow};
@@ -296,10 +297,5 @@ impl StoredEvidence {
 
 /// The error for evidence that is missing or damaged.
 pub fn damaged(content: Id, what: &str) -> Error {
-    Error::new(
-        Kind::Io,
-        format!(
-            "table evidence: what is known of content {content} {what}; `pagefold verify JOB --full` says what helps"
-        ),
-    )
+    in_bytes("table evidence", format_args!("what is known of content {content} {what}"))
 }

@@ -5,7 +5,8 @@
 
 use crate::confirm::prepared::{Prepared, PreparedTexts};
 use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::graph::walk;
 use crate::tables::evidence::{Content, Sketched, StoredEvidence, damaged};
@@ -40,7 +41,7 @@ impl SketchedContents {
     fn without(&self, contents: impl Iterator<Item = Id>) -> Vec<Id> {
         let mut last = Id::NONE;
         let is_next = |content: &Id| std::mem::replace(&mut last, *content) != *content;
-        sorted(contents.filter(is_next).filter(|content| !self.of.contains_key(content)))
+        distinct(contents.filter(is_next).filter(|content| !self.of.contains_key(content)))
     }
 }
 
@@ -173,7 +174,7 @@ impl<'a> Judge<'a> {
         if open.is_empty() {
             return Ok(());
         }
-        let contents = sorted(open.iter().flat_map(|at| [pairs[*at].a, pairs[*at].b]));
+        let contents = distinct(open.iter().flat_map(|at| [pairs[*at].a, pairs[*at].b]));
         let evidence = self.evidence()?;
         let places = evidence.places(&contents)?;
         let is_read = vec![Cell::new(false); contents.len()];

@@ -1,6 +1,7 @@
 //! Follows the chains of the table `successors`.
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::store::runs::Table;
 use crate::tables::SuccessorRow;
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ fn ends_of(look_up: impl Fn(&[Id]) -> Vec<SuccessorRow>, contents: &[Id]) -> BTr
     // The end and the epoch of each chain that has not ended, with its first content.
     let mut open: Vec<(Id, u32, Id)> = ends.keys().map(|content| (*content, 0, *content)).collect();
     while !open.is_empty() {
-        let rows = look_up(&sorted(open.iter().map(|(end, ..)| *end)));
+        let rows = look_up(&distinct(open.iter().map(|(end, ..)| *end)));
         open.retain_mut(|(end, epoch, first)| {
             let next = rows.binary_search_by_key(end, |row| row.content).ok().map(|at| &rows[at]);
             let next = next.filter(|next| next.epoch > *epoch && !next.successor.is_none());

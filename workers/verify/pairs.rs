@@ -4,7 +4,8 @@
 
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{examined_before, examined_between};
-use crate::document::{Id, hex, sorted};
+use crate::distinct::distinct;
+use crate::document::{Id, hex};
 use crate::error::Result;
 use crate::job::Job;
 use crate::store::Store;
@@ -281,7 +282,7 @@ fn name(row: &PairRow) -> String {
 
 /// The contents of pairs, ascending.
 fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
-    sorted(rows.into_iter().flat_map(|row| [row.content, row.other]))
+    distinct(rows.into_iter().flat_map(|row| [row.content, row.other]))
 }
 
 /// Compares the stored proposals of `rows`, SimHash's aside, with the contents' keys.

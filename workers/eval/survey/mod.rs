@@ -16,7 +16,8 @@
 pub mod estimate;
 mod strata;
 
-use crate::document::{Id, sorted};
+use crate::distinct::distinct;
+use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::eval::labels::Labels;
 use crate::eval::scene::Truth;
@@ -254,7 +255,7 @@ fn draw(
         let pages_of =
             |content: Id| pages.get(&(*component.get(&content)?, *leader.get(&content)?)).copied();
         let pairs = || rows.iter().filter(|row| row.content < row.other);
-        let compared = sorted(pairs().flat_map(|row| [row.content, row.other]));
+        let compared = distinct(pairs().flat_map(|row| [row.content, row.other]));
         let little: BTreeSet<Id> = world::rows(&facts, &compared)
             .filter(|row| row.says_little(options))
             .map(|row| row.content)

@@ -2,7 +2,7 @@
 
 use crate::candidates::bands::K_MAX;
 use crate::confirm::{self, By};
-use crate::document::Id;
+use crate::distinct::distinct;
 use crate::error::Result;
 use crate::eval::candidates::{CANDIDATES_MAX, Numbered, keyed, near};
 use crate::eval::places::{Places, known, undamaged};
@@ -43,11 +43,9 @@ impl<'a> Verdicts<'a> {
     fn decide(&mut self, pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         let content = |text: u32| self.world.texts[text as usize].content;
         let new = pairs.filter(|pair| !self.known.contains_key(pair));
-        let mut due: Vec<(Id, Id, (u32, u32))> = new
-            .map(|(a, b)| (content(a).min(content(b)), content(a).max(content(b)), (a, b)))
-            .collect();
-        due.sort_unstable();
-        due.dedup();
+        let due = distinct(
+            new.map(|(a, b)| (content(a).min(content(b)), content(a).max(content(b)), (a, b))),
+        );
         let asked: Vec<Asked> =
             due.iter().map(|&(a, b, _)| Asked { a, b, distance: None }).collect();
         let known = &mut self.known;
@@ -114,9 +112,7 @@ pub(super) fn minhash(
         signatures::Options::MinHash(options) => Some((options.bins, options.bins_per_key)),
         _ => None,
     });
-    let mut settings: Vec<(usize, usize)> = MINHASH.into_iter().chain(own).collect();
-    settings.sort_unstable();
-    settings.dedup();
+    let settings: Vec<(usize, usize)> = distinct(MINHASH.into_iter().chain(own));
     let mut makers: Vec<minhash::MinHash> = settings
         .iter()
         .map(|&(bins, bins_per_key)| {

@@ -1,6 +1,7 @@
 //! Tries the thresholds that decide, over the stored pairs.
 
 use crate::confirm::{self, By, Facts, decide};
+use crate::distinct::distinct;
 use crate::error::Result;
 use crate::eval::places::{Places, undamaged};
 use crate::eval::sweep::settings::{Frame, Knob, Sums};
@@ -26,10 +27,7 @@ fn tried(own: &confirm::Options, k: u32) -> Vec<Tried> {
         all.extend(values.into_iter().map(|(setting, options)| Tried { key, setting, options }));
     };
     fn values<T: Ord + Copy>(list: &[T], own: T) -> Vec<T> {
-        let mut values: Vec<T> = list.iter().copied().chain([own]).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
+        distinct(list.iter().copied().chain([own]))
     }
     if own.by == By::Fingerprint {
         let of = |max: u32| {

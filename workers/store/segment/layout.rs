@@ -4,8 +4,9 @@
 //! the layout of [`crate::store::segment::SegmentWriter`] is refused, at opening or when the batch
 //! is read.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::panics::guarded;
+use crate::store::damage::in_bytes;
 use crate::store::map::{Access, Map};
 use crate::store::segment::filter::{self, FILTERS, Filters};
 use crate::store::segment::footer::{self, BATCH_DIGESTS, FIRST_KEYS};
@@ -25,13 +26,7 @@ pub(super) const ALIGNMENT: usize = 64;
 
 /// The error for a file that is not as it was written.
 pub(in crate::store) fn damaged(path: &Path, why: &str) -> Error {
-    Error::new(
-        Kind::Io,
-        format!(
-            "{}: damaged segment ({why}); `pagefold verify JOB --full` says what helps",
-            path.display()
-        ),
-    )
+    in_bytes(path.display(), format_args!("damaged segment ({why})"))
 }
 
 /// Runs `read` on the file at `path`. arrow panics on some damaged metadata; such a panic becomes
