@@ -89,7 +89,8 @@ pub struct Decided {
 }
 
 /// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
-pub fn pages_to_pairs(
+/// `page_changes` is a parameter because the oracle of `verify` gives changes without inputs.
+pub(crate) fn pages_to_pairs(
     worker: &mut Worker,
     epoch: &Rc<Epoch>,
     bands: &Bands,
