@@ -79,7 +79,7 @@ fn files_as_text(report: &verify::Report, damaged: usize, full: bool) -> String 
         let _ = writeln!(text, "{}: {}", finding.path.display(), plain(&finding.what));
     }
     let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
-    let _ = writeln!(text, "{}{read}: {damaged} wrong", counted(report.files as u64, "file"));
+    let _ = writeln!(text, "{}{read}: {damaged} wrong", counted(report.files, "file"));
     text
 }
 

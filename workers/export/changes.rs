@@ -268,7 +268,7 @@ impl Difference {
                 distinct(members.iter().map(|row| row.content).chain(components.iter().copied()));
             self.unchanged(&contents, wanted, |_, _, doc| moved.push(doc));
         }
-        distinct(moved.into_iter())
+        distinct(moved)
     }
 }
 
