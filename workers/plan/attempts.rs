@@ -27,7 +27,7 @@ impl Plan {
     /// be weeks old; with its time, the next epoch would expire pages that were just accepted.
     pub fn freeze(mut self, store: &Path, workers: usize) -> Result<Plan> {
         let folder = self.attempt(store);
-        let frozen = there(&folder)?.ok().filter(|frozen| frozen.digest == self.digest);
+        let frozen = Frozen::read(&folder)?.whole().filter(|frozen| frozen.digest == self.digest);
         self.splits = match frozen {
             Some(frozen) if !is_refused(&folder) => return Ok(frozen),
             Some(frozen) => frozen.splits,
@@ -133,27 +133,46 @@ pub fn all(store: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 ///
-/// As [`there`].
+/// As [`Frozen::read`].
 pub fn is_resumable(attempt: &Path, head: Option<&Head>) -> Result<bool> {
     let digest = head.map_or("", |head| &head.digest);
-    Ok(!is_refused(attempt) && there(attempt)?.is_ok_and(|plan| plan.previous == digest))
+    Ok(!is_refused(attempt)
+        && Frozen::read(attempt)?.whole().is_some_and(|plan| plan.previous == digest))
 }
 
-/// The plan of `attempt`, or why it has none.
-///
-/// # Errors
-///
-/// It cannot be read now. A network file system may fail for a while, and finished work is not
-/// given up for that.
-fn there(attempt: &Path) -> Result<Result<Plan>> {
-    match Plan::read(attempt) {
-        Err(error) if is_passing(&error, attempt) => Err(error),
-        read => Ok(read),
+/// The plan in the folder of an attempt.
+enum Frozen {
+    /// The plan.
+    Whole(Box<Plan>),
+    /// There is none, for this reason.
+    Spoiled(Error),
+}
+
+impl Frozen {
+    /// Reads the plan of `attempt`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read now. A network file system may fail for a while, and finished work is not
+    /// given up for that.
+    fn read(attempt: &Path) -> Result<Frozen> {
+        match Plan::read(attempt) {
+            Ok(plan) => Ok(Frozen::Whole(Box::new(plan))),
+            Err(error) if is_transient(&error, attempt) => Err(error),
+            Err(why) => Ok(Frozen::Spoiled(why)),
+        }
+    }
+
+    fn whole(self) -> Option<Plan> {
+        match self {
+            Frozen::Whole(plan) => Some(*plan),
+            Frozen::Spoiled(_) => None,
+        }
     }
 }
 
 /// Whether `error` of an attempt says nothing about its plan, which is there.
-fn is_passing(error: &Error, attempt: &Path) -> bool {
+fn is_transient(error: &Error, attempt: &Path) -> bool {
     !matches!(error.kind(), Kind::TryAgain | Kind::Config)
         && !matches!(attempt.join(PLAN).try_exists(), Ok(false))
 }
@@ -193,14 +212,18 @@ enum Found {
 impl Found {
     /// # Errors
     ///
-    /// As [`there`], and if an input cannot be read now.
+    /// As [`Frozen::read`], and if an input cannot be read now.
     fn of(attempt: &Path, job: &Job, store: &Store, head: Option<&Head>) -> Result<Found> {
         if is_refused(attempt) {
             return Ok(Found::Refused);
         }
-        match there(attempt)?.and_then(|plan| plan.check(job, store, head).map(|()| plan)) {
-            Ok(plan) => Ok(Found::Resumes(Box::new(plan))),
-            Err(error) if is_passing(&error, attempt) => Err(error),
+        let plan = match Frozen::read(attempt)? {
+            Frozen::Whole(plan) => plan,
+            Frozen::Spoiled(why) => return Ok(Found::GivenUp(why)),
+        };
+        match plan.check(job, store, head) {
+            Ok(()) => Ok(Found::Resumes(plan)),
+            Err(error) if is_transient(&error, attempt) => Err(error),
             Err(why) => Ok(Found::GivenUp(why)),
         }
     }

@@ -24,7 +24,7 @@ use crate::plan::examine::{Digests, Passed};
 use crate::plan::inputs::Input;
 use crate::plan::listing::LeftOut;
 use crate::plan::replay::PastEpoch;
-use crate::plan::time::Clock;
+use crate::plan::time::{Clock, LogicalTime};
 use crate::store::consumed::Retention;
 use crate::store::manifest::{self, Head, Manifest};
 use crate::store::{Store, digest, digest_of};
@@ -270,9 +270,9 @@ fn make_plan(
     let known = replayed.and_then(|replayed| replayed.retention);
     let read_before: Vec<u64> = manifest.into_iter().flat_map(Manifest::reading).collect();
     let reading = [&read_before[..], &[u64::from(epoch)]].concat();
-    let (logical_time, comes_back) = match manifest {
+    let LogicalTime { seconds: logical_time, comes_back } = match manifest {
         Some(manifest) => clock.next(manifest.logical_time, written(store, manifest)),
-        None => (clock.first()?, false),
+        None => LogicalTime { seconds: clock.first()?, comes_back: false },
     };
     let (source, sources) = sources(job, manifest)?;
     let if_read = job.pages.retention(&reading, logical_time);

@@ -30,6 +30,15 @@ pub fn now() -> i64 {
     UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs() as i64)
 }
 
+/// The logical time of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogicalTime {
+    /// The time in seconds since 1970.
+    pub seconds: i64,
+    /// Whether the last epoch's time was too far ahead of it.
+    pub comes_back: bool,
+}
+
 /// The times from which the logical time is chosen, in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -68,13 +77,12 @@ impl Clock {
         Err(Error::new(Kind::TryAgain, line))
     }
 
-    /// The time of the next epoch, and whether it comes back from a time that was too far ahead.
-    /// `last` is the time of the last epoch, and `written` the time of its commit by the file
-    /// system's clock.
-    pub fn next(self, last: i64, written: i64) -> (i64, bool) {
+    /// The time of the next epoch. `last` is the time of the last epoch, and `written` the time of
+    /// its commit by the file system's clock.
+    pub fn next(self, last: i64, written: i64) -> LogicalTime {
         let is_ahead = last > self.latest();
         if is_ahead && (self.is_given || written <= self.latest()) {
-            return (self.now, true);
+            return LogicalTime { seconds: self.now, comes_back: true };
         }
         if is_ahead {
             tracing::warn!(
@@ -84,7 +92,7 @@ impl Clock {
                 self.system
             );
         }
-        (self.now.max(last), false)
+        LogicalTime { seconds: self.now.max(last), comes_back: false }
     }
 }
 
@@ -100,19 +108,23 @@ mod tests {
         const NOW: i64 = 1_800_000_000;
         const DAY: i64 = 86_400;
         let clock = Clock { now: NOW, is_given: false, system: NOW };
-        assert_eq!(clock.next(NOW - DAY, NOW), (NOW, false));
-        assert_eq!(clock.next(NOW + DAY, NOW), (NOW + DAY, false), "set back a little");
-        assert_eq!(clock.next(NOW * 2, NOW), (NOW, true), "an epoch with a wrong clock");
-        assert_eq!(clock.next(i64::MAX, NOW), (NOW, true));
+        let next = |clock: Clock, last, written| {
+            let LogicalTime { seconds, comes_back } = clock.next(last, written);
+            (seconds, comes_back)
+        };
+        assert_eq!(next(clock, NOW - DAY, NOW), (NOW, false));
+        assert_eq!(next(clock, NOW + DAY, NOW), (NOW + DAY, false), "set back a little");
+        assert_eq!(next(clock, NOW * 2, NOW), (NOW, true), "an epoch with a wrong clock");
+        assert_eq!(next(clock, i64::MAX, NOW), (NOW, true));
         let reset = Clock { now: 5, is_given: false, system: 5 };
-        assert_eq!(reset.next(NOW, NOW), (NOW, false), "a clock that lost its time");
-        assert_eq!(Clock { is_given: true, ..reset }.next(NOW, NOW), (5, true));
+        assert_eq!(next(reset, NOW, NOW), (NOW, false), "a clock that lost its time");
+        assert_eq!(next(Clock { is_given: true, ..reset }, NOW, NOW), (5, true));
         assert!(reset.first().is_err(), "the next epoch would let all pages expire");
         let set = Clock { is_given: true, ..reset };
         assert_eq!((clock.first().ok(), set.first().ok()), (Some(NOW), Some(5)));
         let given = Clock { now: NOW - 99 * DAY, is_given: true, system: NOW };
         assert_eq!(
-            given.next(NOW - DAY, NOW),
+            next(given, NOW - DAY, NOW),
             (NOW - DAY, false),
             "a given time does not go back either"
         );
