@@ -13,7 +13,7 @@ use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::splits::{self, SplitVisits};
-use crate::fold::winner::{Known, Now};
+use crate::fold::winner::{UrlState, WinnerRule};
 use crate::fold::wrong_clock::seen_max;
 use crate::plan::inputs::Input;
 use crate::read::PageKey;
@@ -62,8 +62,16 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
     let row_keys = epoch.shared.job.read.key == PageKey::Row;
     let replaced = plan.replaced.as_deref();
-    let now =
-        Now { epoch: plan.epoch, time, source, lapse, replaced, keeps_missing, gone_min, row_keys };
+    let rule = WinnerRule {
+        epoch: plan.epoch,
+        time,
+        source,
+        lapse,
+        replaced,
+        keeps_missing,
+        gone_min,
+        row_keys,
+    };
     let inbox = epoch.shared.job.serve.inbox.as_deref();
     let is_of_inbox = |input: &&Input| inbox.is_some_and(|inbox| input.file().starts_with(inbox));
     let inserted = plan.inputs.iter().filter(is_of_inbox).map(Input::key).collect();
@@ -86,14 +94,14 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         epoch.count(Counter::VisitsRepeated, dedup(&mut rows) as u64);
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
-        for TouchedUrl { doc, url, known: old } in before.touched(epoch, visited, now, range) {
+        for TouchedUrl { doc, url, state: old } in before.touched(epoch, visited, rule, range) {
             epoch.advanced();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url =
                 url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
-            let new = now.after(old.clone(), visits, &url);
-            count(epoch, &old, &new, visits, now);
-            epoch.lost(&url, now.lost(visits, &old, &inserted));
+            let new = rule.state_after(old.clone(), visits, &url);
+            count(epoch, &old, &new, visits, rule);
+            epoch.lost(&url, rule.count_lost(visits, &old, &inserted));
             if let (Some(page), Some(new)) = (old.page(), new.page())
                 && !page.content.is_none()
                 && page.content != new.content
@@ -106,7 +114,7 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
             if live != 0 {
                 urls.push(UrlRow { doc, url, diff: live })?;
             }
-            let ((old_page, old_gone), (new_page, new_gone)) = (old.rows(), new.rows());
+            let ((old_page, old_gone), (new_page, new_gone)) = (old.into_rows(), new.into_rows());
             replacement(old_page, new_page).try_for_each(|row| pages.push(row))?;
             replacement(old_gone, new_gone).try_for_each(|row| gone.push(row))?;
         }
@@ -122,7 +130,7 @@ struct TouchedUrl {
     doc: Id,
     /// The URL itself, if there may be no visit that has it.
     url: Option<Box<[u8]>>,
-    known: Known,
+    state: UrlState,
 }
 
 /// The tables before the epoch.
@@ -139,19 +147,19 @@ impl Before {
         &self,
         epoch: &Epoch,
         visited: Vec<Id>,
-        now: Now<'_>,
+        rule: WinnerRule<'_>,
         range: KeyRange,
     ) -> Vec<TouchedUrl> {
         let mut docs = visited;
-        if !now.lapse.is_never() {
+        if !rule.lapse.is_never() {
             let rows =
-                self.pages.segments().iter().flat_map(|segment| now.lapse.rows(segment, range));
+                self.pages.segments().iter().flat_map(|segment| rule.lapse.rows(segment, range));
             let lapsing = consolidate(rows.collect());
-            let known = lapsing.iter().filter(|page| Some(page.source) == now.lapse.complete);
+            let known = lapsing.iter().filter(|page| Some(page.source) == rule.lapse.complete);
             epoch.count(Counter::PagesKnown, known.count() as u64);
             docs.extend(lapsing.into_iter().map(|page| page.doc));
         }
-        let times = now.gone_min..=now.lapse.seen_max;
+        let times = rule.gone_min..=rule.lapse.seen_max;
         let gone = self.gone.segments().iter();
         let rows = gone.flat_map(|segment| out_of_time(segment, range, times.clone()));
         docs.extend(consolidate(rows.collect()).into_iter().map(|gone| gone.doc));
@@ -162,19 +170,20 @@ impl Before {
         let mut touched: Vec<TouchedUrl> = Vec::with_capacity(docs.len());
         for doc in docs {
             let page = pages.next_if(|page| page.doc == doc);
-            let known = match (page, gone.next_if(|gone| gone.doc == doc)) {
-                (None, None) => Known::Unknown,
-                (Some(page), None) => Known::Live(page),
-                (None, Some(gone)) => Known::Gone(gone),
+            let state = match (page, gone.next_if(|gone| gone.doc == doc)) {
+                (None, None) => UrlState::Unknown,
+                (Some(page), None) => UrlState::Live(page),
+                (None, Some(gone)) => UrlState::Gone(gone),
                 (Some(_), Some(_)) => end_reading(Error::new(
                     Kind::Io,
                     "table gone: a page is live, too; `pagefold verify JOB --deep` says what helps",
                 )),
             };
-            touched.push(TouchedUrl { doc, url: None, known });
+            touched.push(TouchedUrl { doc, url: None, state });
         }
-        let may_lapse =
-            |touched: &TouchedUrl| touched.known.page().is_some_and(|page| now.lapse.removes(page));
+        let may_lapse = |touched: &TouchedUrl| {
+            touched.state.page().is_some_and(|page| rule.lapse.removes(page))
+        };
         let lapsing: Vec<Id> =
             touched.iter().filter(|url| may_lapse(url)).map(|url| url.doc).collect();
         let urls = self.urls.matching(&lapsing);
@@ -229,21 +238,21 @@ fn emit_changes(
 }
 
 /// Counts what became of a page.
-fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now<'_>) {
+fn count(epoch: &Epoch, old: &UrlState, new: &UrlState, visits: &[Visit], rule: WinnerRule<'_>) {
     let counter = match (old.page(), new.page(), visits) {
         // The row of a gone page is forgotten.
         (None, None, []) => None,
         (None, None, _) => Some(Counter::PagesUnknown),
         (None, Some(_), _) => Some(Counter::PagesNew),
         // The guard against a snapshot that lacks pages must see those that have expired, too.
-        (Some(page), None, []) if now.lacks(page) => Some(Counter::PagesMissing),
-        (Some(_), None, _) if now.winner(visits, old).is_some() => Some(Counter::PagesRemoved),
-        (Some(page), None, _) if has_expired(page, now.lapse.retention) => {
+        (Some(page), None, []) if rule.lacks(page) => Some(Counter::PagesMissing),
+        (Some(_), None, _) if rule.winner(visits, old).is_some() => Some(Counter::PagesRemoved),
+        (Some(page), None, _) if has_expired(page, rule.lapse.retention) => {
             Some(Counter::PagesExpired)
         }
         (Some(_), None, _) => Some(Counter::PagesMissing),
         (Some(page), Some(new), _) if page.content != new.content => Some(Counter::PagesChanged),
-        (Some(page), Some(new), _) if page == new && Some(page.source) == now.lapse.complete => {
+        (Some(page), Some(new), _) if page == new && Some(page.source) == rule.lapse.complete => {
             Some(Counter::PagesMissingKept)
         }
         // The time at which the page was seen is corrected.
@@ -254,7 +263,7 @@ fn count(epoch: &Epoch, old: &Known, new: &Known, visits: &[Visit], now: Now<'_>
     if let Some(counter) = counter {
         epoch.count(counter, 1);
     }
-    let outdated = visits.iter().filter(|visit| now.is_outdated(visit, old)).count();
+    let outdated = visits.iter().filter(|visit| rule.is_outdated(visit, old)).count();
     let superseded =
         (visits.iter().filter(|visit| visit.kind != SEEN).count() - outdated).saturating_sub(1);
     epoch.count_any(Counter::VisitsOutdated, outdated as u64);

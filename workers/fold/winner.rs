@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 /// What the store knows of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Known {
+pub enum UrlState {
     /// Nothing.
     #[default]
     Unknown,
@@ -32,29 +32,29 @@ pub enum Known {
     Gone(GoneRow),
 }
 
-impl Known {
+impl UrlState {
     /// The live page, if there is one.
     pub fn page(&self) -> Option<&PageRow> {
         match self {
-            Known::Live(page) => Some(page),
-            Known::Unknown | Known::Gone(_) => None,
+            UrlState::Live(page) => Some(page),
+            UrlState::Unknown | UrlState::Gone(_) => None,
         }
     }
 
     /// The rows that say so in the tables of live pages and of gone pages.
-    pub fn rows(self) -> (Option<PageRow>, Option<GoneRow>) {
+    pub fn into_rows(self) -> (Option<PageRow>, Option<GoneRow>) {
         match self {
-            Known::Unknown => (None, None),
-            Known::Live(page) => (Some(page), None),
-            Known::Gone(gone) => (None, Some(gone)),
+            UrlState::Unknown => (None, None),
+            UrlState::Live(page) => (Some(page), None),
+            UrlState::Gone(gone) => (None, Some(gone)),
         }
     }
 }
 
-/// The epoch that applies visits.
+/// What decides which visit of a URL wins in an epoch.
 #[derive(Clone, Copy, Debug)]
-pub struct Now<'a> {
-    /// Its number.
+pub struct WinnerRule<'a> {
+    /// The number of the epoch.
     pub epoch: u32,
     /// Its logical time in seconds since 1970.
     pub time: i64,
@@ -84,15 +84,15 @@ pub struct Lost {
     pub replaced_elsewhere: usize,
 }
 
-impl Now<'_> {
+impl WinnerRule<'_> {
     /// The least date with which a dated record can hold. A complete snapshot is all there is of
     /// its source, so its records do not compete with records of earlier snapshots, or with pages
     /// that were not seen for long.
-    fn least(self, before: &Known) -> i64 {
+    fn date_min(self, before: &UrlState) -> i64 {
         let is_anew = match before {
-            Known::Live(page) => self.is_replaced(page),
-            Known::Gone(gone) => gone.cause != pages::CAUSE_REMOVED,
-            Known::Unknown => true,
+            UrlState::Live(page) => self.is_replaced(page),
+            UrlState::Gone(gone) => gone.cause != pages::CAUSE_REMOVED,
+            UrlState::Unknown => true,
         };
         if is_anew && self.lapse.complete.is_some() { NO_DATE } else { self.known_date(before) }
     }
@@ -107,18 +107,18 @@ impl Now<'_> {
     }
 
     /// The date that what is known has reached.
-    fn known_date(self, before: &Known) -> i64 {
+    fn known_date(self, before: &UrlState) -> i64 {
         let date = match before {
-            Known::Live(page) => page.as_of,
-            Known::Gone(gone) if gone.last_time >= self.gone_min => gone.as_of,
-            Known::Gone(_) | Known::Unknown => NO_DATE,
+            UrlState::Live(page) => page.as_of,
+            UrlState::Gone(gone) if gone.last_time >= self.gone_min => gone.as_of,
+            UrlState::Gone(_) | UrlState::Unknown => NO_DATE,
         };
         sound(date, self.time)
     }
 
     /// The date by which a record competes with the record that holds. A date that is too far ahead
     /// is cut.
-    fn date(self, visit: &Visit) -> i64 {
+    fn capped_date(self, visit: &Visit) -> i64 {
         visit.date.min(self.time.saturating_add(FUTURE_SECONDS_MAX))
     }
 
@@ -126,19 +126,19 @@ impl Now<'_> {
     ///
     /// A conversion is, too, if it has the date of the record that holds: it was made of that. If a
     /// conversion holds, it was made again.
-    pub fn is_outdated(self, visit: &Visit, before: &Known) -> bool {
-        let (date, least) = (self.date(visit), self.least(before));
+    pub fn is_outdated(self, visit: &Visit, before: &UrlState) -> bool {
+        let (date, date_min) = (self.capped_date(visit), self.date_min(before));
         let is_record = |page: &PageRow| !page.is_conversion();
         let is_made_of_it =
-            visit.is_conversion() && before.page().is_some_and(is_record) && date == least;
-        visit.kind != SEEN && visit.date != NO_DATE && (date < least || is_made_of_it)
+            visit.is_conversion() && before.page().is_some_and(is_record) && date == date_min;
+        visit.kind != SEEN && visit.date != NO_DATE && (date < date_min || is_made_of_it)
     }
 
     /// The visit that decides the state of a URL; `None` if the page was only seen.
     ///
     /// Of the visits that are not older than the record that holds already, the greatest wins: by
     /// date, removal over page, record over conversion, digest, and then the other columns.
-    pub fn winner<'v>(self, visits: &'v [Visit], before: &Known) -> Option<&'v Visit> {
+    pub fn winner<'v>(self, visits: &'v [Visit], before: &UrlState) -> Option<&'v Visit> {
         let candidates =
             visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
         // All visits here are of one page, so the order of the columns is the rule.
@@ -149,7 +149,7 @@ impl Now<'_> {
     /// share a key by accident are two documents, of which one is lost. A row with a later date may
     /// be a newer version of the same document. Of rows in the inputs `inserted` it is one, because
     /// the server has told its client so.
-    pub fn lost(self, visits: &[Visit], before: &Known, inserted: &BTreeSet<u64>) -> Lost {
+    pub fn count_lost(self, visits: &[Visit], before: &UrlState, inserted: &BTreeSet<u64>) -> Lost {
         let mut lost = Lost::default();
         if visits.len() < 2 {
             return lost;
@@ -177,40 +177,40 @@ impl Now<'_> {
     }
 
     /// What is known of a URL after its `visits`. There may be no visits.
-    pub fn after(self, before: Known, visits: &[Visit], url: &[u8]) -> Known {
+    pub fn state_after(self, before: UrlState, visits: &[Visit], url: &[u8]) -> UrlState {
         let before = self.remembered(before);
         match self.winner(visits, &before) {
             Some(visit) if visit.kind == PAGE => {
-                Known::Live(self.page(&before, visit, self.as_of(visits, &before)))
+                UrlState::Live(self.page(&before, visit, self.as_of(visits, &before)))
             }
             Some(visit) => self.gone(&before, Some(visit), self.as_of(visits, &before), url),
             None => match before {
                 // Even an outdated record shows that the page was met.
-                Known::Live(page) if visits.iter().any(|visit| visit.kind != REMOVED) => {
+                UrlState::Live(page) if visits.iter().any(|visit| visit.kind != REMOVED) => {
                     let (last_epoch, last_time, source) = (self.epoch, self.time, self.source);
-                    Known::Live(PageRow { last_epoch, last_time, source, ..page })
+                    UrlState::Live(PageRow { last_epoch, last_time, source, ..page })
                 }
-                Known::Live(page) if self.lacks_row(&page) => Known::Unknown,
-                Known::Live(ref page) if self.lapses(page) => {
+                UrlState::Live(page) if self.lacks_row(&page) => UrlState::Unknown,
+                UrlState::Live(ref page) if self.lapses(page) => {
                     self.gone(&before, None, self.known_date(&before), url)
                 }
-                Known::Live(page) => {
+                UrlState::Live(page) => {
                     let last_time = corrected(page.last_time, self.lapse.seen_max, self.time);
-                    Known::Live(PageRow { last_time, ..page })
+                    UrlState::Live(PageRow { last_time, ..page })
                 }
-                Known::Gone(_) | Known::Unknown => before,
+                UrlState::Gone(_) | UrlState::Unknown => before,
             },
         }
     }
 
     /// `known`, unless the page has been gone for too long.
-    fn remembered(self, known: Known) -> Known {
+    fn remembered(self, known: UrlState) -> UrlState {
         match known {
-            Known::Gone(gone) if gone.last_time >= self.gone_min => {
+            UrlState::Gone(gone) if gone.last_time >= self.gone_min => {
                 let last_time = corrected(gone.last_time, self.lapse.seen_max, self.time);
-                Known::Gone(GoneRow { last_time, ..gone })
+                UrlState::Gone(GoneRow { last_time, ..gone })
             }
-            Known::Gone(_) => Known::Unknown,
+            UrlState::Gone(_) => UrlState::Unknown,
             known => known,
         }
     }
@@ -234,13 +234,14 @@ impl Now<'_> {
     /// The least date with which a dated record can hold after `visits`. A date that is too far
     /// ahead is wrong, and must not win over all future records. The other dates of the epoch
     /// count, also if a wrong one won.
-    fn as_of(self, visits: &[Visit], before: &Known) -> i64 {
-        let sound =
-            visits.iter().filter(|visit| visit.kind != SEEN && visit.date == self.date(visit));
-        sound.map(|visit| visit.date).fold(self.least(before), i64::max)
+    fn as_of(self, visits: &[Visit], before: &UrlState) -> i64 {
+        let sound = visits
+            .iter()
+            .filter(|visit| visit.kind != SEEN && visit.date == self.capped_date(visit));
+        sound.map(|visit| visit.date).fold(self.date_min(before), i64::max)
     }
 
-    fn page(self, before: &Known, visit: &Visit, as_of: i64) -> PageRow {
+    fn page(self, before: &UrlState, visit: &Visit, as_of: i64) -> PageRow {
         PageRow {
             doc: visit.doc,
             content: visit.content,
@@ -262,12 +263,12 @@ impl Now<'_> {
     }
 
     /// What is known of a page that is gone, by the `removal` or because it lapsed.
-    fn gone(self, before: &Known, removal: Option<&Visit>, as_of: i64, url: &[u8]) -> Known {
+    fn gone(self, before: &UrlState, removal: Option<&Visit>, as_of: i64, url: &[u8]) -> UrlState {
         let known = match before {
-            Known::Live(page) => Some((page.doc, page.content, self.epoch)),
-            Known::Gone(gone) => Some((gone.doc, gone.content, gone.epoch)),
+            UrlState::Live(page) => Some((page.doc, page.content, self.epoch)),
+            UrlState::Gone(gone) => Some((gone.doc, gone.content, gone.epoch)),
             // An undated removal of an unknown page says nothing of later use.
-            Known::Unknown => {
+            UrlState::Unknown => {
                 removal.filter(|_| as_of != NO_DATE).map(|visit| (visit.doc, Id::NONE, self.epoch))
             }
         };
@@ -289,7 +290,7 @@ impl Now<'_> {
                 last_time: self.time,
                 diff: 1,
             });
-        gone.map_or(Known::Unknown, Known::Gone)
+        gone.map_or(UrlState::Unknown, UrlState::Gone)
     }
 }
 
@@ -303,11 +304,11 @@ mod tests {
 
     const TIME: i64 = 1_000_000_000;
 
-    impl Known {
+    impl UrlState {
         fn gone(&self) -> Option<&GoneRow> {
             match self {
-                Known::Gone(gone) => Some(gone),
-                Known::Unknown | Known::Live(_) => None,
+                UrlState::Gone(gone) => Some(gone),
+                UrlState::Unknown | UrlState::Live(_) => None,
             }
         }
     }
@@ -333,17 +334,17 @@ mod tests {
         }
     }
 
-    fn now(epoch: u32) -> Now<'static> {
+    fn rule(epoch: u32) -> WinnerRule<'static> {
         let lapse =
             LapseRule { retention: Retention::default(), complete: None, seen_max: i64::MAX };
         let (time, source) = (TIME + i64::from(epoch), epoch as u16);
         let (keeps_missing, gone_min, row_keys) = (false, i64::MIN, false);
         let replaced = None;
-        Now { epoch, time, source, lapse, replaced, keeps_missing, gone_min, row_keys }
+        WinnerRule { epoch, time, source, lapse, replaced, keeps_missing, gone_min, row_keys }
     }
 
-    fn after(before: &Known, visits: &[Visit], now: Now<'_>) -> Known {
-        now.after(before.clone(), visits, b"http://a.example/")
+    fn after(before: &UrlState, visits: &[Visit], rule: WinnerRule<'_>) -> UrlState {
+        rule.state_after(before.clone(), visits, b"http://a.example/")
     }
 
     /// A conversion, as in WET, never wins over the record that it was made of: pages had the text
@@ -351,23 +352,23 @@ mod tests {
     #[test]
     fn conversions_give_way() {
         let converted = |date, content| Visit { flags: CONVERSION, ..visit(date, PAGE, content) };
-        let holds = |known: &Known| known.page().map(|page| page.content.high);
+        let holds = |known: &UrlState| known.page().map(|page| page.content.high);
         for visits in [[visit(5, PAGE, 1), converted(5, 9)], [converted(5, 9), visit(5, PAGE, 1)]] {
-            let lost = now(1).lost(&visits, &Known::default(), &BTreeSet::new());
+            let lost = rule(1).count_lost(&visits, &UrlState::default(), &BTreeSet::new());
             assert_eq!(lost, Lost::default());
-            let one_epoch = after(&Known::default(), &visits, now(1));
-            let first = after(&Known::default(), &visits[..1], now(1));
-            let two_epochs = after(&first, &visits[1..], now(2));
+            let one_epoch = after(&UrlState::default(), &visits, rule(1));
+            let first = after(&UrlState::default(), &visits[..1], rule(1));
+            let two_epochs = after(&first, &visits[1..], rule(2));
             assert_eq!([holds(&one_epoch), holds(&two_epochs)], [Some(1); 2]);
-            assert_eq!(holds(&after(&two_epochs, &[converted(6, 3)], now(3))), Some(3));
-            assert_eq!(holds(&after(&two_epochs, &[converted(4, 3)], now(3))), Some(1));
+            assert_eq!(holds(&after(&two_epochs, &[converted(6, 3)], rule(3))), Some(3));
+            assert_eq!(holds(&after(&two_epochs, &[converted(4, 3)], rule(3))), Some(1));
         }
         // A WET file that was made again changed no page, because its dates are the same.
-        let first = after(&Known::default(), &[converted(5, 1)], now(1));
-        let again = after(&first, &[converted(5, 2)], now(2));
-        let record = after(&again, &[visit(5, PAGE, 3)], now(3));
+        let first = after(&UrlState::default(), &[converted(5, 1)], rule(1));
+        let again = after(&first, &[converted(5, 2)], rule(2));
+        let record = after(&again, &[visit(5, PAGE, 3)], rule(3));
         assert_eq!([&first, &again, &record].map(holds), [Some(1), Some(2), Some(3)]);
-        assert_eq!(holds(&after(&record, &[converted(5, 1)], now(4))), Some(3));
+        assert_eq!(holds(&after(&record, &[converted(5, 1)], rule(4))), Some(3));
     }
 
     /// The latest date wins, then a removal over a page, then the digest. The order of visits does
@@ -388,11 +389,11 @@ mod tests {
         for (mut visits, (date, kind, content)) in cases {
             for _ in 0..visits.len() {
                 visits.rotate_left(1);
-                let winner = now(1).winner(&visits, &Known::default()).expect("not only seen");
+                let winner = rule(1).winner(&visits, &UrlState::default()).expect("not only seen");
                 assert_eq!((winner.date, winner.kind, winner.content.high), (date, kind, content));
             }
         }
-        assert!(now(1).winner(&[visit(5, SEEN, 0)], &Known::default()).is_none());
+        assert!(rule(1).winner(&[visit(5, SEEN, 0)], &UrlState::default()).is_none());
     }
 
     /// Rows of two documents that shared an id were replaced without a count of their own. Rows
@@ -400,7 +401,8 @@ mod tests {
     /// lose to a later date count apart, since they may be older versions.
     #[test]
     fn rows_that_are_overwritten() {
-        let lost = |visits: &[Visit]| now(2).lost(visits, &Known::default(), &BTreeSet::new());
+        let lost =
+            |visits: &[Visit]| rule(2).count_lost(visits, &UrlState::default(), &BTreeSet::new());
         let of = |visits: &[Visit]| lost(visits).overwritten;
         let undated = |content| visit(NO_DATE, PAGE, content);
         assert_eq!(of(&[undated(1), undated(2), undated(3), undated(3)]), 2);
@@ -413,12 +415,12 @@ mod tests {
         let dated = [visit(5, PAGE, 1), elsewhere, visit(6, PAGE, 2), visit(3, PAGE, 2)];
         let all = Lost { overwritten: 0, replaced: 2, replaced_elsewhere: 1 };
         assert_eq!(lost(&dated), all);
-        let inserted = now(2).lost(&dated, &Known::default(), &BTreeSet::from([7]));
+        let inserted = rule(2).count_lost(&dated, &UrlState::default(), &BTreeSet::from([7]));
         assert_eq!(inserted, Lost { replaced_elsewhere: 0, ..all }, "a server said so");
-        let known = after(&Known::default(), &[visit(5, PAGE, 9)], now(1));
+        let known = after(&UrlState::default(), &[visit(5, PAGE, 9)], rule(1));
         let newer = Lost { replaced: 1, ..Lost::default() };
         assert_eq!(
-            now(2).lost(&dated, &known, &BTreeSet::new()),
+            rule(2).count_lost(&dated, &known, &BTreeSet::new()),
             newer,
             "one is older than what holds"
         );
@@ -428,19 +430,19 @@ mod tests {
     /// was only seen does not become a page. An older record, too, only sees the page.
     #[test]
     fn a_seen_page_is_kept() {
-        let known = after(&Known::default(), &[visit(5, PAGE, 1)], now(1));
+        let known = after(&UrlState::default(), &[visit(5, PAGE, 1)], rule(1));
         let page = known.page().cloned().expect("a page");
         let seen = PageRow { last_epoch: 2, last_time: TIME + 2, source: 2, ..page.clone() };
         for met in [visit(9, SEEN, 0), visit(4, PAGE, 7)] {
-            assert_eq!(after(&known, &[met], now(2)).page(), Some(&seen), "still a page");
+            assert_eq!(after(&known, &[met], rule(2)).page(), Some(&seen), "still a page");
         }
         assert_eq!(
-            after(&known, &[visit(4, REMOVED, 0)], now(2)),
+            after(&known, &[visit(4, REMOVED, 0)], rule(2)),
             known,
             "an older removal does not see it"
         );
-        assert_eq!(after(&Known::default(), &[visit(9, SEEN, 0)], now(2)), Known::default());
-        assert_eq!(after(&known, &[visit(9, REMOVED, 0)], now(2)).page(), None);
+        assert_eq!(after(&UrlState::default(), &[visit(9, SEEN, 0)], rule(2)), UrlState::default());
+        assert_eq!(after(&known, &[visit(9, REMOVED, 0)], rule(2)).page(), None);
     }
 
     /// A page has the place of the record that decided it. If records of several epochs say the
@@ -449,30 +451,31 @@ mod tests {
     #[test]
     fn a_page_has_the_place_of_its_record() {
         let at = |visit: Visit, input, position| Visit { input, position, ..visit };
-        let place =
-            |known: &Known| known.page().map(|page| (page.input, page.position)).expect("a page");
+        let place = |known: &UrlState| {
+            known.page().map(|page| (page.input, page.position)).expect("a page")
+        };
         let visits = [
             at(visit(5, PAGE, 1), 7, 10),
             at(visit(6, PAGE, 1), 3, 20),
             at(visit(9, SEEN, 0), 8, 30),
         ];
-        let known = after(&Known::default(), &visits, now(1));
+        let known = after(&UrlState::default(), &visits, rule(1));
         assert_eq!(place(&known), (3, 20));
-        assert_eq!(place(&after(&known, &[at(visit(9, SEEN, 0), 1, 1)], now(2))), (3, 20));
-        assert_eq!(place(&after(&known, &[at(visit(5, PAGE, 2), 1, 1)], now(2))), (3, 20));
-        assert_eq!(place(&after(&known, &[at(visit(6, PAGE, 1), 1, 1)], now(2))), (1, 1));
+        assert_eq!(place(&after(&known, &[at(visit(9, SEEN, 0), 1, 1)], rule(2))), (3, 20));
+        assert_eq!(place(&after(&known, &[at(visit(5, PAGE, 2), 1, 1)], rule(2))), (3, 20));
+        assert_eq!(place(&after(&known, &[at(visit(6, PAGE, 1), 1, 1)], rule(2))), (1, 1));
     }
 
     /// A date that is far ahead wins within its epoch, but not over the records of later epochs.
     /// There it counts as no date, so that an older archive still does not hold.
     #[test]
     fn a_date_far_ahead_does_not_last() {
-        let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
-        let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(60, PAGE, 3)], now(2));
-        let content = |known: &Known| known.page().expect("a page").content.high;
+        let known = after(&UrlState::default(), &[visit(50, PAGE, 1)], rule(1));
+        let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(60, PAGE, 3)], rule(2));
+        let content = |known: &UrlState| known.page().expect("a page").content.high;
         assert_eq!(content(&known), 2);
-        assert_eq!(content(&after(&known, &[visit(60, PAGE, 4)], now(3))), 4);
-        assert_eq!(content(&after(&known, &[visit(59, PAGE, 4)], now(3))), 2);
+        assert_eq!(content(&after(&known, &[visit(60, PAGE, 4)], rule(3))), 4);
+        assert_eq!(content(&after(&known, &[visit(59, PAGE, 4)], rule(3))), 2);
     }
 
     /// A record replaced a newer one if a date that was far ahead came in the same epoch as the
@@ -482,11 +485,11 @@ mod tests {
         for (far, content) in
             [(visit(TIME * 2, PAGE, 2), Some(2)), (visit(TIME * 2, REMOVED, 0), None)]
         {
-            let known = after(&Known::default(), &[visit(50, PAGE, 1), far], now(1));
-            let of = |known: &Known| known.page().map(|page| page.content.high);
+            let known = after(&UrlState::default(), &[visit(50, PAGE, 1), far], rule(1));
+            let of = |known: &UrlState| known.page().map(|page| page.content.high);
             assert_eq!(of(&known), content);
-            assert_eq!(of(&after(&known, &[visit(49, PAGE, 3)], now(2))), content);
-            assert_eq!(of(&after(&known, &[visit(50, PAGE, 3)], now(2))), Some(3));
+            assert_eq!(of(&after(&known, &[visit(49, PAGE, 3)], rule(2))), content);
+            assert_eq!(of(&after(&known, &[visit(50, PAGE, 3)], rule(2))), Some(3));
         }
     }
 
@@ -498,7 +501,7 @@ mod tests {
     fn sequences_equal_brute_force() {
         for seed in 0..4000 {
             let mut random = Random(seed);
-            let (mut known, mut newest, mut holds) = (Known::default(), NO_DATE, None);
+            let (mut known, mut newest, mut holds) = (UrlState::default(), NO_DATE, None);
             let mut said = Vec::new();
             for epoch in 1..=6 {
                 let visits: Vec<Visit> = (0..1 + random.below(3))
@@ -525,11 +528,11 @@ mod tests {
                     holds = (kind == PAGE).then_some((date, content));
                 }
                 said.push(sorted);
-                known = after(&known, &visits, now(epoch));
+                known = after(&known, &visits, rule(epoch));
                 let found = known.page().map(|page| (page.date, page.content.high));
                 assert_eq!(found, holds, "seed {seed}, epoch {epoch}: {said:?}");
                 assert_eq!(
-                    now(epoch).least(&known),
+                    rule(epoch).date_min(&known),
                     newest,
                     "seed {seed}, epoch {epoch}: {said:?}"
                 );
@@ -542,17 +545,17 @@ mod tests {
     /// source, and a removal, still hold over an older record.
     #[test]
     fn a_complete_snapshot_holds_whatever_its_dates() {
-        let lapse = LapseRule { complete: Some(1), ..now(2).lapse };
+        let lapse = LapseRule { complete: Some(1), ..rule(2).lapse };
         let snapshot =
-            |epoch| Now { lapse, source: 1, replaced: Some(&[11, 12, 13]), ..now(epoch) };
+            |epoch| WinnerRule { lapse, source: 1, replaced: Some(&[11, 12, 13]), ..rule(epoch) };
         let visit =
             |date, kind, content| Visit { input: 10 + content, ..visit(date, kind, content) };
-        let text = |known: &Known| known.page().map(|page| page.content.high);
-        let first = after(&Known::default(), &[visit(50, PAGE, 1)], snapshot(1));
+        let text = |known: &UrlState| known.page().map(|page| page.content.high);
+        let first = after(&UrlState::default(), &[visit(50, PAGE, 1)], snapshot(1));
         let second = after(&first, &[visit(40, PAGE, 2)], snapshot(2));
         assert_eq!((text(&second), second.page().map(|page| page.as_of)), (Some(2), Some(40)));
         let missing = after(&first, &[], snapshot(2));
-        assert_eq!(after(&missing, &[visit(40, PAGE, 2)], now(3)), missing, "a late archive");
+        assert_eq!(after(&missing, &[visit(40, PAGE, 2)], rule(3)), missing, "a late archive");
         assert_eq!(text(&after(&missing, &[visit(40, PAGE, 2)], snapshot(3))), Some(2));
         let removed = after(&first, &[visit(40, REMOVED, 0)], snapshot(2));
         assert_eq!(
@@ -563,16 +566,18 @@ mod tests {
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
         // A removal of a page that would expire was remembered as expiry.
         let retention = Retention { epoch_min: 2, time_min: i64::MIN };
-        let expires = LapseRule { retention, ..now(2).lapse };
-        let removed = after(&first, &[visit(60, REMOVED, 0)], Now { lapse: expires, ..now(2) });
+        let expires = LapseRule { retention, ..rule(2).lapse };
+        let removed =
+            after(&first, &[visit(60, REMOVED, 0)], WinnerRule { lapse: expires, ..rule(2) });
         assert_eq!(removed.gone().map(|gone| gone.cause), Some(pages::CAUSE_REMOVED));
         assert_eq!(text(&after(&removed, &[visit(40, PAGE, 2)], snapshot(3))), None);
-        let other = after(&Known::default(), &[visit(50, PAGE, 9)], Now { source: 7, ..now(1) });
+        let other =
+            after(&UrlState::default(), &[visit(50, PAGE, 9)], WinnerRule { source: 7, ..rule(1) });
         let seen = after(&other, &[visit(40, PAGE, 2)], snapshot(2));
         assert_eq!(text(&seen), Some(9));
         // The second delivery took it for a page of its own.
         assert_eq!(text(&after(&seen, &[visit(40, PAGE, 3)], snapshot(3))), Some(9));
-        let crawled = after(&first, &[visit(40, PAGE, 9)], Now { source: 7, ..now(2) });
+        let crawled = after(&first, &[visit(40, PAGE, 9)], WinnerRule { source: 7, ..rule(2) });
         assert_eq!(text(&crawled), Some(1));
         assert_eq!(text(&after(&crawled, &[visit(45, PAGE, 2)], snapshot(3))), Some(2));
     }
@@ -581,13 +586,13 @@ mod tests {
     /// the record may be about that page. Pages that expired go nevertheless.
     #[test]
     fn an_unreadable_snapshot_keeps_what_it_lacks() {
-        let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
+        let known = after(&UrlState::default(), &[visit(50, PAGE, 1)], rule(1));
         for (epoch_min, stays) in [(0, true), (2, false)] {
             let retention = Retention { epoch_min, time_min: i64::MIN };
             let lapse = LapseRule { retention, complete: Some(1), seen_max: i64::MAX };
-            let kept = after(&known, &[], Now { lapse, keeps_missing: true, ..now(2) });
+            let kept = after(&known, &[], WinnerRule { lapse, keeps_missing: true, ..rule(2) });
             assert_eq!(kept == known, stays, "{kept:?}");
-            assert!(after(&known, &[], Now { lapse, ..now(2) }).page().is_none());
+            assert!(after(&known, &[], WinnerRule { lapse, ..rule(2) }).page().is_none());
         }
     }
 
@@ -595,11 +600,11 @@ mod tests {
     /// the time is right again, it counts as seen then.
     #[test]
     fn a_page_of_a_wrong_clock_is_corrected() {
-        let wrong = Now { time: TIME * 2, ..now(1) };
-        let known = after(&Known::default(), &[visit(50, PAGE, 1)], wrong);
+        let wrong = WinnerRule { time: TIME * 2, ..rule(1) };
+        let known = after(&UrlState::default(), &[visit(50, PAGE, 1)], wrong);
         let gone = after(&known, &[visit(60, REMOVED, 0)], wrong);
-        let lapse = LapseRule { seen_max: TIME + 9, ..now(2).lapse };
-        let back = Now { lapse, ..now(2) };
+        let lapse = LapseRule { seen_max: TIME + 9, ..rule(2).lapse };
+        let back = WinnerRule { lapse, ..rule(2) };
         assert_eq!(after(&known, &[], back).page().expect("still a page").last_time, TIME + 2);
         assert_eq!(after(&gone, &[], back).gone().expect("remembered").last_time, TIME + 2);
     }
@@ -608,15 +613,15 @@ mod tests {
     /// dated records until that time came.
     #[test]
     fn a_date_of_a_wrong_clock_does_not_hold() {
-        let wrong = Now { time: TIME * 2, ..now(1) };
-        let page = after(&Known::default(), &[visit(TIME * 2, PAGE, 1)], wrong);
+        let wrong = WinnerRule { time: TIME * 2, ..rule(1) };
+        let page = after(&UrlState::default(), &[visit(TIME * 2, PAGE, 1)], wrong);
         let gone = after(&page, &[visit(TIME * 2, REMOVED, 0)], wrong);
         for known in [page, gone] {
-            let back = after(&known, &[visit(TIME, PAGE, 2)], now(2));
+            let back = after(&known, &[visit(TIME, PAGE, 2)], rule(2));
             let row = back.page().expect("a page");
             assert_eq!((row.content.high, row.as_of), (2, TIME));
-            assert_eq!(after(&known, &[visit(TIME, REMOVED, 0)], now(2)).page(), None);
-            assert!(now(3).is_outdated(&visit(TIME - 1, PAGE, 3), &back), "the date is sound now");
+            assert_eq!(after(&known, &[visit(TIME, REMOVED, 0)], rule(2)).page(), None);
+            assert!(rule(3).is_outdated(&visit(TIME - 1, PAGE, 3), &back), "the date is sound now");
         }
     }
 
@@ -624,12 +629,12 @@ mod tests {
     /// record has their keys. Pages of archives beside the rows are remembered.
     #[test]
     fn rows_that_a_snapshot_lacks_are_forgotten() {
-        let lapse = LapseRule { complete: Some(1), ..now(2).lapse };
+        let lapse = LapseRule { complete: Some(1), ..rule(2).lapse };
         for (row_keys, host, is_remembered) in [(true, 0, false), (true, 7, true), (false, 0, true)]
         {
             let visit = Visit { host, ..visit(50, PAGE, 1) };
-            let known = after(&Known::default(), &[visit], now(1));
-            let gone = after(&known, &[], Now { lapse, row_keys, ..now(2) });
+            let known = after(&UrlState::default(), &[visit], rule(1));
+            let gone = after(&known, &[], WinnerRule { lapse, row_keys, ..rule(2) });
             assert_eq!((gone.page(), gone.gone().is_some()), (None, is_remembered));
         }
     }
@@ -639,7 +644,7 @@ mod tests {
     /// record brings it back; afterwards any does.
     #[test]
     fn what_is_gone_is_remembered_for_a_while() {
-        let known = after(&Known::default(), &[visit(50, PAGE, 1)], now(1));
+        let known = after(&UrlState::default(), &[visit(50, PAGE, 1)], rule(1));
         let missing =
             LapseRule { retention: Retention::default(), complete: Some(1), seen_max: i64::MAX };
         let expired = LapseRule {
@@ -648,32 +653,32 @@ mod tests {
             seen_max: i64::MAX,
         };
         let cases = [
-            (vec![visit(NO_DATE, REMOVED, 0)], now(2), pages::CAUSE_REMOVED),
-            (vec![], Now { lapse: missing, ..now(2) }, pages::CAUSE_MISSING),
-            (vec![], Now { lapse: expired, ..now(2) }, pages::CAUSE_EXPIRED),
+            (vec![visit(NO_DATE, REMOVED, 0)], rule(2), pages::CAUSE_REMOVED),
+            (vec![], WinnerRule { lapse: missing, ..rule(2) }, pages::CAUSE_MISSING),
+            (vec![], WinnerRule { lapse: expired, ..rule(2) }, pages::CAUSE_EXPIRED),
         ];
-        for (visits, now_2, cause) in cases {
-            let gone = after(&known, &visits, now_2);
+        for (visits, rule_2, cause) in cases {
+            let gone = after(&known, &visits, rule_2);
             let row = gone.gone().expect("remembered");
             assert_eq!((gone.page(), row.cause, row.content.high, row.epoch), (None, cause, 1, 2));
-            assert_eq!(after(&gone, &[visit(49, PAGE, 2)], now(3)), gone, "a late archive");
+            assert_eq!(after(&gone, &[visit(49, PAGE, 2)], rule(3)), gone, "a late archive");
             assert_eq!(
-                after(&gone, &[visit(50, PAGE, 2)], now(3)).page().expect("back").first_epoch,
+                after(&gone, &[visit(50, PAGE, 2)], rule(3)).page().expect("back").first_epoch,
                 3
             );
-            assert!(after(&gone, &[visit(NO_DATE, PAGE, 2)], now(3)).page().is_some());
-            let forgets = Now { gone_min: TIME + 3, ..now(9) };
-            assert_eq!(after(&gone, &[], forgets), Known::default());
+            assert!(after(&gone, &[visit(NO_DATE, PAGE, 2)], rule(3)).page().is_some());
+            let forgets = WinnerRule { gone_min: TIME + 3, ..rule(9) };
+            assert_eq!(after(&gone, &[], forgets), UrlState::default());
             assert!(after(&gone, &[visit(49, PAGE, 2)], forgets).page().is_some());
-            let never = Now { gone_min: i64::MAX, ..now_2 };
-            assert_eq!(after(&known, &visits, never), Known::default(), "nothing is remembered");
+            let never = WinnerRule { gone_min: i64::MAX, ..rule_2 };
+            assert_eq!(after(&known, &visits, never), UrlState::default(), "nothing is remembered");
         }
         // A removal that comes before the page does.
-        let removed = after(&Known::default(), &[visit(50, REMOVED, 0)], now(1));
-        assert_eq!(after(&removed, &[visit(49, PAGE, 2)], now(2)).page(), None);
+        let removed = after(&UrlState::default(), &[visit(50, REMOVED, 0)], rule(1));
+        assert_eq!(after(&removed, &[visit(49, PAGE, 2)], rule(2)).page(), None);
         assert_eq!(
-            after(&Known::default(), &[visit(NO_DATE, REMOVED, 0)], now(1)),
-            Known::default()
+            after(&UrlState::default(), &[visit(NO_DATE, REMOVED, 0)], rule(1)),
+            UrlState::default()
         );
     }
 }
