@@ -11,7 +11,7 @@ use workers::eval::differences::Differences;
 use workers::eval::kinds::OfKind;
 use workers::eval::score::{self, Levels, Measure, Score};
 use workers::eval::sweep::{SettingScore, Sweep};
-use workers::eval::{Asked, Example, Report, evaluate, labels, plot};
+use workers::eval::{EvaluateOptions, Example, Report, evaluate, labels, plot};
 use workers::export::ours;
 use workers::store::durable;
 
@@ -29,7 +29,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
     }
     let labels = labels::read(&arguments.labels, job.read.key.is_own())?;
-    let asked = Asked { list: arguments.list as usize, sweep: arguments.sweep };
+    let asked = EvaluateOptions { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {
         let title = format!("{}, epoch {}", job.store.display(), report.epoch);

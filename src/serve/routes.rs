@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use workers::ask::{page, pair};
 use workers::error::{Error, Kind};
 use workers::online::Online;
-use workers::online::decision::{Asked, Decision, Refused, Removal};
+use workers::online::decision::{CheckInput, Decision, Refused, Removal};
 use workers::online::rows::Says;
 use workers::online::writing::Appended;
 use workers::read::jsonl::unmarked;
@@ -308,7 +308,7 @@ fn row(online: &Online, action: Action, json: &[u8]) -> Answered {
                 return online.check_removal(&record).map(removed);
             }
             let bad_date = record.bad_date;
-            Ok(decided(online.check(&Asked::Record(record))?, bad_date))
+            Ok(decided(online.check(&CheckInput::Record(record))?, bad_date))
         }
         Action::Insert { always } => {
             let row = rows.parse(json)?;
@@ -326,10 +326,12 @@ fn row(online: &Online, action: Action, json: &[u8]) -> Answered {
 fn text(online: &Online, action: Action, named: Named, body: record::Alone) -> Answered {
     let Named { url, date } = named;
     match (action, url) {
-        (Action::Check, None) => Ok(decided(online.check(&Asked::Nameless(body.body()))?, false)),
+        (Action::Check, None) => {
+            Ok(decided(online.check(&CheckInput::Nameless(body.body()))?, false))
+        }
         (Action::Check, Some(url)) => {
             let record = Record { url, date, ..Record::nameless(body.body()) };
-            Ok(decided(online.check(&Asked::Record(record))?, false))
+            Ok(decided(online.check(&CheckInput::Record(record))?, false))
         }
         (Action::Insert { always }, Some(url)) => {
             let row = online.rows().made(&url, date, body.says())?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use workers::job::Job;
-use workers::online::decision::Asked;
+use workers::online::decision::CheckInput;
 use workers::online::{Inserts, Online};
 use workers::store::manifest;
 
@@ -279,7 +279,7 @@ fn an_answer_waits_for_removals() {
     let online = Online::open(job, Some(inserts)).expect("opened");
     let parsed = |row: &Value| online.rows().parse(row.to_string().as_bytes()).expect("a row");
     let check = |row: &Value| {
-        let answer = online.check(&Asked::Record(parsed(row).record)).expect("an answer");
+        let answer = online.check(&CheckInput::Record(parsed(row).record)).expect("an answer");
         (answer.answer.verdict.name(), answer.after.0)
     };
     let remove = |url: &str| {

@@ -42,7 +42,7 @@ use serde::Serialize;
 
 /// What to compute in addition to the score.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked {
+pub struct EvaluateOptions {
     /// The greatest number of wrong pairs to list, of each kind.
     pub list: usize,
     /// Whether to try other settings.
@@ -111,7 +111,7 @@ pub fn evaluate(
     head: &Head,
     job: &Job,
     labels: &Labels,
-    asked: Asked,
+    asked: EvaluateOptions,
 ) -> Result<Report> {
     job.check_folded(store.root(), &head.manifest)?;
     if head.manifest.tables.get(PageRow::NAME).is_none_or(|table| table.rows == 0) {

@@ -4,7 +4,7 @@ use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::resolve::Candidate;
 use crate::tables::PairRow;
-use crate::tables::judge::Asked;
+use crate::tables::judge::PairToDecide;
 
 /// Which pairs are decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Decide {
 #[derive(Debug, PartialEq, Eq)]
 pub struct DuePair {
     /// The pair.
-    pub pair: Asked,
+    pub pair: PairToDecide,
     /// The stored pair, if there is one.
     pub before: Option<Box<PairRow>>,
     /// The proposals after the epoch, as in [`PairRow`].
@@ -85,7 +85,7 @@ pub fn join_proposals(
             (before, _) => {
                 let known = || changes.iter().find_map(|candidate| candidate.distance.get());
                 let distance = before.as_ref().map(|row| row.distance.into()).or_else(known);
-                let pair = Asked { a: key.0, b: key.1, distance };
+                let pair = PairToDecide { a: key.0, b: key.1, distance };
                 joined.due.push(DuePair { pair, before: before.map(Box::new), proposals });
             }
         }
@@ -167,7 +167,7 @@ mod tests {
                     }
                     (old, _) => {
                         let distance = old.as_ref().map(|_| 2).or(by(0).map(|_| 1));
-                        let pair = Asked { a: id(a), b: id(b), distance };
+                        let pair = PairToDecide { a: id(a), b: id(b), distance };
                         expected.due.push(DuePair { pair, before: old.map(Box::new), proposals });
                     }
                 }

@@ -14,7 +14,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
 use crate::fold::successors::{Linked, Succession, may_be_due};
 use crate::store::segment::SegmentRef;
-use crate::tables::judge::{Asked, Judge};
+use crate::tables::judge::{Judge, PairToDecide};
 use crate::tables::{ContentRow, KeyRow};
 
 /// A content that died and one that the epoch made live, which share a key. Sent to the owner of
@@ -61,10 +61,10 @@ pub fn decide(
     candidates: &[Renewal],
     emit: &mut dyn FnMut(Succession),
 ) -> Result<()> {
-    let mut pairs: Vec<Asked> = candidates
+    let mut pairs: Vec<PairToDecide> = candidates
         .chunk_by(|a, b| a == b)
         .filter(|same| linked.is_due(same[0].content))
-        .map(|same| Asked { a: same[0].content, b: same[0].new, distance: None })
+        .map(|same| PairToDecide { a: same[0].content, b: same[0].new, distance: None })
         .collect();
     if pairs.is_empty() {
         return Ok(());
@@ -77,7 +77,7 @@ pub fn decide(
     let judge = Judge::new(epoch.shared.job.verdicts()?, || evidence::stored(epoch, segments));
     judge.verdicts(&pairs, |at, _, verdict| {
         if verdict.accepted {
-            let Asked { a: content, b: successor, .. } = pairs[at];
+            let PairToDecide { a: content, b: successor, .. } = pairs[at];
             emit(Succession { content, successor, similarity: verdict.similarity.into() });
         }
         epoch.advanced();

@@ -6,7 +6,7 @@ use crate::online::writing::Appended;
 use crate::read::record::{Body, Item, Record};
 
 /// What is asked about.
-pub enum Asked {
+pub enum CheckInput {
     /// A record.
     Record(Record),
     /// A text or a page without a URL.

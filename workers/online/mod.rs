@@ -23,7 +23,7 @@ use crate::document::{FUTURE_SECONDS_MAX, Id, page_url};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::online::catch_up::empty;
-use crate::online::decision::{Asked, Decision, Refused, Removal};
+use crate::online::decision::{CheckInput, Decision, Refused, Removal};
 use crate::online::heads::{Heads, Opened};
 use crate::online::inbox::Inbox;
 pub use crate::online::inbox::has_left_records;
@@ -196,9 +196,9 @@ impl Online {
 
     /// What would become of a record. Nothing is changed. If records can be inserted, it is dated
     /// as for an insertion.
-    pub fn check(&self, asked: &Asked) -> std::result::Result<Decision, Refused> {
+    pub fn check(&self, asked: &CheckInput) -> std::result::Result<Decision, Refused> {
         let record = match asked {
-            Asked::Record(record) if self.inbox.is_some() => Some(record),
+            CheckInput::Record(record) if self.inbox.is_some() => Some(record),
             _ => None,
         };
         record.map_or(Ok(()), undated_or_in_time)?;
@@ -210,8 +210,10 @@ impl Online {
                 identical.get()
             };
             let mut text = match asked {
-                Asked::Record(record) => self.heads.texts().asked(record.clone(), is_known)?,
-                Asked::Nameless(body) => self.heads.texts().nameless(body.clone(), is_known)?,
+                CheckInput::Record(record) => self.heads.texts().asked(record.clone(), is_known)?,
+                CheckInput::Nameless(body) => {
+                    self.heads.texts().nameless(body.clone(), is_known)?
+                }
             };
             if let Some(record) = record {
                 text.visit.date = self.read()?.dated(record.date, text.visit.doc).0;

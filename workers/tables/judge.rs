@@ -47,7 +47,7 @@ impl SketchedContents {
 
 /// A pair that is to be decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct PairToDecide {
     /// One content.
     pub a: Id,
     /// The other content.
@@ -87,7 +87,7 @@ impl<'a> Judge<'a> {
     /// order. If only fingerprints decide and the distance is known, no evidence is read.
     pub fn verdicts(
         &self,
-        pairs: &[Asked],
+        pairs: &[PairToDecide],
         mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
         let mut open = Vec::new();
@@ -103,12 +103,12 @@ impl<'a> Judge<'a> {
     fn by_sketches(
         &self,
         start: usize,
-        pairs: &[Asked],
+        pairs: &[PairToDecide],
         open: &mut Vec<usize>,
         found: &mut impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {
         let by_distance =
-            |pair: &Asked| pair.distance.filter(|_| self.options.by == By::Fingerprint);
+            |pair: &PairToDecide| pair.distance.filter(|_| self.options.by == By::Fingerprint);
         let looked_up = pairs.iter().filter(|pair| by_distance(pair).is_none());
         let mut known = self.sketched.borrow_mut();
         self.sketch(
@@ -167,7 +167,7 @@ impl<'a> Judge<'a> {
     /// Decides, by their texts, those of `pairs` whose positions are in `open`.
     fn by_texts(
         &self,
-        pairs: &[Asked],
+        pairs: &[PairToDecide],
         open: &[usize],
         mut found: impl FnMut(usize, u32, Verdict) -> Result<()>,
     ) -> Result<()> {

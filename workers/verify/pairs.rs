@@ -14,7 +14,7 @@ use crate::store::open::OpenSegments;
 use crate::store::runs::Table;
 use crate::tables::evidence;
 use crate::tables::evidence::StoredEvidence;
-use crate::tables::judge::{Asked, Judge};
+use crate::tables::judge::{Judge, PairToDecide};
 use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;
 use crate::tables::snapshot::Snapshot;
@@ -253,7 +253,7 @@ pub fn pairs(
         for rows in sound.chunks(KEYED_PAIRS_MAX) {
             proposed(known, rows, &mut check);
         }
-        let ask = |row: &&PairRow| Asked {
+        let ask = |row: &&PairRow| PairToDecide {
             a: row.content,
             b: row.other,
             distance: Some(row.distance.into()),

@@ -10,7 +10,7 @@ use crate::eval::sweep::settings::{Frame, Knob};
 use crate::eval::world::World;
 use crate::job::Job;
 use crate::tables::evidence::StoredEvidence;
-use crate::tables::judge::{Asked, Judge};
+use crate::tables::judge::{Judge, PairToDecide};
 use crate::text::signatures::{self, Shinglings, Text, minhash};
 use std::collections::BTreeMap;
 
@@ -46,8 +46,8 @@ impl<'a> Verdicts<'a> {
         let due = distinct(
             new.map(|(a, b)| (content(a).min(content(b)), content(a).max(content(b)), (a, b))),
         );
-        let asked: Vec<Asked> =
-            due.iter().map(|&(a, b, _)| Asked { a, b, distance: None }).collect();
+        let asked: Vec<PairToDecide> =
+            due.iter().map(|&(a, b, _)| PairToDecide { a, b, distance: None }).collect();
         let known = &mut self.known;
         self.judge.verdicts(&asked, |at, _, verdict| {
             known.insert(due[at].2, verdict.accepted);
