@@ -231,7 +231,7 @@ impl Lookup {
             .into_iter()
             .flatten()
         }));
-        let known = Known {
+        let known = KnownRows {
             promotions: &self.promotions,
             original,
             pages: self.tables.pages.matching(&docs),
@@ -262,14 +262,14 @@ impl Lookup {
 }
 
 /// What the tables say of some records of an input.
-struct Known<'a> {
+struct KnownRows<'a> {
     promotions: &'a Promotions,
     original: &'a Original,
     pages: Vec<PageRow>,
     gone: Vec<GoneRow>,
 }
 
-impl Known<'_> {
+impl KnownRows<'_> {
     /// Whether `record` stands in for the one that holds, and then, whether it has that text.
     fn stand_in(&self, record: &Record) -> Option<bool> {
         let doc = record.doc.filter(|_| record.says == Says::Page && !self.original.is_copy)?;
@@ -304,7 +304,7 @@ impl Known<'_> {
         find(&self.pages, record.doc?).is_none().then_some(page)
     }
 
-    /// What became of `record`, why, and the cluster of its `page`: see [`Known::page_of`].
+    /// What became of `record`, why, and the cluster of its `page`: see [`KnownRows::page_of`].
     fn became(
         &self,
         record: &Record,

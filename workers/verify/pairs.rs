@@ -29,7 +29,7 @@ use std::sync::Arc;
 const KEYED_PAIRS_MAX: usize = PORTION_ROWS.div_ceil(16);
 
 /// All tables, and that of evidence.
-type Known<'a> = (&'a Mapped, &'a Table<EvidenceRow>);
+type KnownTexts<'a> = (&'a Mapped, &'a Table<EvidenceRow>);
 
 /// What the checks of a pair need of each content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Counter<'_> {
 }
 
 /// The keys of `contents` (ascending), by content.
-fn keyed((tables, texts): Known<'_>, contents: &[Id]) -> Vec<Keyed> {
+fn keyed((tables, texts): KnownTexts<'_>, contents: &[Id]) -> Vec<Keyed> {
     let mut keyed = Vec::new();
     let mut rows = Live::of(texts);
     for content in contents {
@@ -207,7 +207,7 @@ fn proposals(a: &[Keyed], b: &[Keyed]) -> u64 {
 pub fn pairs(
     store: &Store,
     head: &Head,
-    known: Known<'_>,
+    known: KnownTexts<'_>,
     near: &NearRule,
     job: &Job,
 ) -> Result<[Check; 2]> {
@@ -286,7 +286,7 @@ fn contents_of<'a>(rows: impl IntoIterator<Item = &'a PairRow>) -> Vec<Id> {
 }
 
 /// Compares the stored proposals of `rows`, SimHash's aside, with the contents' keys.
-fn proposed(known: Known<'_>, rows: &[&PairRow], check: &mut Check) {
+fn proposed(known: KnownTexts<'_>, rows: &[&PairRow], check: &mut Check) {
     let keyed = keyed(known, &contents_of(rows.iter().copied()));
     let of = |content: Id| {
         let start = keyed.partition_point(|keyed| keyed.content < content);

@@ -280,7 +280,7 @@ fn ascending([a, b]: [Id; 2]) -> [Id; 2] {
 }
 
 /// The answers in a file of labels.
-pub struct Known {
+pub struct KnownAnswers {
     places: BTreeMap<Id, u32>,
     truth: Truth,
     contents: BTreeMap<(u32, u32), [Id; 2]>,
@@ -288,9 +288,9 @@ pub struct Known {
     of_texts: BTreeMap<[Id; 2], bool>,
 }
 
-impl Known {
+impl KnownAnswers {
     /// The answers that `labels` have.
-    pub fn new(labels: Labels) -> Known {
+    pub fn new(labels: Labels) -> KnownAnswers {
         let places = (0..).zip(&labels.urls).map(|(at, (_, doc))| (*doc, at)).collect();
         let Labels { truth, contents, .. } = labels;
         let judged: &[_] = if let Truth::Judged(judged) = &truth { judged } else { &[] };
@@ -298,7 +298,7 @@ impl Known {
             .iter()
             .filter_map(|(a, b, same)| Some((ascending(*contents.get(&(*a, *b))?), *same)))
             .collect();
-        Known { places, truth, contents, of_texts }
+        KnownAnswers { places, truth, contents, of_texts }
     }
 
     /// Whether the pages of `question` are the same; `None` if the labels do not say it, or say it
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn answers_are_about_texts() {
         let id = |n: u64| Id { high: n, low: n };
-        let known = Known::new(Labels {
+        let known = KnownAnswers::new(Labels {
             urls: vec![("p".into(), id(10)), ("q".into(), id(20))],
             truth: Truth::Judged(vec![(0, 1, true)]),
             rows: 1,
