@@ -365,7 +365,7 @@ pub fn clusters(
     let mut origin_pages = OriginPages::default();
     let (rule, radius) = (epoch.keep_rule(), epoch.shared.job.clusters.radius);
     for &component in components {
-        epoch.advanced();
+        epoch.record_progress();
         let old = before.next_if(|rows| rows[0].component == component).unwrap_or_default();
         let (own_pages, own_pairs);
         (own_pages, pages) =

@@ -75,7 +75,7 @@ pub struct Membership {
 /// Emits a row for every worker if this worker retracted an accepted pair.
 pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
     if epoch.accepted().retracted {
-        epoch.everyone().for_each(|to| emit(Retracted { to }));
+        epoch.all_workers().for_each(|to| emit(Retracted { to }));
     }
     Ok(())
 }

@@ -130,7 +130,7 @@ fn evidence(epoch: &Epoch, changed: &[ContentChange]) -> Result<()> {
         let mut created = read.places(&of(changed, 1))?.into_iter();
         let mut deleted = stored.places(&of(changed, -1))?.into_iter();
         for change in changed {
-            epoch.advanced();
+            epoch.record_progress();
             // `places` returned one place for each change.
             let row = match change.diff > 0 {
                 true => created.next().map(|place| read.row(place)),

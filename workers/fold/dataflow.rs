@@ -38,14 +38,14 @@ fn run<O>(
     let mut rows_out = 0;
     epoch.attempt(|| {
         logic(&mut |row| {
-            epoch.advanced();
+            epoch.record_progress();
             rows_out += 1;
             emit(row);
         })
     });
-    epoch.handled(Volume { rows_out, ..Volume::default() });
-    epoch.ended(name, since);
-    epoch.reached(name);
+    epoch.add_volume(Volume { rows_out, ..Volume::default() });
+    epoch.record_span(name, since);
+    epoch.show_stage(name);
 }
 
 /// The volume of `rows` that an operator receives.
@@ -89,7 +89,7 @@ impl Dataflow {
         let (router, epoch) = (self.epoch.clone(), self.epoch.clone());
         let owner = move |row: &R| router.owner(key(row));
         gather(rows, name, owner, move |rows, since, emit| {
-            epoch.handled(received(&rows));
+            epoch.add_volume(received(&rows));
             run(&epoch, name, since, emit, |emit| logic(&epoch, &rows, emit));
         })
     }
@@ -106,8 +106,8 @@ impl Dataflow {
         let left = (left, move |row: &A| left_router.owner(left_key(row)));
         let right = (right, move |row: &B| right_router.owner(right_key(row)));
         gather_both(left, right, name, move |lefts, rights, since, emit| {
-            epoch.handled(received(&lefts));
-            epoch.handled(received(&rights));
+            epoch.add_volume(received(&lefts));
+            epoch.add_volume(received(&rights));
             run(&epoch, name, since, emit, |emit| logic(&epoch, &lefts, &rights, emit));
         })
     }

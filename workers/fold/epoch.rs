@@ -122,7 +122,7 @@ impl Epoch {
     }
 
     /// For each worker the leading bits of the first key that it owns, to send it a row.
-    pub fn everyone(&self) -> impl Iterator<Item = u64> {
+    pub fn all_workers(&self) -> impl Iterator<Item = u64> {
         let peers = self.peers;
         (0..peers).map(move |worker| range_start(worker, peers))
     }
@@ -234,7 +234,7 @@ impl Epoch {
     }
 
     fn write_named<R: Row>(&self, name: &str, rows: impl IntoIterator<Item = R>) -> Result<()> {
-        let rows = rows.into_iter().inspect(|_| self.advanced());
+        let rows = rows.into_iter().inspect(|_| self.record_progress());
         let fsyncs = &self.shared.fsyncs;
         self.record(name, segment::write_by(fsyncs, &self.folder(name), &self.tag(), rows)?);
         Ok(())
@@ -273,7 +273,7 @@ impl Epoch {
 
     fn record(&self, name: &str, written: Option<SegmentRef>) {
         if let Some(segment) = written {
-            self.handled(Volume { bytes_written: segment.bytes, ..Volume::default() });
+            self.add_volume(Volume { bytes_written: segment.bytes, ..Volume::default() });
             self.fresh.borrow_mut().insert(name.to_owned(), segment.clone());
             self.receipt.borrow_mut().segments.insert(name.to_owned(), segment);
         }
@@ -299,7 +299,7 @@ impl Epoch {
 
     /// Counts the rows of `key` that a row with another text replaced. The receipt names the first
     /// keys.
-    pub fn lost(&self, key: &[u8], lost: Lost) {
+    pub fn count_lost(&self, key: &[u8], lost: Lost) {
         let Lost { overwritten, replaced, replaced_elsewhere } = lost;
         self.count_any(Counter::VisitsOverwritten, overwritten as u64);
         self.count_any(Counter::VisitsReplaced, replaced as u64);
@@ -317,7 +317,7 @@ impl Epoch {
 
     /// Counts a page that has another text now, under the key of the input of its former record.
     /// Its present record is in another input.
-    pub fn changed(&self, input: u64) {
+    pub fn count_changed(&self, input: u64) {
         let changed = &mut self.receipt.borrow_mut().changed;
         if changed.len() < CHANGED_INPUTS_MAX / self.peers || changed.contains_key(&input) {
             *changed.entry(input).or_default() += 1;
@@ -341,19 +341,19 @@ impl Epoch {
     }
 
     /// Records that this worker returned from its operators; `idle` if they had no work.
-    pub fn turned(&self, idle: bool) {
+    pub fn record_turn(&self, idle: bool) {
         let turns = if idle { &self.turns.idle } else { &*self.turns.busy };
         turns.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records that this worker did a portion of its work within an operator.
     #[inline]
-    pub fn advanced(&self) {
+    pub fn record_progress(&self) {
         self.turns.busy.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds to the rows and bytes that the running operator has received and written.
-    pub fn handled(&self, more: Volume) {
+    pub fn add_volume(&self, more: Volume) {
         let mut volume = self.volume.get();
         volume.add(more);
         self.volume.set(volume);
@@ -361,7 +361,7 @@ impl Epoch {
 
     /// Records that this worker's part of `operator`, which is one of [`OPERATORS`], ended. It had
     /// all its rows at `since`.
-    pub fn ended(&self, operator: &str, since: Instant) {
+    pub fn record_span(&self, operator: &str, since: Instant) {
         debug_assert!(OPERATORS.contains(&operator), "operator {operator} is not listed");
         let us = |at: Instant| at.saturating_duration_since(self.started).as_micros() as u64;
         let (began_us, ended_us, volume) = (us(since), us(Instant::now()), self.volume.take());
@@ -371,7 +371,7 @@ impl Epoch {
     }
 
     /// Shows in the progress that the stage that ends with `operator` is over.
-    pub fn reached(&self, operator: &str) {
+    pub fn show_stage(&self, operator: &str) {
         if let Some(n) = STAGES.iter().position(|stage| *stage == operator) {
             self.shared.progress.stage.fetch_max(n as u64 + 1, Ordering::Relaxed);
         }

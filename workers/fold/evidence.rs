@@ -64,7 +64,7 @@ impl EvidenceSegment {
 /// Emits a reference to the segment that this worker wrote, for every worker.
 pub fn broadcast(epoch: &Epoch, emit: &mut dyn FnMut(EvidenceSegment)) -> Result<()> {
     let Some(segment) = epoch.written::<EvidenceRow>() else { return Ok(()) };
-    for to in epoch.everyone() {
+    for to in epoch.all_workers() {
         emit(EvidenceSegment::new(to, &segment)?);
     }
     Ok(())

@@ -115,7 +115,7 @@ pub fn groups(
     let before = table.matching(&keys);
     let mut before = before.chunk_by(|a, b| a.key == b.key).peekable();
     for changes in rows.chunk_by(|a, b| a.key == b.key) {
-        epoch.advanced();
+        epoch.record_progress();
         let key = changes[0].key;
         let old = before.next_if(|rows| rows[0].key == key).unwrap_or_default();
         let new = consolidate([old, changes].concat());

@@ -167,7 +167,7 @@ impl SplitReader {
     fn report_bytes(&mut self, epoch: &Epoch, consumed: u64) {
         let more = consumed.saturating_sub(self.reported_bytes);
         epoch.shared.progress.bytes.fetch_add(more, Ordering::Relaxed);
-        epoch.handled(Volume { bytes_in: more, ..Volume::default() });
+        epoch.add_volume(Volume { bytes_in: more, ..Volume::default() });
         self.reported_bytes += more;
     }
 
@@ -197,7 +197,7 @@ fn read_turn(
         }
     };
     epoch.shared.progress.records.fetch_add(records as u64, Ordering::Relaxed);
-    epoch.handled(Volume { rows_in: records as u64, ..Volume::default() });
+    epoch.add_volume(Volume { rows_in: records as u64, ..Volume::default() });
     Ok(more)
 }
 
@@ -279,7 +279,7 @@ pub fn queue(plan: &Plan, process: usize, processes: usize) -> Queue {
 fn is_resumed(epoch: &Epoch, id: usize) -> bool {
     let Some(done) = splits::finished(&epoch.shared.attempt, id) else { return false };
     epoch.shared.progress.resumed(done.counts.bytes, done.counts.read);
-    epoch.advanced();
+    epoch.record_progress();
     true
 }
 
@@ -326,7 +326,7 @@ pub fn ingest(
                     activator.activate();
                 } else if let Some(capability) = capability.take() {
                     reading = None;
-                    epoch.ended("ingest", epoch.started);
+                    epoch.record_span("ingest", epoch.started);
                     drop(capability);
                 }
             }

@@ -80,7 +80,7 @@ pub fn keys(epoch: &Epoch, touched: &[KeyTouch], emit: &mut dyn FnMut(Candidate)
     let (mut added, mut dropped) = (0, 0);
     let mut before = before.chunk_by(|a, b| (a.key, a.kind) == (b.key, b.kind)).peekable();
     for changes in touched.chunk_by(|a, b| (a.key, a.signature) == (b.key, b.signature)) {
-        epoch.advanced();
+        epoch.record_progress();
         let bucket = (changes[0].key, changes[0].signature as u8);
         // Skips buckets of the same key but other signatures, which were not touched.
         while before.next_if(|rows| (rows[0].key, rows[0].kind) < bucket).is_some() {}

@@ -95,19 +95,19 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
         let visited = rows.iter().map(|visit| visit.doc).collect();
         let mut rows = rows.chunk_by(|a, b| a.doc == b.doc).peekable();
         for TouchedUrl { doc, url, state: old } in before.touched(epoch, visited, rule, range) {
-            epoch.advanced();
+            epoch.record_progress();
             let visits = rows.next_if(|visits| visits[0].doc == doc).unwrap_or_default();
             let url =
                 url.or_else(|| visits.first().map(|visit| visit.url.clone())).unwrap_or_default();
             let new = rule.state_after(old.clone(), visits, &url);
             count(epoch, &old, &new, visits, rule);
-            epoch.lost(&url, rule.count_lost(visits, &old, &inserted));
+            epoch.count_lost(&url, rule.count_lost(visits, &old, &inserted));
             if let (Some(page), Some(new)) = (old.page(), new.page())
                 && !page.content.is_none()
                 && page.content != new.content
                 && page.input != new.input
             {
-                epoch.changed(page.input);
+                epoch.count_changed(page.input);
             }
             emit_changes(doc, old.page(), new.page(), visits, emit);
             let live = i8::from(new.page().is_some()) - i8::from(old.page().is_some());

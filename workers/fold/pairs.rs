@@ -239,7 +239,7 @@ fn portion(
     let pairs: Vec<_> = due.iter().map(|due| due.pair).collect();
     judge.verdicts(&pairs, |at, distance, verdict| {
         if at % ADVANCED_PAIRS == 0 {
-            epoch.advanced();
+            epoch.record_progress();
         }
         let DuePair { pair, before, proposals } = &due[at];
         let after = PairRow {

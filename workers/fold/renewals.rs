@@ -80,7 +80,7 @@ pub fn decide(
             let PairToDecide { a: content, b: successor, .. } = pairs[at];
             emit(Succession { content, successor, similarity: verdict.similarity.into() });
         }
-        epoch.advanced();
+        epoch.record_progress();
         Ok(())
     })
 }

@@ -195,7 +195,7 @@ impl SplitWriter {
 
 /// Counts the bytes of a segment that was written.
 fn written(epoch: &Epoch, part: Option<SegmentRef>) -> Option<SegmentRef> {
-    part.inspect(|part| epoch.handled(Volume { bytes_written: part.bytes, ..Volume::default() }))
+    part.inspect(|part| epoch.add_volume(Volume { bytes_written: part.bytes, ..Volume::default() }))
 }
 
 /// Bytes of rejects in memory before they are written.

@@ -44,7 +44,7 @@ pub fn stages(
     let probe = Handle::new();
     worker.dataflow::<(), _, _>(|scope| ingest::ingest(scope, epoch, queue, maker, &probe));
     barrier(worker, epoch, &probe);
-    epoch.reached("ingest");
+    epoch.show_stage("ingest");
 
     let Decided { evidence, retracted } =
         pages_to_pairs(worker, epoch, bands, |dataflow, scope| {
@@ -396,6 +396,6 @@ fn barrier(worker: &mut Worker, epoch: &Epoch, probe: &Handle<()>) {
         worker.step_or_park(Some(PARK));
         // A step that takes as long as `PARK` counts as idle: the worker slept, or was in an
         // operator, which counts its own progress. The count only serves to detect a stuck process.
-        epoch.turned(began.elapsed() >= PARK);
+        epoch.record_turn(began.elapsed() >= PARK);
     }
 }

@@ -326,7 +326,7 @@ pub fn successors(epoch: &Epoch, chosen: &[Succeeded]) -> Result<()> {
         let contents = distinct(out_of_time.chain(chosen_now).chain(back.iter().copied()));
         let mut rows = before.matching(&contents).into_iter().peekable();
         for content in contents {
-            epoch.advanced();
+            epoch.record_progress();
             let old = rows.next_if(|row| row.content == content);
             let is_back = back.binary_search(&content).is_ok();
             let mut new = old.clone().and_then(|row| {
