@@ -177,9 +177,22 @@ pub fn own_key(key: &str) -> PageUrl {
     PageUrl { canonical: key.to_owned(), doc: Id::of(key.as_bytes()), host, https }
 }
 
-/// The page of `raw`: by that key as it is if it `is_key`, else by its canonical URL.
-pub fn page_url(raw: &str, is_key: bool) -> PageUrl {
-    if is_key { own_key(raw) } else { canonical_url(raw) }
+/// What names a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// Its URL, in canonical form.
+    #[default]
+    Url,
+    /// A key of the input, which is taken as it is.
+    Key,
+}
+
+/// The page that `raw` names.
+pub fn page_url(raw: &str, naming: Naming) -> PageUrl {
+    match naming {
+        Naming::Url => canonical_url(raw),
+        Naming::Key => own_key(raw),
+    }
 }
 
 /// The key of `host` in the keep rule and in the count of hosts.

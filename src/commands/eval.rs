@@ -28,7 +28,7 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
         ours::check_named("--plot", path, plot::MARK, &job)?;
         durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
     }
-    let labels = labels::read(&arguments.labels, job.read.key.is_own())?;
+    let labels = labels::read(&arguments.labels, job.read.key.naming())?;
     let asked = EvaluateOptions { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {

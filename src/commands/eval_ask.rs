@@ -51,7 +51,7 @@ pub fn command(arguments: &cli::Eval, answers: u32) -> Result<()> {
     // The file is read only if it exists; the first answer makes it.
     let is_there = path.metadata().is_ok_and(|file| file.len() > 0);
     let known = match is_there {
-        true => Some(KnownAnswers::new(labels::read(path, job.read.key.is_own())?)),
+        true => Some(KnownAnswers::new(labels::read(path, job.read.key.naming())?)),
         false => None,
     };
     let mut survey = Survey::new(&store, &head, &job.clusters, arguments.seed, answers)?;

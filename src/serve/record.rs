@@ -6,6 +6,7 @@
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::{HeaderMap, StatusCode, header};
 use percent_encoding::percent_decode_str;
+use workers::document::Naming;
 use workers::extract;
 use workers::online::rows::Says;
 use workers::read::date;
@@ -141,13 +142,15 @@ pub struct Named {
 }
 
 impl Named {
-    /// The URL and the date in `query`. If pages have keys of the job's own (`has_keys`), the URL
-    /// is such a key, which is taken as it is.
-    pub fn of(query: &Query, has_keys: bool) -> Outcome<Named> {
-        let read = |url: String| match has_keys {
-            true if url.trim_ascii().is_empty() => Err(Item::reject("no_key", "it is blank")),
-            true => record::key(url),
-            false => record::url(url.as_bytes()),
+    /// The URL and the date in `query`. The URL may be a key that names
+    /// the page.
+    pub fn of(query: &Query, naming: Naming) -> Outcome<Named> {
+        let read = |url: String| match naming {
+            Naming::Key if url.trim_ascii().is_empty() => {
+                Err(Item::reject("no_key", "it is blank"))
+            }
+            Naming::Key => record::key(url),
+            Naming::Url => record::url(url.as_bytes()),
         };
         let url = query.one("url")?.map(read).transpose().map_err(|item| rejected(&item))?;
         let date = match query.one("date")? {

@@ -200,8 +200,8 @@ async fn answered(
     record::check_encoding(headers)?;
     let form = form(action, headers)?;
     let query = Query::parse(uri.query(), action.names(form.as_ref()))?;
-    let has_keys = server.online.job().read.key.is_own();
-    let (named, action) = (Named::of(&query, has_keys)?, action.completed(&query)?);
+    let naming = server.online.job().read.key.naming();
+    let (named, action) = (Named::of(&query, naming)?, action.completed(&query)?);
     if action != Action::Check && !server.online.has_inbox() {
         return Err(Refused::NoInbox.into());
     }

@@ -1,6 +1,6 @@
 //! The main text of records, as a run takes it: what people look at when an answer is odd.
 
-use crate::document::page_url;
+use crate::document::{Naming, page_url};
 use crate::error::Result;
 use crate::job::Job;
 use crate::read::record::Record;
@@ -22,7 +22,7 @@ pub struct MainText {
 /// Finds the main text of records.
 pub struct Extractor {
     bodies: BodyReader,
-    is_key: bool,
+    naming: Naming,
 }
 
 impl Extractor {
@@ -34,13 +34,13 @@ impl Extractor {
     pub fn new(job: &Job) -> Result<Extractor> {
         Ok(Extractor {
             bodies: BodyReader::new(job, furniture(job)?),
-            is_key: job.read.key.is_own(),
+            naming: job.read.key.naming(),
         })
     }
 
     /// The main text of `record`. Without a URL the lines of its host stay.
     pub fn text(&mut self, record: Record) -> MainText {
-        let page = page_url(&record.url, self.is_key);
+        let page = page_url(&record.url, self.naming);
         let mut notes = Vec::new();
         let extracted =
             self.bodies.text(record.body, page.host, &mut |word| notes.push(word.to_owned()));

@@ -10,7 +10,7 @@ use crate::ask::rules::Decided;
 use crate::ask::tables::{Tables, share};
 use crate::ask::texts::{Text, Texts};
 use crate::confirm::{self, Known, Reason, Repeated, decide};
-use crate::document::Id;
+use crate::document::{Id, Naming};
 use crate::error::Result;
 use crate::fold::wrong_clock::sound;
 use crate::job::{Job, clusters};
@@ -261,9 +261,9 @@ impl Index {
         Some(answer)
     }
 
-    /// Whether the pages have keys of the job's own, which are no URLs in canonical form.
-    pub fn has_keys(&self) -> bool {
-        self.job.read.key.is_own()
+    /// What names a page of the job.
+    pub fn naming(&self) -> Naming {
+        self.job.read.key.naming()
     }
 
     pub(super) fn clusters(&self) -> &clusters::Options {

@@ -7,7 +7,7 @@
 //! found by that key alone, byte for byte: two keys that are spellings of one URL are two pages.
 
 use crate::ask::tables::Tables;
-use crate::document::{Id, PageUrl, canonical_url, own_key};
+use crate::document::{Id, Naming, PageUrl, canonical_url, own_key};
 use crate::plain::plain;
 use crate::read::shell;
 use std::path::Path;
@@ -37,10 +37,12 @@ impl Nearest {
 }
 
 /// The live page of `url`, or else of the nearest other spelling, or else a page that is gone, in
-/// the same order. If `is_key`, `url` is a key of the job's own, and no other spelling is looked
-/// for.
-pub fn nearest(tables: &Tables, url: &str, is_key: bool) -> Option<Nearest> {
-    let spellings = if is_key { vec![(own_key(url), Vec::new())] } else { spellings(url) };
+/// the same order. No other spelling of a key is looked for.
+pub fn nearest(tables: &Tables, url: &str, naming: Naming) -> Option<Nearest> {
+    let spellings = match naming {
+        Naming::Url => spellings(url),
+        Naming::Key => vec![(own_key(url), Vec::new())],
+    };
     let found = |is_live: bool| {
         let is_there =
             |doc: Id| if is_live { tables.page(doc).is_some() } else { tables.gone(doc).is_some() };

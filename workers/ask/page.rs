@@ -6,7 +6,7 @@ use crate::ask::index::Index;
 use crate::ask::keep::{Kept, kept};
 use crate::ask::nearest::{Nearest, has_spellings, nearest};
 use crate::ask::tables::{Cluster, time};
-use crate::document::{Id, hex, page_url};
+use crate::document::{Id, Naming, hex, page_url};
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::keep;
@@ -105,9 +105,9 @@ pub struct Gone {
 ///
 /// `NoInput` if the store has none of them.
 pub fn find(index: &Index, url: &str) -> Result<Nearest> {
-    nearest(&index.tables, url, index.has_keys()).ok_or_else(|| {
+    nearest(&index.tables, url, index.naming()).ok_or_else(|| {
         let asked = asked(index, url);
-        let tried = if index.has_keys() {
+        let tried = if index.naming() == Naming::Key {
             "; a key is looked up as it is"
         } else if has_spellings(&asked) {
             "; http and https, with and without www., a slash at the end and the query were tried"
@@ -120,7 +120,7 @@ pub fn find(index: &Index, url: &str) -> Result<Nearest> {
 
 /// The URL that was asked for, as the store would have it.
 fn asked(index: &Index, url: &str) -> String {
-    page_url(url, index.has_keys()).canonical
+    page_url(url, index.naming()).canonical
 }
 
 /// Explains `found`, which was asked for as `url`.

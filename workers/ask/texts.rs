@@ -78,8 +78,8 @@ impl Texts {
         };
         maker.set_packing(packing);
         let mut notes = Vec::new();
-        let is_key = self.job.read.key.is_own();
-        let mut visit = maker.read(record, is_key, |word| notes.push(word.to_owned()));
+        let mut visit =
+            maker.read(record, self.job.read.key.naming(), |word| notes.push(word.to_owned()));
         let is_signed = !visit.content.is_none() && !is_known(visit.content);
         let evidence = match is_signed {
             true => maker.sign(&mut visit, |_| false, |word| notes.push(word.to_owned()))?,

@@ -126,7 +126,7 @@ pub fn hints(job: &Job, store: &Store, head: &Head) -> Result<Hints> {
                 }
                 Item::Skip(_) | Item::Status { .. } | Item::Reject { .. } => continue,
             };
-            let page = page_url(&record.url, reader.has_keys());
+            let page = page_url(&record.url, reader.naming());
             if let Some(found) = of_record(&record, heading.as_ref(), &page) {
                 remember(&mut named[By::Canonical as usize], page.doc, found);
             }

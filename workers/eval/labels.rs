@@ -12,7 +12,7 @@
 //! of another form, or one that contradicts an earlier line about the same texts, is an error that
 //! names file and line, because incomplete labels would give wrong measures.
 
-use crate::document::{Id, page_url};
+use crate::document::{Id, Naming, page_url};
 use crate::error::{Error, Kind, Result};
 use crate::eval::scene::Truth;
 use crate::read::jsonl::BOM;
@@ -114,7 +114,7 @@ struct Reading {
     contents: BTreeMap<(u32, u32), [Id; 2]>,
     rows: u64,
     /// Whether URLs are keys, which are taken as they are.
-    are_keys: bool,
+    naming: Naming,
 }
 
 /// A value as a text. A corpus may have ids that are numbers, and a run also reads these.
@@ -143,12 +143,12 @@ fn contents(value: &Value) -> Option<[Id; 2]> {
 impl Reading {
     /// The index of the page at `url`.
     fn place(&mut self, url: &str) -> std::result::Result<u32, String> {
-        let found = match self.are_keys {
-            true => record::key(url.to_owned()),
-            false => record::url(url.as_bytes()),
+        let found = match self.naming {
+            Naming::Key => record::key(url.to_owned()),
+            Naming::Url => record::url(url.as_bytes()),
         };
         let url = found.map_err(|_| "a URL that is empty or too long".to_owned())?;
-        let url = page_url(&url, self.are_keys);
+        let url = page_url(&url, self.naming);
         let next = self.urls.len() as u32;
         let place = *self.places.entry(url.doc).or_insert(next);
         if place == next {
@@ -258,16 +258,16 @@ impl Reading {
     }
 }
 
-/// Reads the labels at `path`. If URLs `are_keys` of pages, they are taken as they are.
+/// Reads the labels at `path`. Pages are named by `naming`.
 ///
 /// # Errors
 ///
 /// `NoInput` if the file does not exist, `Data` if a line is wrong, naming file and line.
-pub fn read(path: &Path, are_keys: bool) -> Result<Labels> {
+pub fn read(path: &Path, naming: Naming) -> Result<Labels> {
     let size = std::fs::metadata(path).map_err(|e| Error::input("read", path, e))?.len();
     let mut source = Source::open(path, 0, size, &Limits::default())?;
     let data = |why: String| Error::new(Kind::Data, format!("{}: {why}", path.display()));
-    let (mut reading, mut number) = (Reading { are_keys, ..Reading::default() }, 0);
+    let (mut reading, mut number) = (Reading { naming, ..Reading::default() }, 0);
     if source.fill(BOM.len())?.starts_with(BOM) {
         source.consume(BOM.len());
     }
@@ -322,7 +322,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("labels.jsonl");
         std::fs::write(&path, bytes).expect("written");
-        read(&path, false)
+        read(&path, Naming::Url)
     }
 
     const ROWS: &str = "{\"url\":\"HTTP://a.example:80\",\"label\":\"x\"}\n\n{\"url\":\"b\",\"label\":7,\"more\":[]}\r\n\
@@ -461,7 +461,10 @@ mod tests {
         assert!(of(b"\n \n").expect_err("nothing").to_string().contains("no rows"));
         let no_labels = of(b"{\"url\":\"p\",\"label\":null}").expect_err("nothing").to_string();
         assert!(no_labels.contains("no row has a label"), "{no_labels}");
-        assert_eq!(read(Path::new("gone.jsonl"), false).expect_err("gone").kind(), Kind::NoInput);
+        assert_eq!(
+            read(Path::new("gone.jsonl"), Naming::Url).expect_err("gone").kind(),
+            Kind::NoInput
+        );
     }
 
     proptest::proptest! {

@@ -4,7 +4,7 @@
 //! input and its position; every other record of that URL lost to it.
 
 use crate::distinct::distinct;
-use crate::document::{Id, canonical_url, page_url};
+use crate::document::{Id, Naming, canonical_url, page_url};
 use crate::error::Result;
 use crate::export::tables::{ContentClusters, Tables, Urls, find};
 use crate::filter::inputs::Original;
@@ -145,8 +145,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record of `entry`, not looked up yet. If `is_key`, its URL is the page's key as it is.
-    pub fn of(entry: Entry, id: Option<&str>, is_key: bool) -> Record {
+    /// The record of `entry`, not looked up yet.
+    pub fn of(entry: Entry, id: Option<&str>, naming: Naming) -> Record {
         let records = entry.item.records();
         let (says, url) = match entry.item {
             Item::Record(record) => match record.body {
@@ -167,7 +167,7 @@ impl Record {
             file_end: None,
             head: None,
             id: id.map(str::to_owned),
-            doc: url.as_deref().map(|url| page_url(url, is_key).doc),
+            doc: url.as_deref().map(|url| page_url(url, naming).doc),
             url,
             records,
             says,

@@ -42,7 +42,7 @@ impl<'a> Portions<'a> {
         // Only a page is replaced by a revisit.
         let is_page = matches!(entry.item, Item::Record(_));
         let id = self.reader.record_id();
-        let mut record = Record::of(entry, id, self.reader.has_keys());
+        let mut record = Record::of(entry, id, self.reader.naming());
         record.file_end = self.reader.file_end();
         record.head = self.reader.take_head().filter(|_| is_page);
         Ok(Some(record))

@@ -253,7 +253,7 @@ fn stand_ins_of(
     let input = &original.input;
     let split = Split { path: input.file(), start: 0, end: input.bytes };
     let mut reader = visit::open(job, &split, input)?;
-    let is_key = reader.has_keys();
+    let naming = reader.naming();
     let mut texts = TextReader::new(job, furniture(job)?);
     loop {
         let entry = match reader.next() {
@@ -267,7 +267,7 @@ fn stand_ins_of(
         if matches!(record.body, Body::Removed | Body::Moved(_) | Body::Seen) {
             continue;
         }
-        let PageUrl { doc, host, .. } = page_url(&record.url, is_key);
+        let PageUrl { doc, host, .. } = page_url(&record.url, naming);
         let page = tables.pages.matching(&[doc]).pop();
         let Some(page) = page.filter(|page| !here.contains(&page.input)) else { continue };
         let content = texts.content(record.body, host);

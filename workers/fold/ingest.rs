@@ -209,7 +209,7 @@ fn take(
     epoch: &Epoch,
     maker: &mut VisitMaker,
 ) -> Result<()> {
-    let is_key = part.reader.has_keys();
+    let naming = part.reader.naming();
     let Entry { item, offset, position, .. } = entry;
     writer.counts.read += item.records();
     match item {
@@ -219,7 +219,7 @@ fn take(
             let mut notes = Vec::new();
             let has_evidence = |content| writer.has_evidence(content);
             let (visit, evidence) =
-                maker.visit(record, is_key, has_evidence, |word| notes.push(word.to_owned()))?;
+                maker.visit(record, naming, has_evidence, |word| notes.push(word.to_owned()))?;
             let evidence = evidence.filter(|_| epoch.shared.job.contents.evidence);
             notes.iter().for_each(|word| writer.counts.note(word, 1));
             writer.push(epoch, Visit { input: part.key, position, ..visit }, evidence)?;
@@ -229,21 +229,21 @@ fn take(
             writer.counts.skip(Item::STATUS);
             // A complete snapshot has this page, only without its text, so it must not be removed.
             if let Some(url) = url.filter(|_| epoch.shared.plan.complete) {
-                writer.push(epoch, maker.seen(&url, is_key), None)?;
+                writer.push(epoch, maker.seen(&url, naming), None)?;
             }
         }
         Item::Mirror(mirror) => {
             writer.counts.skip(Mirror::REASON);
             // It says that the page is there, with the text of another page.
             if epoch.shared.plan.complete {
-                writer.push(epoch, maker.seen(&mirror.url, is_key), None)?;
+                writer.push(epoch, maker.seen(&mirror.url, naming), None)?;
             }
         }
         Item::Reject { reason, detail, url, records } => {
             // In a complete snapshot a bad record must not remove the page that it is about.
             if epoch.shared.plan.complete {
                 match url {
-                    Some(url) => writer.push(epoch, maker.seen(&url, is_key), None)?,
+                    Some(url) => writer.push(epoch, maker.seen(&url, naming), None)?,
                     None => writer.counts.unreadable += 1,
                 }
             }

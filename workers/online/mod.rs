@@ -177,7 +177,7 @@ impl Online {
     /// Whether the URL, or the key, has a page by a record that no epoch has taken.
     pub fn is_in_inbox(&self, url: &str) -> Result<bool> {
         let state = self.read()?;
-        let doc = page_url(url, state.opened.index.has_keys()).doc;
+        let doc = page_url(url, state.opened.index.naming()).doc;
         Ok(state.overlay.page(doc).is_some_and(|entry| entry.text.visit.kind == PAGE))
     }
 

@@ -5,6 +5,7 @@
 //! field whose own name has the dot comes first. A field that the job leaves at its default also
 //! has the names that well-known corpora give it; the first of them that a row has is read.
 
+use crate::document::Naming;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,6 +62,11 @@ impl PageKey {
     /// Whether keys are the job's own, and no URLs in canonical form.
     pub fn is_own(&self) -> bool {
         *self != PageKey::Url
+    }
+
+    /// What names a page by this key.
+    pub fn naming(&self) -> Naming {
+        if self.is_own() { Naming::Key } else { Naming::Url }
     }
 }
 

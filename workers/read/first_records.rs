@@ -1,5 +1,6 @@
 //! Reads no more than the first records of an input, for a sample.
 
+use crate::document::Naming;
 use crate::error::Result;
 use crate::read::record::{Entry, Heading, Notes};
 use crate::read::{Options, Reader, Split};
@@ -71,8 +72,8 @@ impl Reader for FirstRecords {
         self.reader.as_mut().and_then(|reader| reader.take_head())
     }
 
-    fn has_keys(&self) -> bool {
-        self.reader.as_ref().is_some_and(|reader| reader.has_keys())
+    fn naming(&self) -> Naming {
+        self.reader.as_ref().map_or(Naming::Url, |reader| reader.naming())
     }
 }
 

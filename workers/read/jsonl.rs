@@ -4,6 +4,7 @@
 //! longer one is rejected and reading goes on after it. In a compressed file a line may cross the
 //! end of a member.
 
+use crate::document::Naming;
 use crate::error::Result;
 use crate::read::codec::{Codec, without_ending};
 use crate::read::fields::Wanted;
@@ -170,8 +171,8 @@ impl Reader for Jsonl {
         notes
     }
 
-    fn has_keys(&self) -> bool {
-        self.wanted.key.is_own()
+    fn naming(&self) -> Naming {
+        self.wanted.key.naming()
     }
 }
 

@@ -45,6 +45,7 @@ mod wacz;
 pub(crate) mod warc;
 mod zstd_stream;
 
+use crate::document::Naming;
 use crate::error::{Error, Kind, Result, WrongValue};
 use crate::read::codec::Codec;
 use crate::read::companion::Companion;
@@ -153,9 +154,9 @@ pub trait Reader {
     fn take_head(&mut self) -> Option<Heading> {
         None
     }
-    /// Whether the URLs of its records are keys, which are taken as they are.
-    fn has_keys(&self) -> bool {
-        false
+    /// What the URLs of its records are.
+    fn naming(&self) -> Naming {
+        Naming::Url
     }
 }
 

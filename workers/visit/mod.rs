@@ -7,7 +7,7 @@ pub mod counts;
 pub mod evidence;
 mod open;
 
-use crate::document::{Id, NO_DATE, NO_SCORE, canonical_url, page_url};
+use crate::document::{Id, NO_DATE, NO_SCORE, Naming, canonical_url, page_url};
 use crate::error::Result;
 use crate::extract::{self, Extracted};
 use crate::job::Job;
@@ -41,9 +41,9 @@ pub fn furniture(job: &Job) -> Result<Option<Furniture>> {
     job.extract.furniture.as_deref().map(|path| Furniture::read(path, &job.normalize)).transpose()
 }
 
-/// A visit that only says that `url` was seen. If `is_key`, `url` is the page's key as it is.
-fn blank(url: &str, is_key: bool, date: i64) -> Visit {
-    let url = page_url(url, is_key);
+/// A visit that only says that `url` was seen.
+fn blank(url: &str, naming: Naming, date: i64) -> Visit {
+    let url = page_url(url, naming);
     Visit {
         doc: url.doc,
         date,
@@ -196,11 +196,11 @@ impl VisitMaker {
     }
 
     /// The visit that only says that the crawl met `url`.
-    pub fn seen(&self, url: &str, is_key: bool) -> Visit {
-        blank(url, is_key, NO_DATE)
+    pub fn seen(&self, url: &str, naming: Naming) -> Visit {
+        blank(url, naming, NO_DATE)
     }
 
-    /// The visit of `record`, and the evidence of its text. If `is_key`, its URL is taken as it is.
+    /// The visit of `record`, and the evidence of its text.
     ///
     /// There is no evidence if the text is too short to be compared, if it was gathered from the
     /// whole page, if it was cut, or if `has_evidence` says that its evidence is known already.
@@ -208,11 +208,11 @@ impl VisitMaker {
     pub fn visit(
         &mut self,
         record: Record,
-        is_key: bool,
+        naming: Naming,
         has_evidence: impl FnOnce(Id) -> bool,
         mut note: impl FnMut(&str),
     ) -> Result<(Visit, Option<EvidenceRow>)> {
-        let mut visit = self.read(record, is_key, &mut note);
+        let mut visit = self.read(record, naming, &mut note);
         if visit.content.is_none() {
             return Ok((visit, None));
         }
@@ -222,8 +222,8 @@ impl VisitMaker {
 
     /// The first part of [`VisitMaker::visit`]: finds the text of the record. The text is not cut
     /// into words.
-    pub fn read(&mut self, record: Record, is_key: bool, mut note: impl FnMut(&str)) -> Visit {
-        let mut visit = blank(&record.url, is_key, record.date.unwrap_or(NO_DATE));
+    pub fn read(&mut self, record: Record, naming: Naming, mut note: impl FnMut(&str)) -> Visit {
+        let mut visit = blank(&record.url, naming, record.date.unwrap_or(NO_DATE));
         visit.kind = PAGE;
         visit.score = record.score.unwrap_or(NO_SCORE);
         let without_text = if record.body == Body::Seen { SEEN } else { REMOVED };

@@ -13,6 +13,7 @@ mod checks;
 mod columns;
 mod pages;
 
+use crate::document::Naming;
 use crate::error::{Error, Kind, Result};
 use crate::read::fields::{Use, Wanted};
 pub use crate::read::parquet::checks::PAGE_BYTES_MAX;
@@ -304,8 +305,8 @@ impl Reader for Parquet {
         self.notes.clone()
     }
 
-    fn has_keys(&self) -> bool {
-        self.wanted.key.is_own()
+    fn naming(&self) -> Naming {
+        self.wanted.key.naming()
     }
 }
 
