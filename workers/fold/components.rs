@@ -72,6 +72,15 @@ pub struct Membership {
     pub diff: i64,
 }
 
+/// How the components of the touched contents are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// One worker joins the forests of all.
+    Join,
+    /// All workers propagate labels, because an accepted pair was retracted.
+    Propagate,
+}
+
 /// Emits a row for every worker if this worker retracted an accepted pair.
 pub fn retracted(epoch: &Epoch, emit: &mut dyn FnMut(Retracted)) -> Result<()> {
     if epoch.accepted().retracted {
@@ -103,12 +112,12 @@ pub fn spread(epoch: &Epoch, touched: &[Touch], emit: &mut dyn FnMut(Id)) -> Res
     Ok(())
 }
 
-/// Emits the accepted pairs of the touched `contents`, which ascend: a spanning forest of them, or
-/// all pairs if one was `retracted`. Returns the contents without an accepted pair.
+/// Emits the accepted pairs of the touched `contents`, which ascend: a spanning forest of them to
+/// join, or all pairs. Returns the contents without an accepted pair.
 pub fn edges(
     epoch: &Epoch,
     contents: &[Id],
-    retracted: bool,
+    method: Method,
     emit: &mut dyn FnMut(ComponentEdge),
 ) -> Result<Vec<Id>> {
     let mut contents = contents.to_vec();
@@ -116,19 +125,19 @@ pub fn edges(
     let pairs = epoch.after::<PairRow>()?.matching(&contents);
     let pairs: Vec<(Id, Id)> =
         pairs.iter().filter(|row| row.accepted == 1).map(|row| (row.content, row.other)).collect();
-    edges_of(&pairs, retracted).into_iter().for_each(emit);
+    edges_of(&pairs, method).into_iter().for_each(emit);
     contents.retain(|content| pairs.binary_search_by_key(content, |pair| pair.0).is_err());
     Ok(contents)
 }
 
 /// The edges that a worker emits for its `pairs`, which ascend. A pair is listed under each of its
 /// contents that this worker owns.
-fn edges_of(pairs: &[(Id, Id)], retracted: bool) -> Vec<ComponentEdge> {
+fn edges_of(pairs: &[(Id, Id)], method: Method) -> Vec<ComponentEdge> {
     let edge = |(a, b): (Id, Id)| ComponentEdge { a, b };
-    match retracted {
+    match method {
         // The owner of the lesser content emits the pair.
-        true => pairs.iter().copied().filter(|(a, b)| a < b).map(edge).collect(),
-        false => unionfind::forest(pairs).into_iter().map(edge).collect(),
+        Method::Propagate => pairs.iter().copied().filter(|(a, b)| a < b).map(edge).collect(),
+        Method::Join => unionfind::forest(pairs).into_iter().map(edge).collect(),
     }
 }
 
@@ -148,11 +157,13 @@ pub fn label(
     epoch: &Epoch,
     labels: &[Label],
     alone: &[Id],
-    retracted: bool,
+    method: Method,
     emit: &mut dyn FnMut(Membership),
 ) -> Result<()> {
-    let computed =
-        if retracted { Counter::ComponentsPropagated } else { Counter::ComponentsJoined };
+    let computed = match method {
+        Method::Join => Counter::ComponentsJoined,
+        Method::Propagate => Counter::ComponentsPropagated,
+    };
     let mut touched: Vec<(Id, Option<Id>)> =
         labels.iter().map(|label| (label.content, Some(label.component))).collect();
     touched.extend(alone.iter().map(|content| (*content, None)));
@@ -198,7 +209,7 @@ mod tests {
         let id = |high| Id { high, low: 0 };
         let edge = |a, b| ComponentEdge { a: id(a), b: id(b) };
         let pairs = [(3, 5), (3, 7), (5, 3), (5, 7), (7, 3), (7, 5)].map(|(a, b)| (id(a), id(b)));
-        assert_eq!(edges_of(&pairs, false), [edge(5, 3), edge(7, 3)]);
-        assert_eq!(edges_of(&pairs, true), [edge(3, 5), edge(3, 7), edge(5, 7)]);
+        assert_eq!(edges_of(&pairs, Method::Join), [edge(5, 3), edge(7, 3)]);
+        assert_eq!(edges_of(&pairs, Method::Propagate), [edge(3, 5), edge(3, 7), edge(5, 7)]);
     }
 }

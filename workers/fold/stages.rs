@@ -4,7 +4,7 @@ use crate::candidates::bands::Bands;
 use crate::document::Id;
 use crate::fold::buckets::{self, NearFingerprints};
 use crate::fold::clusters::{self, RankedPage};
-use crate::fold::components::{self, ComponentEdge, Label, Membership, Retracted, Touch};
+use crate::fold::components::{self, ComponentEdge, Label, Membership, Method, Retracted, Touch};
 use crate::fold::contents::{self, ContentChange};
 use crate::fold::dataflow::Dataflow;
 use crate::fold::epoch::Epoch;
@@ -46,13 +46,12 @@ pub fn stages(
     barrier(worker, epoch, &probe);
     epoch.show_stage("ingest");
 
-    let Decided { evidence, retracted } =
-        pages_to_pairs(worker, epoch, bands, |dataflow, scope| {
-            dataflow.begin(scope, "pages", pages::pages)
-        });
+    let Decided { evidence, method } = pages_to_pairs(worker, epoch, bands, |dataflow, scope| {
+        dataflow.begin(scope, "pages", pages::pages)
+    });
 
     let dataflow = Dataflow::new(epoch);
-    worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, retracted, scope));
+    worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, method, scope));
     barrier(worker, epoch, dataflow.probe());
 
     let dataflow = Dataflow::new(epoch);
@@ -84,8 +83,8 @@ pub fn stages(
 pub struct Decided {
     /// The segments of evidence that all workers wrote.
     pub evidence: Vec<SegmentRef>,
-    /// Whether any worker retracted an accepted pair.
-    pub retracted: bool,
+    /// How components are computed: this depends on whether any worker retracted an accepted pair.
+    pub method: Method,
 }
 
 /// Applies the page changes of an epoch: contents and their evidence, then candidates, then pairs.
@@ -137,7 +136,8 @@ pub(crate) fn pages_to_pairs(
         );
     });
     barrier(worker, epoch, dataflow.probe());
-    Decided { evidence, retracted: retracted.take() }
+    let method = if retracted.take() { Method::Propagate } else { Method::Join };
+    Decided { evidence, method }
 }
 
 /// Proposes pairs by fingerprint (groups, buckets, resolve) and by keys, and decides and stores
@@ -223,8 +223,8 @@ fn propose_by_fingerprint<'s>(
 }
 
 /// Computes the components that changed pairs touch: with union-find over the forests of all
-/// workers or, if an accepted pair was `retracted`, by label propagation.
-pub fn components_dataflow<'s>(dataflow: &Dataflow, retracted: bool, scope: Scope<'s, ()>) {
+/// workers, or by label propagation.
+pub fn components_dataflow<'s>(dataflow: &Dataflow, method: Method, scope: Scope<'s, ()>) {
     let content = |content: &Id| content.high;
     let touched: Flow<'s, Touch> = dataflow.begin(scope, "components.touched", components::touched);
     let spread: Flow<'s, Id> = dataflow.then(
@@ -238,11 +238,11 @@ pub fn components_dataflow<'s>(dataflow: &Dataflow, retracted: bool, scope: Scop
     let slot = alone.clone();
     let edges: Flow<'s, ComponentEdge> =
         dataflow.then(spread, "components.edges", content, move |epoch, contents, emit| {
-            slot.replace(components::edges(epoch, contents, retracted, emit)?);
+            slot.replace(components::edges(epoch, contents, method, emit)?);
             Ok(())
         });
-    let forests = edges.clone().filter(move |_: &ComponentEdge| !retracted);
-    let pairs = edges.filter(move |_: &ComponentEdge| retracted);
+    let forests = edges.clone().filter(move |_: &ComponentEdge| method == Method::Join);
+    let pairs = edges.filter(move |_: &ComponentEdge| method == Method::Propagate);
     let joined: Flow<'s, Label> =
         dataflow.then(forests, "components.join", |_| 0, components::join);
     let labels = both(joined, propagate(pairs));
@@ -250,7 +250,7 @@ pub fn components_dataflow<'s>(dataflow: &Dataflow, retracted: bool, scope: Scop
         labels,
         "components.label",
         |label: &Label| label.content.high,
-        move |epoch, labels, emit| components::label(epoch, labels, &alone.take(), retracted, emit),
+        move |epoch, labels, emit| components::label(epoch, labels, &alone.take(), method, emit),
     );
     dataflow.end(members, "components", |member| member.component.high, components::components);
 }

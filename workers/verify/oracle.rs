@@ -177,8 +177,7 @@ fn watched_epoch(
             })
         });
         let dataflow = Dataflow::new(&epoch);
-        worker
-            .dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, decided.retracted, scope));
+        worker.dataflow::<(), _, _>(|scope| components_dataflow(&dataflow, decided.method, scope));
         while !dataflow.probe().done() {
             worker.step_or_park(None);
         }
