@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use workers::store::{Store, manifest};
+use workers::verify::{Depth, verify};
 
 fn files(folder: PathBuf) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -128,7 +129,7 @@ fn a_limit_of_files_is_reported() {
 
 /// What `verify --full` finds in a store, and an error that ends it.
 fn found(store: &Path) -> String {
-    let report = Store::open(store, None).and_then(|store| workers::verify::verify(&store, true));
+    let report = Store::open(store, None).and_then(|store| verify(&store, Depth::Bytes));
     match report {
         Ok(report) => {
             let lines = report.findings.iter();

@@ -41,7 +41,7 @@ pub fn findings(job: &Job, topology: &Topology) -> Vec<Finding> {
 /// The store and its head, if no file of the head is missing or has another size.
 fn whole_head(job: &Job) -> Result<(Store, Option<Head>, String)> {
     let store = Store::open(&job.store, None)?;
-    let report = verify::verify(&store, false)?;
+    let report = verify::verify(&store, verify::Depth::Sizes)?;
     if let Some(first) = report.findings.first().filter(|_| !report.head_is_whole) {
         let more = match report.findings.len() - 1 {
             0 => String::new(),

@@ -11,7 +11,7 @@ use std::path::Path;
 use workers::error::{Error, Kind, Result};
 use workers::store::Store;
 use workers::upkeep::rollback;
-use workers::verify;
+use workers::verify::{self, Depth};
 
 /// `pagefold verify`.
 pub fn command(arguments: &cli::Verify) -> Result<()> {
@@ -19,8 +19,9 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
     // The files are checked for any job; the rows are checked only with the job that made them.
     let identity = if arguments.deep { Some(job.identity()?) } else { None };
     let store = Store::open(&job.store, identity.as_ref())?;
-    let full = arguments.full || arguments.deep;
-    let report = verify::verify(&store, full)?;
+    let is_full = arguments.full || arguments.deep;
+    let depth = if is_full { Depth::Bytes } else { Depth::Sizes };
+    let report = verify::verify(&store, depth)?;
     let deep = match &report.head {
         Some(head) if arguments.deep && report.findings.is_empty() => {
             Some(verify::deep(&store, head, &job, arguments.sample as usize)?)
@@ -42,7 +43,7 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
     if arguments.shared.json {
         print_json(&as_json(&report, deep.as_ref(), whole))?;
     } else {
-        let mut text = files_as_text(&report, damaged.len(), full);
+        let mut text = files_as_text(&report, damaged.len(), is_full);
         if report.head.is_some() && !damaged.is_empty() {
             let lists = store.data().join("consumed");
             let lacks_inputs = damaged.iter().any(|finding| finding.path.starts_with(&lists));
@@ -72,13 +73,13 @@ pub fn command(arguments: &cli::Verify) -> Result<()> {
 }
 
 /// What is wrong with files, and how many there are; and how many bytes were read if all were.
-fn files_as_text(report: &verify::Report, damaged: usize, full: bool) -> String {
+fn files_as_text(report: &verify::Report, damaged: usize, is_full: bool) -> String {
     let mut text = String::new();
     for finding in &report.findings {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {}", finding.path.display(), plain(&finding.what));
     }
-    let read = if full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
+    let read = if is_full { format!(", {} read", megabytes(report.bytes)) } else { String::new() };
     let _ = writeln!(text, "{}{read}: {damaged} wrong", counted(report.files, "file"));
     text
 }

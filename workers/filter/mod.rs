@@ -36,7 +36,7 @@ use crate::filter::note::Manner;
 pub use crate::filter::options::Options;
 pub use crate::filter::totals::{Saved, TOP_HOSTS, Totals};
 pub use crate::filter::undo::{Undone, undo};
-use crate::filter::work::{Finished, Work};
+use crate::filter::work::{Finished, IfLocked, Work};
 use crate::job::{Job, collide};
 use crate::plan::examine::Passed;
 use crate::read::{self, Format, Shape};
@@ -206,9 +206,9 @@ pub fn filter<T>(
         })?;
         work.targets = found.into_iter().flatten().collect();
     }
-    let done = |original: &Original, is_patient: bool| work.file(original, is_patient);
-    let all =
-        in_threads("a filter", &originals, options.threads, |original| done(original, false))?;
+    let all = in_threads("a filter", &originals, options.threads, |original| {
+        work.file(original, IfLocked::Skip)
+    })?;
     let (epoch, files) = (head.manifest.epoch, originals.len());
     let mut outcome = Outcome { epoch, files, passed, pages_elsewhere, ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {

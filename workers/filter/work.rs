@@ -36,6 +36,15 @@ pub struct Finished {
     pub was_there: bool,
 }
 
+/// What is done with a file that another process is working on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfLocked {
+    /// It is left out.
+    Skip,
+    /// The other process is waited for.
+    Wait,
+}
+
 /// What all threads share.
 pub struct Work<'a> {
     pub job: &'a Job,
@@ -92,15 +101,15 @@ impl Work<'_> {
         Some(revisit(record.head.as_ref()?, target))
     }
 
-    /// Filters one file, unless it is finished. Returns `None` if another process is working on it,
-    /// unless `is_patient`, which waits for the other process.
-    pub fn file(&self, original: &Original, is_patient: bool) -> Result<Option<Finished>> {
+    /// Filters one file, unless it is finished. Returns `None` if another process is working on it
+    /// and is not waited for.
+    pub fn file(&self, original: &Original, if_locked: IfLocked) -> Result<Option<Finished>> {
         let notes = self.options.notes();
         let path = note::path(&notes, &original.name);
         let lock = path.with_extension("lock");
-        let lock = match is_patient {
-            true => Lock::wait_for(&lock).map(Some),
-            false => Lock::try_take(&lock),
+        let lock = match if_locked {
+            IfLocked::Wait => Lock::wait_for(&lock).map(Some),
+            IfLocked::Skip => Lock::try_take(&lock),
         };
         let lock = lock.map_err(Error::as_output)?;
         let Some(_claim) = lock else { return Ok(None) };

@@ -21,15 +21,24 @@ use std::path::Path;
 /// How often the check begins again with a newer head.
 const HEADS_MAX: usize = 4;
 
-/// Checks the store's files; `full` reads every byte that a manifest refers to.
+/// What is read of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Their sizes.
+    Sizes,
+    /// Every byte that a manifest refers to.
+    Bytes,
+}
+
+/// Checks the store's files.
 ///
 /// # Errors
 ///
 /// `TryAgain` if what is missing may have been removed because epochs were committed meanwhile.
-pub fn verify(store: &Store, full: bool) -> Result<Report> {
+pub fn verify(store: &Store, depth: Depth) -> Result<Report> {
     for _ in 0..HEADS_MAX {
         let before = head_digest(store);
-        let report = of_head(store, full);
+        let report = of_head(store, depth);
         // Garbage collection removes the files of a head that is not the last any more.
         if report.as_ref().is_ok_and(|report| report.findings.is_empty())
             || head_digest(store) == before
@@ -46,7 +55,7 @@ fn head_digest(store: &Store) -> Option<String> {
     store.head().ok().flatten().map(|head| head.digest)
 }
 
-fn of_head(store: &Store, full: bool) -> Result<Report> {
+fn of_head(store: &Store, depth: Depth) -> Result<Report> {
     let mut report = Report::default();
     let Some((head, earlier)) = chain(store, &mut report)? else { return Ok(report) };
     report.head = Some(head.clone());
@@ -55,7 +64,7 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
         let folder = store.data().join(name);
         for segment in table.segments() {
             let path = segment.path(&folder);
-            if present(&path, segment.bytes, &mut report) && full {
+            if present(&path, segment.bytes, &mut report) && depth == Depth::Bytes {
                 check_segment(name, &folder, &path, segment, &mut report)?;
             }
         }
@@ -68,10 +77,10 @@ fn of_head(store: &Store, full: bool) -> Result<Report> {
     }
     let lists: BTreeMap<_, _> = lists(&head.manifest).collect();
     for ((kind, _), file) in lists {
-        check_lines(&store.data().join(kind), file, full, &mut report)?;
+        check_lines(&store.data().join(kind), file, depth, &mut report)?;
     }
     report.head_is_whole = report.findings.len() == before;
-    if full {
+    if depth == Depth::Bytes {
         check_earlier(store, &head.manifest, &earlier, &mut report)?;
     }
     Ok(report)
@@ -100,7 +109,7 @@ fn check_earlier(
     for ((kind, digest), file) in earlier.iter().flat_map(lists) {
         if checked.insert((kind, digest)) {
             unless_gone(&store.lines_path(kind, file), report, |report| {
-                check_lines(&store.data().join(kind), file, true, report)
+                check_lines(&store.data().join(kind), file, Depth::Bytes, report)
             })?;
         }
     }
@@ -239,9 +248,12 @@ fn digest(path: &Path, report: &mut Report) -> Result<String> {
     Ok(digest)
 }
 
-fn check_lines(folder: &Path, file: &FileRef, full: bool, report: &mut Report) -> Result<()> {
+fn check_lines(folder: &Path, file: &FileRef, depth: Depth, report: &mut Report) -> Result<()> {
     let path = folder.join(format!("{}.jsonl", file.digest));
-    if present(&path, file.bytes, report) && full && digest(&path, report)? != file.digest {
+    if present(&path, file.bytes, report)
+        && depth == Depth::Bytes
+        && digest(&path, report)? != file.digest
+    {
         report.find(&path, "its bytes are not those of its digest");
     }
     Ok(())

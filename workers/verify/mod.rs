@@ -23,5 +23,5 @@ mod tampers;
 mod tests;
 
 pub use crate::verify::deep::deep;
-pub use crate::verify::files::verify;
+pub use crate::verify::files::{Depth, verify};
 pub use crate::verify::findings::{Check, Deep, FINDINGS_MAX, Finding, Recall, Report, RowFinding};

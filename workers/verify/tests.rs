@@ -21,7 +21,7 @@ use crate::tables::visits::{PAGE, REMOVED, TOO_SHORT};
 use crate::tables::{ClusterRow, EvidenceRow, Visit};
 use crate::text::signatures::SignatureKind;
 use crate::verify::deep::deep;
-use crate::verify::files::verify;
+use crate::verify::files::{Depth, verify};
 use crate::verify::findings::Deep;
 use crate::verify::live::Live;
 use crate::verify::recall::choose;
@@ -102,7 +102,7 @@ impl World {
     }
 
     fn deep(&self, head: &Head, sample: usize) -> Deep {
-        let report = verify(&self.store, true).expect("readable");
+        let report = verify(&self.store, Depth::Bytes).expect("readable");
         assert_eq!(report.findings, [], "--full finds nothing");
         assert_eq!(report.head.expect("an epoch").digest, head.digest);
         deep(&self.store, head, &self.job, sample).expect("looked at")
