@@ -7,7 +7,7 @@ use crate::{cli, file_kind, jobs};
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use workers::ask::answer::{Answer, Match, because};
+use workers::ask::answer::{Answer, Because, Match};
 use workers::ask::extracted::Extractor;
 use workers::ask::index::Index;
 use workers::ask::page;
@@ -326,7 +326,7 @@ fn long(answer: &Answer) -> String {
         };
         lines.list(name, list.iter().map(found));
     }
-    lines.list("provisional", answer.because.iter().map(|why| provisional(why)));
+    lines.list("provisional", answer.because.iter().map(|why| provisional(*why)));
     lines.into_text()
 }
 
@@ -335,25 +335,25 @@ fn has(pages: u64) -> String {
 }
 
 /// Why the next epoch may answer differently.
-fn provisional(why: &str) -> &'static str {
+fn provisional(why: Because) -> &'static str {
     match why {
-        because::PIVOTS => {
+        Because::Pivots => {
             "it moves ranks in a large group, so that other texts are compared than now"
         }
-        because::LIMIT => "a run would compare it with more texts of a large group",
-        because::JOINS => "it joins several clusters",
-        because::RADIUS => "with [clusters] radius a run makes the cluster anew",
-        because::REPRESENTS => "its page would represent the cluster",
-        because::NAMES => "its page would name the cluster",
-        because::REPLACES => "its URL has another text now",
-        because::OUTDATED => "a known record of its URL has a later date",
-        because::EXPIRES => {
+        Because::Limit => "a run would compare it with more texts of a large group",
+        Because::Joins => "it joins several clusters",
+        Because::Radius => "with [clusters] radius a run makes the cluster anew",
+        Because::Represents => "its page would represent the cluster",
+        Because::Names => "its page would name the cluster",
+        Because::Replaces => "its URL has another text now",
+        Because::Outdated => "a known record of its URL has a later date",
+        Because::Expires => {
             "pages that it depends on expire with the next run, unless it sees them"
         }
-        because::NO_HOST => {
+        Because::NoHost => {
             "without a URL the lines of its host stay ([extract] furniture): ask by a row with url"
         }
-        because::GATHERED => "a page now has it as its main text, or no page has any more",
-        _ => "the next run may see it otherwise",
+        Because::Gathered => "a page now has it as its main text, or no page has any more",
+        Because::Inbox | Because::Behind => "the next run may see it otherwise",
     }
 }

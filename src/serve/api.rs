@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use workers::ask::answer::TextVerdict;
+use workers::ask::answer::{Because, TextVerdict};
 use workers::online::decision::{Decision, Removal};
 
 /// What becomes of a text.
@@ -36,7 +36,8 @@ pub struct Answer {
     /// Whether the next epoch may see it otherwise.
     pub provisional: bool,
     /// Why: the words are in the page about `query`.
-    pub because: Vec<&'static str>,
+    #[schema(value_type = Vec<String>)]
+    pub because: Vec<Because>,
     /// Whether the record was inserted: the next epoch takes it, and it is durable.
     pub inserted: bool,
     /// The content: the digest of the normalised text; none if it is empty.
@@ -77,7 +78,8 @@ pub struct Removed {
     /// Whether the next epoch may see it otherwise.
     pub provisional: bool,
     /// Why, such as `outdated`: the words are in the page about `query`.
-    pub because: Vec<&'static str>,
+    #[schema(value_type = Vec<String>)]
+    pub because: Vec<Because>,
     /// Whether the removal was inserted: it is durable, and the next epoch reads it. It is inserted
     /// even if there is no such page, so that an older record does not bring the page back.
     pub inserted: bool,

@@ -4,7 +4,7 @@ use crate::terminal::paint::{Colour, Paint};
 use crate::terminal::print::{Lines, counted, grouped};
 use std::fmt::Write as _;
 use workers::ask::page::Page;
-use workers::ask::pair::{Fingerprints, Pair, Relation, Side, why};
+use workers::ask::pair::{Fingerprints, Pair, Relation, Side, Why};
 use workers::ask::rules::Rule;
 use workers::confirm::kinds::PartKind;
 use workers::confirm::parts::Part;
@@ -213,21 +213,23 @@ fn together(pair: &Pair) -> String {
 }
 
 /// Why a pair has no verdict.
-fn not_compared(why: &str) -> &'static str {
+fn not_compared(why: Why) -> &'static str {
     match why {
-        why::EMPTY => "a page without text folds with none",
-        why::TOO_SHORT => "a text with too few words folds with identical ones only",
-        why::GATHERED => "a text that was gathered from whole pages folds with identical ones only",
-        why::CUT => "a text longer than what is compared folds with identical ones only",
-        why::NOT_PROPOSED => {
+        Why::Empty => "a page without text folds with none",
+        Why::TooShort => "a text with too few words folds with identical ones only",
+        Why::Gathered => "a text that was gathered from whole pages folds with identical ones only",
+        Why::Cut => "a text longer than what is compared folds with identical ones only",
+        Why::NotProposed => {
             "no signature proposes them: the fingerprints are too far apart, and no key is equal"
         }
-        why::PIVOT_RULE => "the pivot rule leaves them out: very many texts share what they share",
-        why::NEAR_GROUPS => {
+        Why::PivotRule => "the pivot rule leaves them out: very many texts share what they share",
+        Why::NearGroups => {
             "the pivot rule leaves them out: several texts have each of the two fingerprints"
         }
-        why::NEAR_RULE => "the near rule leaves them out: very many fingerprints are near theirs",
-        _ => "a rule compares them, but their pair is not stored; run `pagefold verify JOB --deep`",
+        Why::NearRule => "the near rule leaves them out: very many fingerprints are near theirs",
+        Why::Lost => {
+            "a rule compares them, but their pair is not stored; run `pagefold verify JOB --deep`"
+        }
     }
 }
 
@@ -304,7 +306,7 @@ fn fingerprints(lines: &mut Lines, of: &Fingerprints, paint: Paint) {
     let within = if of.distance <= of.k { "within" } else { "beyond" };
     let left_out = match of.left_out_by {
         None => "",
-        Some(why::NEAR_RULE) => "; left out where very many are near",
+        Some(Why::NearRule) => "; left out where very many are near",
         Some(_) => "; the pivot rule leaves the two out",
     };
     let equal = of.bands.iter().filter(|(_, equal)| *equal).count();

@@ -82,8 +82,8 @@ pub struct Answer {
     pub reason: Option<&'static str>,
     /// Whether the next epoch may decide otherwise.
     pub provisional: bool,
-    /// Why: see [`because`].
-    pub because: Vec<&'static str>,
+    /// Why.
+    pub because: Vec<Because>,
     /// The content: the digest of the normalised text; `None` if it is empty.
     pub content: Option<String>,
     /// The characters of the normalised text.
@@ -118,35 +118,37 @@ pub struct Answer {
 }
 
 /// Why an answer is provisional.
-pub mod because {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
     /// The text moves ranks in large groups, so other contents are compared than now.
-    pub const PIVOTS: &str = "pivots";
+    Pivots,
     /// The text would be compared with more contents of a bucket than were read.
-    pub const LIMIT: &str = "limit";
+    Limit,
     /// It joins several clusters.
-    pub const JOINS: &str = "joins";
+    Joins,
     /// With a radius the text may change who leads its cluster.
-    pub const RADIUS: &str = "radius";
+    Radius,
     /// The page that it came from would represent the cluster, by the keep rule.
-    pub const REPRESENTS: &str = "represents";
+    Represents,
     /// The page that it came from would name the cluster.
-    pub const NAMES: &str = "names";
+    Names,
     /// Its URL has another text now, which would go.
-    pub const REPLACES: &str = "replaces";
+    Replaces,
     /// A known record of its URL has a later date, and holds.
-    pub const OUTDATED: &str = "outdated";
+    Outdated,
     /// The answer depends on pages that expire with the next epoch, unless that epoch sees them.
     /// See [`crate::ask::expiry`].
-    pub const EXPIRES: &str = "expires";
+    Expires,
     /// The text was only gathered from whole pages so far and was not compared, and now it will be;
     /// or it was compared and will not be any more, because no page has it as its main text.
-    pub const GATHERED: &str = "gathered";
+    Gathered,
     /// The text came without a URL, and the job removes lines by host.
-    pub const NO_HOST: &str = "no_host";
+    NoHost,
     /// Records that were inserted since the last epoch are like it, or change its cluster.
-    pub const INBOX: &str = "inbox";
+    Inbox,
     /// There is a newer epoch, which cannot be asked.
-    pub const BEHIND: &str = "behind";
+    Behind,
 }
 
 impl Answer {
@@ -199,17 +201,17 @@ impl Answer {
         self.cluster = first.as_ref().map(|first| first.cluster.clone());
         self.cluster_pages = first.as_ref().map(|first| first.cluster_pages);
         self.representative = first.map(|first| first.representative);
-        self.because.retain(|why| ![because::JOINS, because::RADIUS].contains(why));
+        self.because.retain(|why| ![Because::Joins, Because::Radius].contains(why));
         let joined: BTreeSet<&str> = self.matches.iter().map(|one| one.cluster.as_str()).collect();
         let joins = joined.len() > 1;
-        self.because.extend(joins.then_some(because::JOINS));
+        self.because.extend(joins.then_some(Because::Joins));
         self.because.extend(
-            (clusters.radius > 0 && self.verdict == TextVerdict::Near).then_some(because::RADIUS),
+            (clusters.radius > 0 && self.verdict == TextVerdict::Near).then_some(Because::Radius),
         );
     }
 
     /// Adds a reason why the next epoch may decide otherwise, unless it is there already.
-    pub fn add(&mut self, why: &'static str) {
+    pub fn add(&mut self, why: Because) {
         if !self.because.contains(&why) {
             self.because.push(why);
         }

@@ -1,7 +1,7 @@
 //! Ranks pages by the keep rule: finds the best page of a text, and whether the page of a text that
 //! is asked about would lead, represent or name its cluster.
 
-use crate::ask::answer::{Answer, TextVerdict, because};
+use crate::ask::answer::{Answer, Because, TextVerdict};
 use crate::ask::index::Index;
 use crate::document::{Id, NO_DATE};
 use crate::keep::{Facts, Rank};
@@ -61,8 +61,8 @@ impl Index {
         let is_outdated =
             visit.date != NO_DATE && self.as_of(visit.doc).is_some_and(|as_of| visit.date < as_of);
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
-        because(replaces, because::REPLACES);
-        because(is_outdated, because::OUTDATED);
+        because(replaces, Because::Replaces);
+        because(is_outdated, Because::Outdated);
         if answer.verdict != TextVerdict::New && !says_little {
             self.come_first(visit, stored.as_ref(), answer);
         }
@@ -94,9 +94,9 @@ impl Index {
         let represents = first.is_some_and(|first| first.1 == visit.doc || own < first);
         let names = answer.cluster.as_ref().is_some_and(|cluster| visit.doc.to_string() < *cluster);
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
-        because(leads, because::RADIUS);
-        because(represents, because::REPRESENTS);
-        because(names, because::NAMES);
+        because(leads, Because::Radius);
+        because(represents, Because::Represents);
+        because(names, Because::Names);
     }
 
     /// The rank of the page of `visit`, as the next epoch of this job would see it.

@@ -13,7 +13,7 @@
 //! the ranks of others, and other pairs are compared. Answers about texts of such groups are
 //! provisional.
 
-use crate::ask::answer::{Answer, TextVerdict, because};
+use crate::ask::answer::{Answer, Because, TextVerdict};
 use crate::ask::index::Index;
 use crate::document::Id;
 use crate::job::pages;
@@ -38,7 +38,7 @@ impl Index {
         let Some(retention) = self.retention() else { return };
         // Contents of large groups that expire move the ranks of others.
         if contents.is_empty() {
-            answer.because.extend(answer.leaves_out.then_some(because::EXPIRES));
+            answer.because.extend(answer.leaves_out.then_some(Because::Expires));
             return;
         }
         let none = BTreeSet::new();
@@ -61,7 +61,7 @@ impl Index {
                     || contents.iter().any(|content| self.is_crowded(*content))
             }
         };
-        answer.because.extend((answer.outlives || may_change).then_some(because::EXPIRES));
+        answer.because.extend((answer.outlives || may_change).then_some(Because::Expires));
     }
 
     /// Whether a content is in a group or bucket so large that not all pairs are compared. Others

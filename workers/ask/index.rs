@@ -4,7 +4,7 @@
 //! [`crate::ask::candidates`] finds the contents to compare. If an epoch may decide otherwise, the
 //! answer is provisional and gives the reason.
 
-use crate::ask::answer::{Answer, Match, TextVerdict, because};
+use crate::ask::answer::{Answer, Because, Match, TextVerdict};
 use crate::ask::candidates::{Proposed, moved_without, proposed};
 use crate::ask::rules::Decided;
 use crate::ask::tables::{Tables, share};
@@ -216,7 +216,7 @@ impl Index {
                 [false, true] => self.is_last_main(visit, &row),
                 _ => false,
             };
-            answer.because.extend(changes.then_some(because::GATHERED));
+            answer.because.extend(changes.then_some(Because::Gathered));
             self.lapse(&[visit.content], &mut answer);
             if self.lists_refused {
                 self.stored_pairs(visit.content, &mut answer);
@@ -231,7 +231,7 @@ impl Index {
         if url.is_some() {
             self.replace(visit, *says_little, &mut answer);
         } else if self.job.extract.furniture.is_some() {
-            answer.because.push(because::NO_HOST);
+            answer.because.push(Because::NoHost);
         }
         answer.provisional = !answer.because.is_empty();
         Ok(answer)
@@ -327,8 +327,8 @@ impl Index {
             }
         }
         let mut because = |holds: bool, why| answer.because.extend(holds.then_some(why));
-        because(!proposed.moved.is_empty(), because::PIVOTS);
-        because(proposed.is_cut, because::LIMIT);
+        because(!proposed.moved.is_empty(), Because::Pivots);
+        because(proposed.is_cut, Because::Limit);
         self.move_ranks(&proposed, answer);
         (answer.near, answer.leaves_out) = (proposed.near, proposed.leaves_out);
         answer.settle(&self.job.clusters);

@@ -75,8 +75,8 @@ pub struct Pair {
     pub verdict: Option<Rule>,
     /// The signatures that propose the stored pair, joined by `+`.
     pub proposed_by: Option<String>,
-    /// Why no verdict is stored, see [`why`]; `None` if one is stored, or if none is needed.
-    pub not_compared: Option<&'static str>,
+    /// Why no verdict is stored; `None` if one is stored, or if none is needed.
+    pub not_compared: Option<Why>,
     /// The verdict that they would get, if none is stored.
     pub if_compared: Option<Rule>,
     /// What the fingerprints say; `None` if a text is empty or too short.
@@ -114,25 +114,27 @@ pub struct Side {
 }
 
 /// Why a pair has no verdict.
-pub mod why {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
     /// A text is empty.
-    pub const EMPTY: &str = "empty";
+    Empty,
     /// A text has too few words, so that it folds only with identical texts.
-    pub const TOO_SHORT: &str = "too_short";
+    TooShort,
     /// A text was gathered from whole pages, so that it folds only with identical texts.
-    pub const GATHERED: &str = "gathered";
+    Gathered,
     /// A text was cut, so that it folds only with identical texts.
-    pub const CUT: &str = "cut";
+    Cut,
     /// The fingerprints are farther apart than k, and no key is equal.
-    pub const NOT_PROPOSED: &str = "not_proposed";
+    NotProposed,
     /// The pivot rule leaves the pair out in every large group or bucket that has both.
-    pub const PIVOT_RULE: &str = "pivot_rule";
+    PivotRule,
     /// The fingerprints are near, and the pivot rule leaves these two of their texts out.
-    pub const NEAR_GROUPS: &str = "near_groups";
+    NearGroups,
     /// The near rule leaves the two fingerprints out, because very many are near them.
-    pub const NEAR_RULE: &str = "near_rule";
+    NearRule,
     /// A rule compares them, but the pair is not stored.
-    pub const LOST: &str = "lost";
+    Lost,
 }
 
 /// What two fingerprints say.
@@ -151,7 +153,7 @@ pub struct Fingerprints {
     /// Whether SimHash compares the two.
     pub compared: bool,
     /// The rule that leaves the two out, if they are within k bits.
-    pub left_out_by: Option<&'static str>,
+    pub left_out_by: Option<Why>,
 }
 
 /// What an equality signature says.
@@ -211,7 +213,7 @@ pub fn explain(index: &Index, found: [&Nearest; 2]) -> Result<Pair> {
     if a.doc == b.doc {
         pair.relation = Relation::SamePage;
     } else if x.is_none() || y.is_none() {
-        pair.not_compared = Some(why::EMPTY);
+        pair.not_compared = Some(Why::Empty);
     } else if x == y {
         pair.relation = Relation::Identical;
     } else {
@@ -243,9 +245,9 @@ impl Pair {
         let (Some(a), Some(b)) = (index.tables.evidence(x)?, index.tables.evidence(y)?) else {
             let flags = |content| index.tables.content(content).map_or(0, |row| row.flags);
             self.not_compared = Some(match flags(x) | flags(y) {
-                flags if flags & TOO_SHORT != 0 => why::TOO_SHORT,
-                flags if flags & CUT != 0 => why::CUT,
-                _ => why::GATHERED,
+                flags if flags & TOO_SHORT != 0 => Why::TooShort,
+                flags if flags & CUT != 0 => Why::Cut,
+                _ => Why::Gathered,
             });
             return Ok(());
         };
@@ -334,7 +336,7 @@ impl Pair {
         let difference = of[0].1 ^ of[1].1;
         let (compared, left_out_by) = match simhash_leaves_out(index, of) {
             None => (true, None),
-            Some(why) => (false, Some(why).filter(|why| *why != why::NOT_PROPOSED)),
+            Some(why) => (false, Some(why).filter(|why| *why != Why::NotProposed)),
         };
         self.simhash = Some(Fingerprints {
             a: hex(of[0].1).to_string(),
@@ -375,15 +377,15 @@ impl Pair {
         Ok(())
     }
 
-    fn why_not(&self) -> &'static str {
-        let Some(simhash) = &self.simhash else { return why::NOT_PROPOSED };
+    fn why_not(&self) -> Why {
+        let Some(simhash) = &self.simhash else { return Why::NotProposed };
         let shares = self.signatures.iter().any(|signature| !signature.shared.is_empty());
         if simhash.compared || self.signatures.iter().any(|signature| signature.compared) {
-            why::LOST
+            Why::Lost
         } else if shares {
-            why::PIVOT_RULE
+            Why::PivotRule
         } else {
-            simhash.left_out_by.unwrap_or(why::NOT_PROPOSED)
+            simhash.left_out_by.unwrap_or(Why::NotProposed)
         }
     }
 }
@@ -397,14 +399,14 @@ fn compares_within(first: &[Id], a: Id, b: Id) -> bool {
 }
 
 /// Why SimHash does not compare two contents with these fingerprints; `None` if it does.
-fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option<&'static str> {
+fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option<Why> {
     let (tables, bands) = (&index.tables, &index.tables.mapped.bands);
     if f == g {
         let compared = compares_within(&tables.group(f, BUCKET_CONTENTS_MAX), x, y);
-        return (!compared).then_some(why::PIVOT_RULE);
+        return (!compared).then_some(Why::PivotRule);
     }
     if simhash::distance(f, g) > bands.k() {
-        return Some(why::NOT_PROPOSED);
+        return Some(Why::NotProposed);
     }
     // The lowest band on which both agree owns the pair.
     let band = bands.masks().iter().position(|mask| (f ^ g) & mask == 0)?;
@@ -420,9 +422,9 @@ fn simhash_leaves_out(index: &Index, [(x, f), (y, g)]: [(Id, u64); 2]) -> Option
         tables.group(fingerprint, PIVOTS).binary_search(&content).unwrap_or(PIVOTS)
     };
     match rule.product_max(f, g) {
-        0 => Some(why::NEAR_RULE),
+        0 => Some(Why::NearRule),
         product_max => {
-            (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(why::NEAR_GROUPS)
+            (!examined_between(rank(f, x), rank(g, y), product_max)).then_some(Why::NearGroups)
         }
     }
 }

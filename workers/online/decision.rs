@@ -1,6 +1,6 @@
 //! What is asked of a server, and what it decides.
 
-use crate::ask::answer::Answer;
+use crate::ask::answer::{Answer, Because};
 use crate::error::Error;
 use crate::online::writing::Appended;
 use crate::read::record::{Body, Item, Record};
@@ -29,10 +29,8 @@ pub struct Removal {
     pub url: String,
     /// Whether it removes a page: there is a page, and its date is not later.
     pub removed: bool,
-    /// Why the next epoch may decide otherwise, in the words of [`because`].
-    ///
-    /// [`because`]: crate::ask::answer::because
-    pub because: Vec<&'static str>,
+    /// Why the next epoch may decide otherwise, as of an answer.
+    pub because: Vec<Because>,
     /// Whether it was inserted.
     pub inserted: bool,
     /// When the answer holds.

@@ -17,7 +17,7 @@ mod replay;
 pub mod rows;
 pub mod writing;
 
-use crate::ask::answer::{Answer, because};
+use crate::ask::answer::{Answer, Because};
 use crate::ask::texts::Text;
 use crate::document::{FUTURE_SECONDS_MAX, Id, page_url};
 use crate::error::{Error, Result};
@@ -232,7 +232,7 @@ impl Online {
     /// asked, because that epoch may have other texts.
     fn decision(&self, mut answer: Answer, inserted: bool, after: Appended) -> Decision {
         if self.behind.load(Ordering::Relaxed) {
-            answer.because.push(because::BEHIND);
+            answer.because.push(Because::Behind);
             answer.provisional = true;
         }
         Decision { answer, inserted, after }
@@ -310,9 +310,9 @@ impl Online {
         let (overlay, index, visit) = (&state.overlay, &state.opened.index, &text.visit);
         let holds = overlay.holds(index, visit);
         let mut because = Vec::new();
-        because.extend((!holds).then_some(because::OUTDATED));
-        because.extend(overlay.page(visit.doc).map(|_| because::INBOX));
-        because.extend(self.behind.load(Ordering::Relaxed).then_some(because::BEHIND));
+        because.extend((!holds).then_some(Because::Outdated));
+        because.extend(overlay.page(visit.doc).map(|_| Because::Inbox));
+        because.extend(self.behind.load(Ordering::Relaxed).then_some(Because::Behind));
         Removal {
             url: String::from_utf8_lossy(&visit.url).into_owned(),
             removed: holds && overlay.content_of(index, visit.doc).is_some(),

@@ -8,7 +8,7 @@
 //! fingerprint that a fingerprint of the inbox is near. `ask/answer.rs` (`because`) has all
 //! reasons.
 
-use crate::ask::answer::{Answer, Match, TextVerdict, because};
+use crate::ask::answer::{Answer, Because, Match, TextVerdict};
 use crate::ask::index::Index;
 use crate::ask::tables::share;
 use crate::ask::texts::Text;
@@ -248,7 +248,7 @@ impl Overlay {
         if text.url.is_some() {
             self.hold(index, &text.visit, &mut answer, &mut basis);
         }
-        answer.because.extend(basis.is_touched.then_some(because::INBOX));
+        answer.because.extend(basis.is_touched.then_some(Because::Inbox));
         answer.provisional = !answer.because.is_empty();
         Ok((answer, basis.after))
     }
@@ -335,7 +335,7 @@ impl Overlay {
             answer.outlives = contents.iter().all(|id| index.expires(*id, self.left_docs(id)));
             if answer.outlives {
                 contents.iter().for_each(|id| basis.depends_on(self.left_after(*id)));
-                answer.add(because::EXPIRES);
+                answer.add(Because::Expires);
             }
         }
     }
@@ -344,15 +344,15 @@ impl Overlay {
     /// gives the page another text, depends on this.
     fn hold(&self, index: &Index, visit: &Visit, answer: &mut Answer, basis: &mut Basis) {
         if !self.holds(index, visit) {
-            answer.add(because::OUTDATED);
+            answer.add(Because::Outdated);
         }
         if let Some(page) = self.pages.get(&visit.doc) {
             basis.depends_on(page.after);
             // What the head has at the URL is past: the page may have this text already, or none.
             let is_live = page.text.visit.kind == PAGE;
             match is_live && page.text.visit.content != visit.content {
-                true => answer.add(because::REPLACES),
-                false => answer.because.retain(|why| *why != because::REPLACES),
+                true => answer.add(Because::Replaces),
+                false => answer.because.retain(|why| *why != Because::Replaces),
             }
         }
     }
