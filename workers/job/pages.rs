@@ -27,6 +27,9 @@ impl Default for Options {
     }
 }
 
+/// The seconds of a day.
+const DAY_SECONDS: i64 = 86_400;
+
 /// The greatest value of each option.
 pub const RETAIN_MAX: u32 = 100_000;
 
@@ -47,32 +50,32 @@ impl Options {
     /// At `logical_time`, pages that were removed before this time are forgotten.
     pub fn gone_min(&self, logical_time: i64) -> i64 {
         let days = i64::from(self.gone_days);
-        if days == 0 { i64::MAX } else { logical_time.saturating_sub(86_400 * days) }
+        if days == 0 { i64::MAX } else { logical_time.saturating_sub(DAY_SECONDS * days) }
     }
 
     /// The epoch and the time since which a page must have been seen at `logical_time`.
     ///
     /// `reading` are the epochs that read something, ascending.
     pub fn retention(&self, reading: &[u64], logical_time: i64) -> Retention {
-        self.since(self.retain_epochs, 86_400, reading, logical_time)
+        self.since(self.retain_epochs, DAY_SECONDS, reading, logical_time)
     }
 
     /// The same for about half of that time. A page that a server is sent again, and that was not
     /// seen since then, is worth a row of the inbox, so that a run sees it in time.
     pub fn half_retention(&self, reading: &[u64], logical_time: i64) -> Retention {
-        self.since(self.retain_epochs.map(|n| n / 2 + 1), 43_200, reading, logical_time)
+        self.since(self.retain_epochs.map(|n| n / 2 + 1), DAY_SECONDS / 2, reading, logical_time)
     }
 
     fn since(
         &self,
         epochs: Option<u32>,
-        seconds_a_day: i64,
+        seconds_of_day: i64,
         reading: &[u64],
         logical_time: i64,
     ) -> Retention {
         let epoch =
             |n: u32| reading.len().checked_sub(n as usize).map_or(0, |at| reading[at] as u32);
-        let time = |days: u32| logical_time.saturating_sub(seconds_a_day * i64::from(days));
+        let time = |days: u32| logical_time.saturating_sub(seconds_of_day * i64::from(days));
         Retention {
             epoch_min: epochs.map_or(0, epoch),
             time_min: self.retain_days.map_or(i64::MIN, time),
