@@ -44,7 +44,7 @@ pub fn chain(tables: &Tables, clusters: &clusters::Options, a: Id, b: Id) -> Cha
     while !edge.is_empty() && !met.contains_key(&b) {
         let mut next = Vec::new();
         let rows = edge.chunks(LOOK_CONTENTS).flat_map(|part| tables.mapped.pairs.matching(part));
-        for row in rows.filter(|row| row.accepted == 1) {
+        for row in rows.filter(|row| row.is_accepted()) {
             if met.len() >= CONTENTS_MAX {
                 return Chain::TooFar;
             }

@@ -110,7 +110,7 @@ fn is_near_all(index: &Index, page: &PageRow) -> bool {
     let pairs = tables.mapped.pairs.matching(&[content]);
     let near = pairs
         .iter()
-        .filter(|pair| pair.accepted == 1 && tables.leader(pair.other) == leader)
+        .filter(|pair| pair.is_accepted() && tables.leader(pair.other) == leader)
         .count();
     near + 1 == tables.cluster(content, page.doc).contents as usize
 }

@@ -262,7 +262,7 @@ impl Pair {
             let verdict = decide(&a, &b, distance, &index.options);
             self.if_compared = Some(rule(Decided::by(verdict, distance), &index.options));
         }
-        if stored.is_some_and(|row| row.accepted == 1) {
+        if stored.is_some_and(|row| row.is_accepted()) {
             self.relation = Relation::Near;
         } else if index
             .tables

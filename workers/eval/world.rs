@@ -134,7 +134,7 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     {
         if let (Some(&a), Some(&b)) = (numbers.get(&row.content), numbers.get(&row.other)) {
             let PairRow { similarity, reason, proposals, .. } = row;
-            let accepted = row.accepted == 1;
+            let accepted = row.is_accepted();
             pairs.push(TextPair {
                 a: a.min(b),
                 b: a.max(b),

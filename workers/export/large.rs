@@ -154,7 +154,7 @@ fn described(tables: &Tables, row: &ClusterRow, representative: String) -> Large
     for portion in contents.chunks(PORTION_CONTENTS) {
         chars.extend(tables.contents.matching(portion).iter().map(|row| row.chars));
         let rows = tables.pairs.matching(portion);
-        let accepted = rows.iter().filter(|pair| pair.accepted == 1 && pair.content < pair.other);
+        let accepted = rows.iter().filter(|pair| pair.is_accepted() && pair.content < pair.other);
         for pair in accepted.filter(|pair| contents.binary_search(&pair.other).is_ok()) {
             pairs += 1;
             *similarities.entry(pair.similarity.into()).or_default() += 1;

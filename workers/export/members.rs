@@ -38,7 +38,7 @@ impl Verdicts {
         for contents in by_rows(&tables.pairs, &contents) {
             let pairs = tables.pairs.matching(contents).into_iter();
             let joining =
-                pairs.filter(|row| row.accepted == 1 && wanted.contains(&(row.content, row.other)));
+                pairs.filter(|row| row.is_accepted() && wanted.contains(&(row.content, row.other)));
             found.extend(joining.map(|row| ((row.content, row.other), row)));
         }
         Verdicts(found)

@@ -29,7 +29,7 @@ const KEPT_BYTES_MAX: usize = 1 << 25;
 pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Result<(u64, Files)> {
     let mut sink = Sink::<Pair>::create(Pair::NAME, place)?;
     let refused_min = place.output.refused_similarity_min;
-    let is_listed = |row: &PairRow| row.accepted == 1 || row.similarity >= refused_min;
+    let is_listed = |row: &PairRow| row.is_accepted() || row.similarity >= refused_min;
     let (mut kept, mut pairs) = (Contents::default(), 0);
     for mut rows in tables.pairs.portions(PORTION_ROWS) {
         rows.retain(|row| row.content < row.other && is_listed(row));
@@ -57,7 +57,7 @@ pub(super) fn write(tables: &Tables, rule: &KeepRule, place: &Place<'_>) -> Resu
                         signature: signatures(row.proposals),
                         distance: row.distance.into(),
                         similarity: f64::from(row.similarity) / 10_000.0,
-                        accepted: row.accepted == 1,
+                        accepted: row.is_accepted(),
                         reason: Reason::name(row.reason),
                     })?;
                     pairs += 1;

@@ -205,7 +205,7 @@ pub fn accepted_pairs(
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
     for &TouchedContent { component, content } in touched {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
-        for row in rows.iter().filter(|row| row.accepted == 1 && content < row.other) {
+        for row in rows.iter().filter(|row| row.is_accepted() && content < row.other) {
             emit(AcceptedPair {
                 component,
                 a: content,

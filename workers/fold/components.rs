@@ -124,7 +124,7 @@ pub fn edges(
     contents.dedup();
     let pairs = epoch.after::<PairRow>()?.matching(&contents);
     let pairs: Vec<(Id, Id)> =
-        pairs.iter().filter(|row| row.accepted == 1).map(|row| (row.content, row.other)).collect();
+        pairs.iter().filter(|row| row.is_accepted()).map(|row| (row.content, row.other)).collect();
     edges_of(&pairs, method).into_iter().for_each(emit);
     contents.retain(|content| pairs.binary_search_by_key(content, |pair| pair.0).is_err());
     Ok(contents)

@@ -241,7 +241,7 @@ pub fn pairs(
     let mut rows = rows.chunk_by(|a, b| a.content == b.content).peekable();
     for &&TouchedContent { content, component } in &contents {
         let rows = rows.next_if(|rows| rows[0].content == content).unwrap_or_default();
-        for row in rows.iter().filter(|row| row.accepted == 1) {
+        for row in rows.iter().filter(|row| row.is_accepted()) {
             emit(DeadPair {
                 component,
                 died: content,

@@ -330,6 +330,13 @@ table! {
     }
 }
 
+impl PairRow {
+    /// Whether the pair is accepted.
+    pub fn is_accepted(&self) -> bool {
+        self.accepted == 1
+    }
+}
+
 table! {
     /// The component of a content: the contents that accepted pairs connect, directly or through
     /// other contents. Contents without an accepted pair have no row. `fold/components.rs` writes

@@ -196,7 +196,7 @@ fn parts(
         }
         pairs.seek(|row| row.content.cmp(&content));
         while let Some(row) = pairs.next_if(|row| row.content.cmp(&content)) {
-            if row.accepted == 1 && content < row.other {
+            if row.is_accepted() && content < row.other {
                 let similarity = row.similarity.into();
                 accepted.push(AcceptedPair { component, a: content, b: row.other, similarity });
             }

@@ -51,7 +51,7 @@ pub fn component_members(tables: &Mapped) -> Check {
 pub fn components(tables: &Mapped) -> Check {
     let mut check = Check::new("components");
     let paired =
-        distinct(Live::of(&tables.pairs).filter(|row| row.accepted == 1).map(|row| row.content));
+        distinct(Live::of(&tables.pairs).filter(|row| row.is_accepted()).map(|row| row.content));
     for sides in joined(Live::of(&tables.components), paired, |row| row.content, |content| *content)
     {
         match sides {

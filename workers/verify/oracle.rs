@@ -244,7 +244,7 @@ fn check(store: &Path, job: &Job, live: &Live, tables: &Tables, seed: u64) {
     let found: Vec<(Id, Id, u64, u32, bool)> = rows
         .iter()
         .map(|row| {
-            (row.content, row.other, row.proposals, u32::from(row.distance), row.accepted == 1)
+            (row.content, row.other, row.proposals, u32::from(row.distance), row.is_accepted())
         })
         .collect();
     let mut mirrored: Vec<(Id, Id, u64, u32, bool)> = Vec::new();

@@ -564,7 +564,7 @@ fn add_member(t: &mut Tamper<'_>, content: Id) {
 /// Drops a pair that only keys propose.
 fn drop_keyed_pair(t: &mut Tamper<'_>) {
     let rows: Vec<PairRow> = t.rows();
-    let row = rows.iter().find(|row| row.proposals == 0x100 && row.accepted == 0).expect("one");
+    let row = rows.iter().find(|row| row.proposals == 0x100 && !row.is_accepted()).expect("one");
     t.drop_pair(row.content, row.other);
 }
 

@@ -117,7 +117,7 @@ fn least_like(tables: &Tables, row: &ClusterRow, content: Id) -> Option<Id> {
         .map(|member| member.content);
     let others = members
         .filter(|other| *other != content && tables.leader(*other) == tables.leader(content));
-    let accepted = |other: Id| tables.pair(content, other).filter(|pair| pair.accepted == 1);
+    let accepted = |other: Id| tables.pair(content, other).filter(|pair| pair.is_accepted());
     others.min_by_key(|other| accepted(*other).map_or(0, |pair| u32::from(pair.similarity) + 1))
 }
 

@@ -147,7 +147,7 @@ fn close(index: &Index) -> (Vec<Close>, Bars) {
         let row = rows.get(&(*a, *b))?;
         Some(Close {
             similarity: decimal(row.similarity),
-            verdict: if row.accepted == 1 { "accepted" } else { "refused" },
+            verdict: if row.is_accepted() { "accepted" } else { "refused" },
             reason: Reason::name(row.reason),
             a: index.tables.first_url(*a),
             b: index.tables.first_url(*b),

@@ -45,7 +45,7 @@ impl Cell {
     /// The cell of a pair whose lesser content is in a cluster of `pages`.
     pub fn of(row: &PairRow, pages: u32, proposers: usize) -> Cell {
         Cell {
-            accepted: row.accepted == 1,
+            accepted: row.is_accepted(),
             similarity: SIMILARITY_ENDS.partition_point(|end| *end <= row.similarity) as u8,
             reason: row.reason,
             size: [3, 10, 100, 1000].partition_point(|end| *end <= pages) as u8,
