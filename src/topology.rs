@@ -5,6 +5,7 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use workers::mesh::Protection;
 
 /// How processes are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -55,10 +56,8 @@ pub struct Topology {
     pub silence_timeout: Duration,
     /// Limit for a worker to finish a portion of its work, and for all workers to be idle.
     pub progress_timeout: Duration,
-    /// Whether data is encrypted.
-    pub encrypt: bool,
-    /// Whether data may go unencrypted beyond loopback.
-    pub plaintext: bool,
+    /// How data is protected between processes.
+    pub protection: Protection,
 }
 
 /// The most worker threads of a process.
@@ -81,8 +80,7 @@ impl Topology {
             start_timeout: 60 * second,
             silence_timeout: 10 * second,
             progress_timeout: 600 * second,
-            encrypt: false,
-            plaintext: false,
+            protection: Protection::PlainOnLoopback,
         }
     }
 

@@ -10,8 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use workers::error::{Error, Kind, Result};
-use workers::mesh::Key;
-use workers::mesh::PROCESSES_MAX;
+use workers::mesh::{Key, PROCESSES_MAX, Protection};
 
 /// The rank of this process, from 0; Slurm and Kubernetes have variables of their own.
 const RANK: [&str; 3] = ["PAGEFOLD_RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX"];
@@ -52,8 +51,8 @@ pub struct Allocation {
     pub start_timeout: Duration,
     /// Silence after which a process is lost.
     pub silence_timeout: Duration,
-    /// Whether data is encrypted; it is unless every peer is certainly on loopback.
-    pub encrypt: bool,
+    /// How data is protected; it is encrypted unless every peer is certainly on loopback.
+    pub protection: Protection,
 }
 
 fn wrong(name: &str, why: impl std::fmt::Display) -> Error {
@@ -124,6 +123,11 @@ impl Allocation {
             None => Ok(Duration::from_secs(default)),
         };
         let is_loopback = |host: &str| host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        let protection = match places.iter().all(|(host, _)| is_loopback(host)) && ip.is_loopback()
+        {
+            true => Protection::PlainOnLoopback,
+            false => Protection::Encrypted,
+        };
         Ok(Allocation {
             rank,
             bind: SocketAddr::new(ip, port),
@@ -131,7 +135,7 @@ impl Allocation {
             workers: number(WORKERS, &needed(WORKERS)?, 1, WORKERS_MAX)? as usize,
             start_timeout: seconds(START_TIMEOUT, START_TIMEOUT_S)?,
             silence_timeout: seconds(SILENCE_TIMEOUT, SILENCE_TIMEOUT_S)?,
-            encrypt: !(places.iter().all(|(host, _)| is_loopback(host)) && ip.is_loopback()),
+            protection,
             peers,
         })
     }
@@ -174,8 +178,8 @@ mod tests {
     fn places() {
         let place = of(&[("SLURM_PROCID", "0")]).expect("a place");
         assert_eq!(
-            (place.rank, place.bind, place.encrypt),
-            (1, "0.0.0.0:2".parse().expect("an address"), true)
+            (place.rank, place.bind, place.protection),
+            (1, "0.0.0.0:2".parse().expect("an address"), Protection::Encrypted)
         );
         let unset = ("PAGEFOLD_RANK", "unset");
         assert_eq!(
@@ -186,9 +190,12 @@ mod tests {
         );
         assert_eq!(of(&[unset, ("JOB_COMPLETION_INDEX", "1")]).expect("a place").rank, 1);
         let place = of(&[(PEERS, " 127.0.0.1:7 ,\n[::1]:8 ")]).expect("a place");
-        assert_eq!((place.bind, place.encrypt), ("[::1]:8".parse().expect("an address"), false));
+        assert_eq!(
+            (place.bind, place.protection),
+            ("[::1]:8".parse().expect("an address"), Protection::PlainOnLoopback)
+        );
         let place = of(&[(PEERS, "127.0.0.1:7 127.0.0.2:8"), (BIND, "0.0.0.0")]).expect("a place");
-        assert!(place.encrypt && place.bind.ip().is_unspecified());
+        assert!(place.protection.is_encrypted() && place.bind.ip().is_unspecified());
         assert_eq!(
             of(&[(SILENCE_TIMEOUT, "2")]).expect("a place").silence_timeout,
             Duration::from_secs(2)

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
 use workers::error::{Error, Kind, Result};
-use workers::mesh::PROCESSES_MAX;
+use workers::mesh::{PROCESSES_MAX, Protection};
 
 const ATTEMPTS_MAX: u64 = 10;
 /// The longest name, path or word of a command.
@@ -195,6 +195,11 @@ fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topo
             "encrypt: not every host is loopback; data in the clear needs plaintext = true as well";
         return Err(checker.wrong(at.span().start, why));
     }
+    let protection = match (encrypt, written.plaintext) {
+        (true, _) => Protection::Encrypted,
+        (false, true) => Protection::PlainByRequest,
+        (false, false) => Protection::PlainOnLoopback,
+    };
     Ok(Topology {
         launch: written.launch,
         workers: checker.number("workers", &workers, 1, WORKERS_MAX)? as usize,
@@ -206,8 +211,7 @@ fn check(checker: &Checker<'_>, written: &Written, binary: &Path) -> Result<Topo
         start_timeout: seconds("start_timeout_s", &written.start_timeout_s, 60)?,
         silence_timeout: seconds("silence_timeout_s", &written.silence_timeout_s, 10)?,
         progress_timeout: seconds("progress_timeout_s", &written.progress_timeout_s, 600)?,
-        encrypt,
-        plaintext: written.plaintext,
+        protection,
     })
 }
 
@@ -340,11 +344,11 @@ mod tests {
     fn defaults() {
         let local = topology(LOCAL).expect("a topology");
         assert_eq!(
-            (local.hosts.len(), local.workers, local.encrypt, local.attempts_max),
-            (2, 1, false, 4)
+            (local.hosts.len(), local.workers, local.protection, local.attempts_max),
+            (2, 1, Protection::PlainOnLoopback, 4)
         );
         let two = topology(SSH_TWO).expect("a topology");
-        assert!(two.encrypt && two.hosts_min == 2);
+        assert!(two.protection.is_encrypted() && two.hosts_min == 2);
         let words = |host: usize| two.hosts[host].command.join(" ");
         let ssh = process::default_ssh_command().join(" ");
         assert_eq!(words(0), format!("{ssh} 10.0.0.1 /opt/pagefold worker"));
@@ -355,10 +359,10 @@ mod tests {
             ["ip", "netns", "exec", "10.0.0.1"]
         );
         assert!(
-            !other("plaintext = true").encrypt
-                && !other("plaintext = true\nencrypt = false").encrypt
+            !other("plaintext = true").protection.is_encrypted()
+                && !other("plaintext = true\nencrypt = false").protection.is_encrypted()
         );
-        assert!(other("plaintext = true\nencrypt = true").encrypt);
+        assert!(other("plaintext = true\nencrypt = true").protection.is_encrypted());
     }
 
     /// Every mistake is one line that names file, line and key.

@@ -27,7 +27,7 @@ use workers::error::{Error, Kind};
 use workers::fold::receipt::Receipt;
 use workers::job::Job;
 use workers::locks::lock;
-use workers::mesh::Key;
+use workers::mesh::{Key, Protection};
 
 /// How often each side sends a line.
 pub const SEND_INTERVAL: Duration = Duration::from_millis(500);
@@ -58,10 +58,8 @@ pub struct Assignment {
     pub is_child: bool,
     /// The key of this attempt's mesh.
     pub key: Key,
-    /// Whether data is encrypted.
-    pub encrypt: bool,
-    /// Whether data may go unencrypted beyond loopback.
-    pub plaintext: bool,
+    /// How data is protected between processes.
+    pub protection: Protection,
     /// Limit for all processes to connect.
     pub start_timeout: Duration,
     /// Silence after which a process is lost.

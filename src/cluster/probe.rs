@@ -177,9 +177,9 @@ fn try_inputs(inputs: &[(PathBuf, u64)], files: &[PathBuf]) -> Result<String> {
 
 /// Connects all processes, and disconnects.
 pub fn try_peers(mesh: Mesh, listener: std::net::TcpListener) -> Finding {
-    let (peers, encrypt) = (mesh.addresses.len() - 1, mesh.encrypt);
+    let (peers, protection) = (mesh.addresses.len() - 1, mesh.protection);
     let met = mesh::execute(1, Some((mesh, Some(listener))), |_| {}, |_| ());
-    let way = if encrypt { "encrypted" } else { "in the clear" };
+    let way = if protection.is_encrypted() { "encrypted" } else { "in the clear" };
     Finding::of(
         "peers",
         met.map(|_| format!("{peers} others reached and known by their key, {way}")),

@@ -374,8 +374,7 @@ fn assignment(allocation: &Allocation, key: &Key, start_timeout: Duration) -> Re
         folder,
         is_child: false,
         key: key.clone(),
-        encrypt: allocation.encrypt,
-        plaintext: false,
+        protection: allocation.protection,
         start_timeout,
         silence_timeout: allocation.silence_timeout,
     })

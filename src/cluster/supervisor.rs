@@ -345,8 +345,7 @@ impl<'a> Supervisor<'a> {
             folder: host.folder.clone().unwrap_or_else(|| PathBuf::from(&here)),
             is_child: self.topology.launch == Launch::Local,
             key: key.clone(),
-            encrypt: self.topology.encrypt,
-            plaintext: self.topology.plaintext,
+            protection: self.topology.protection,
             start_timeout: self.topology.start_timeout,
             silence_timeout: self.topology.silence_timeout,
         };

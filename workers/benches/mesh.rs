@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use timely::dataflow::operators::probe::{Handle, Probe};
 use workers::document::Id;
 use workers::fold::gather::{Flow, gather, produce};
-use workers::mesh::{Key, Mesh, Refused, execute};
+use workers::mesh::{Key, Mesh, Protection, Refused, execute};
 
 /// Bytes of a row: an [`Id`].
 const ROW_BYTES: usize = 16;
@@ -17,7 +17,7 @@ const ROW_BYTES: usize = 16;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The two processes of a job, each with its open listener.
-fn meshes(encrypt: bool) -> Vec<(Mesh, TcpListener)> {
+fn meshes(protection: Protection) -> Vec<(Mesh, TcpListener)> {
     let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"));
     let bound = listeners.each_ref().map(|listener| listener.local_addr().expect("bound"));
     let mesh = |(index, listener): (usize, TcpListener)| {
@@ -28,8 +28,7 @@ fn meshes(encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             bind: bound[index],
             key: Key::of([7; 32]),
             prologue: b"bench".to_vec(),
-            encrypt,
-            plaintext: false,
+            protection,
             start_timeout: LIMIT,
             handshake_timeout: LIMIT,
             silence_timeout: LIMIT,
@@ -42,7 +41,7 @@ fn meshes(encrypt: bool) -> Vec<(Mesh, TcpListener)> {
 
 /// Seconds in which each process sends `rows` rows to the other, from the first row to the end of
 /// the dataflow on both; the start does not count.
-fn seconds(encrypt: bool, rows: u64) -> f64 {
+fn seconds(protection: Protection, rows: u64) -> f64 {
     let run = |(mesh, listener)| {
         std::thread::spawn(move || {
             let lost = |error: &workers::error::Error| panic!("{error}");
@@ -71,7 +70,7 @@ fn seconds(encrypt: bool, rows: u64) -> f64 {
             took.expect("exchanged").into_iter().fold(0.0, f64::max)
         })
     };
-    let threads: Vec<_> = meshes(encrypt).into_iter().map(run).collect();
+    let threads: Vec<_> = meshes(protection).into_iter().map(run).collect();
     threads.into_iter().map(|thread| thread.join().expect("no panic")).fold(0.0, f64::max)
 }
 
@@ -86,8 +85,8 @@ fn main() {
     let mut took = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         // In turn, so that other load on the machine slows both.
-        took[0].push(seconds(false, rows));
-        took[1].push(seconds(true, rows));
+        took[0].push(seconds(Protection::PlainOnLoopback, rows));
+        took[1].push(seconds(Protection::Encrypted, rows));
     }
     let crossing = 2.0 * (rows as usize * ROW_BYTES) as f64 / 1e6;
     let [plain, encrypted] = took.map(|figures| crossing / median(figures));

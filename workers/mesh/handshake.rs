@@ -99,7 +99,7 @@ impl Party {
         // `Mesh::check` has checked that both fit.
         let (index, processes) = (mesh.index as u32, mesh.addresses.len() as u32);
         let mut hasher = blake3::Hasher::new();
-        hasher.update(MAGIC).update(&[VERSION, mesh.encrypt.into()]);
+        hasher.update(MAGIC).update(&[VERSION, mesh.protection.is_encrypted().into()]);
         hasher
             .update(&processes.to_le_bytes())
             .update(&(threads as u64).to_le_bytes())

@@ -19,6 +19,7 @@ mod session;
 mod start;
 
 use crate::locks::lock;
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -72,6 +73,26 @@ impl Refused {
 /// encrypted.
 pub const PROCESSES_MAX: usize = 256;
 
+/// How data is protected between processes. Without encryption, anyone who can write into an
+/// established connection can forge data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protection {
+    /// It is encrypted.
+    Encrypted,
+    /// It stays on this machine: each address is a loopback address.
+    PlainOnLoopback,
+    /// It is not encrypted, because the user says that the network is safe.
+    PlainByRequest,
+}
+
+impl Protection {
+    /// Whether the data is encrypted.
+    pub fn is_encrypted(self) -> bool {
+        self == Protection::Encrypted
+    }
+}
+
 /// How a process connects to its peers, authenticates and watches them.
 pub struct Mesh {
     /// The index of this process, from 0.
@@ -82,17 +103,12 @@ pub struct Mesh {
     /// The address on which this process listens for the higher indices. May differ from the
     /// address that they dial.
     pub bind: SocketAddr,
-    /// Whether data may go unencrypted beyond loopback, because the user says that the network is
-    /// safe.
-    pub plaintext: bool,
     /// The key of this attempt.
     pub key: Key,
     /// Everything that the processes must agree on: store, attempt, configuration, binary.
     pub prologue: Vec<u8>,
-    /// Whether the data is encrypted. Without encryption, anyone who can write into an established
-    /// connection can forge data; it is therefore required unless `bind` is a loopback address or
-    /// `plaintext` is set.
-    pub encrypt: bool,
+    /// How the data is protected.
+    pub protection: Protection,
     /// Limit until every process has all of its connections.
     pub start_timeout: Duration,
     /// Limit for one connection to authenticate itself.
@@ -125,7 +141,7 @@ impl Mesh {
                 Mesh::SILENCE_MIN
             ));
         }
-        if !self.encrypt && !self.plaintext && !self.bind.ip().is_loopback() {
+        if self.protection == Protection::PlainOnLoopback && !self.bind.ip().is_loopback() {
             return wrong(format!(
                 "cannot listen on {}: only loopback goes without encryption",
                 self.bind
@@ -253,7 +269,7 @@ impl Wiring {
         let local =
             ProcessBuilder::new_typed_vector(threads, hooks.refill.clone(), hooks.spill.clone());
         let mut senders = Vec::new();
-        let (builders, guard) = if mesh.encrypt {
+        let (builders, guard) = if mesh.protection.is_encrypted() {
             let mut sockets = Vec::with_capacity(connections.data.len());
             for (peer, connection) in connections.data.into_iter().enumerate() {
                 let pumped = connection

@@ -2,6 +2,7 @@
 //!
 //! The listeners are bound before the processes start, so that no other test can take a port.
 
+use super::Protection::{Encrypted, PlainOnLoopback};
 use super::*;
 use crate::mesh::connection::Connection;
 use crate::mesh::handshake::{LANES, Lane, Party, dial, opening};
@@ -18,7 +19,7 @@ const GENEROUS: Duration = Duration::from_secs(60);
 const THREADS: usize = 2;
 
 /// The meshes of `processes` processes of one job, each with its open listener.
-fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
+fn meshes(processes: usize, protection: Protection) -> Vec<(Mesh, TcpListener)> {
     let listeners: Vec<_> =
         (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     let bound: Vec<_> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
@@ -30,8 +31,7 @@ fn meshes(processes: usize, encrypt: bool) -> Vec<(Mesh, TcpListener)> {
             bind: bound[index],
             key: Key::of([7; 32]),
             prologue: b"store, attempt, configuration, binary".to_vec(),
-            encrypt,
-            plaintext: false,
+            protection,
             start_timeout: GENEROUS,
             handshake_timeout: Duration::from_secs(3),
             silence_timeout: GENEROUS,
@@ -112,8 +112,10 @@ fn losses() -> (impl Fn(&Error) + Send + Sync + 'static, Receiver<String>) {
 /// Two and three processes exchange every record exactly once, plain and encrypted.
 #[test]
 fn processes_exchange() {
-    for (processes, encrypt) in [(1, true), (2, false), (2, true), (3, false), (3, true)] {
-        assert_exchanged(meshes(processes, encrypt).into_iter().map(started).collect());
+    for (processes, protection) in
+        [(1, Encrypted), (2, PlainOnLoopback), (2, Encrypted), (3, PlainOnLoopback), (3, Encrypted)]
+    {
+        assert_exchanged(meshes(processes, protection).into_iter().map(started).collect());
     }
 }
 
@@ -131,7 +133,7 @@ fn bad_jobs_are_refused() {
     let kind = |threads, mesh: Option<Mesh>| {
         execute(threads, mesh.map(|mesh| (mesh, None)), silently, |_| ()).unwrap_err().kind()
     };
-    let (mesh, _listener) = meshes(2, true).remove(0);
+    let (mesh, _listener) = meshes(2, Encrypted).remove(0);
     assert_eq!(kind(0, None), Kind::Config);
     assert_eq!(kind(1, Some(Mesh { index: 2, ..twin(&mesh) })), Kind::Config);
     for address in ["", "host", ":7000", "host:", "host:0", "host:70000", "host:ssh"] {
@@ -140,7 +142,7 @@ fn bad_jobs_are_refused() {
     }
     let everywhere = SocketAddr::from(([0, 0, 0, 0], mesh.bind.port()));
     assert_eq!(
-        kind(1, Some(Mesh { encrypt: false, bind: everywhere, ..twin(&mesh) })),
+        kind(1, Some(Mesh { protection: PlainOnLoopback, bind: everywhere, ..twin(&mesh) })),
         Kind::Config
     );
     assert_eq!(listen(mesh.bind).unwrap_err().kind(), Kind::TryAgain);
@@ -150,7 +152,7 @@ fn bad_jobs_are_refused() {
 /// with exit code 76 and the reason. The right processes still complete.
 #[test]
 fn wrong_peers_are_refused() {
-    let mut meshes = meshes(2, true);
+    let mut meshes = meshes(2, Encrypted);
     let honest = meshes.pop().unwrap();
     let first = twin(&meshes[0].0);
     let first_run = started(meshes.remove(0));
@@ -172,7 +174,10 @@ fn wrong_peers_are_refused() {
         .contains("a wrong key")
     );
     assert!(refused(THREADS, last(&|mesh| mesh.prologue.push(0))).contains("a different build"));
-    assert!(refused(THREADS, last(&|mesh| mesh.encrypt = false)).contains("a different build"));
+    assert!(
+        refused(THREADS, last(&|mesh| mesh.protection = PlainOnLoopback))
+            .contains("a different build")
+    );
     let third = |mesh: &mut Mesh| {
         mesh.addresses.push(mesh.addresses[0].clone());
         mesh.index = 2;
@@ -186,7 +191,7 @@ fn wrong_peers_are_refused() {
 /// ended a process for good. The process calls again and joins the true peer.
 #[test]
 fn a_passing_refusal_ends_nothing() {
-    let mut meshes = meshes(2, true);
+    let mut meshes = meshes(2, Encrypted);
     let calling = started(meshes.pop().unwrap());
     let (first, listener) = meshes.remove(0);
     let mut other_job = Mesh { start_timeout: Duration::from_millis(300), ..twin(&first) };
@@ -202,7 +207,7 @@ fn a_passing_refusal_ends_nothing() {
 /// reason.
 #[test]
 fn strangers_do_not_disturb_the_start() {
-    let mut meshes = meshes(3, true);
+    let mut meshes = meshes(3, Encrypted);
     let first = twin(&meshes[0].0);
     let last = meshes.pop().unwrap();
     let mut runs = vec![started(meshes.remove(0))];
@@ -238,7 +243,7 @@ fn strangers_do_not_disturb_the_start() {
 /// refused.
 #[test]
 fn a_missing_peer_is_named() {
-    let mut three = meshes(3, true);
+    let mut three = meshes(3, Encrypted);
     drop(three.pop());
     let addresses = three[0].0.addresses.clone();
     for (mesh, _) in &mut three {
@@ -258,7 +263,7 @@ fn a_missing_peer_is_named() {
         );
         assert!(index > 0 || line.contains("a wrong key"), "{line}");
     }
-    let mut alone = meshes(2, true);
+    let mut alone = meshes(2, Encrypted);
     let (mut mesh, listener) = alone.pop().unwrap();
     drop(alone);
     mesh.start_timeout = Duration::from_millis(300);
@@ -269,7 +274,7 @@ fn a_missing_peer_is_named() {
 /// A second process with the same index is refused, and the first one is not disturbed.
 #[test]
 fn an_index_is_taken_once() {
-    let mut meshes = meshes(3, true);
+    let mut meshes = meshes(3, Encrypted);
     let last = meshes.pop().unwrap();
     let second = meshes.pop().unwrap();
     let first = twin(&meshes[0].0);
@@ -296,7 +301,7 @@ fn a_lost_peer_is_reported() {
     for (case, expected) in
         [("drop", "without a farewell"), ("mute", "silent for 500ms"), ("forge", "did not seal")]
     {
-        let (mut mesh, listener) = meshes(2, false).remove(0);
+        let (mut mesh, listener) = meshes(2, PlainOnLoopback).remove(0);
         mesh.silence_timeout = Duration::from_millis(500);
         let peer = twin(&mesh);
         let (on_lost, reasons) = losses();
@@ -394,7 +399,7 @@ fn a_panicking_worker_ends_its_process() {
 #[test]
 fn processes_exchange_messages() {
     let (report, losses) = channel();
-    let processes: Vec<_> = meshes(3, false)
+    let processes: Vec<_> = meshes(3, PlainOnLoopback)
         .into_iter()
         .map(|(mesh, listener)| {
             let report = report.clone();
