@@ -53,6 +53,32 @@ use std::thread;
 /// The name of the changes of several epochs.
 const CHANGES_SINCE: &str = "changes_since";
 
+/// A table of each export, and what is done with it before it is written.
+struct TableFiles {
+    name: &'static str,
+    check_place: fn(&str, &Place<'_>) -> Result<()>,
+    remove_others: fn(&str, &Place<'_>) -> Result<()>,
+}
+
+impl TableFiles {
+    const fn of<R: ExportRow>() -> TableFiles {
+        TableFiles {
+            name: R::NAME,
+            check_place: sink::check_place::<R>,
+            remove_others: sink::remove_others::<R>,
+        }
+    }
+}
+
+/// The tables of each export.
+const TABLES: [TableFiles; 5] = [
+    TableFiles::of::<Member>(),
+    TableFiles::of::<Redirect>(),
+    TableFiles::of::<Pair>(),
+    TableFiles::of::<Cluster>(),
+    TableFiles::of::<Change>(),
+];
+
 /// Exports the head of `store` to the job's output folder.
 pub fn export(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
     let place = place(job, Some(head));
@@ -161,11 +187,7 @@ fn replace_summary(former: &Results, epoch: u64) -> Result<()> {
 
 /// Removes the tables of earlier exports in forms that are not written now.
 fn remove_others(place: &Place<'_>) -> Result<()> {
-    sink::remove_others::<Member>(Member::NAME, place)?;
-    sink::remove_others::<Redirect>(Redirect::NAME, place)?;
-    sink::remove_others::<Pair>(Pair::NAME, place)?;
-    sink::remove_others::<Cluster>(Cluster::NAME, place)?;
-    sink::remove_others::<Change>(Change::NAME, place)
+    TABLES.iter().try_for_each(|table| (table.remove_others)(table.name, place))
 }
 
 /// Fails if the export of `job` would replace a file that somebody else wrote. Call it before the
@@ -174,11 +196,7 @@ fn remove_others(place: &Place<'_>) -> Result<()> {
 pub fn check_place(job: &Job, head: Option<&Head>) -> Result<()> {
     ours::check_beside(&job.output.dir)?;
     let place = place(job, head);
-    sink::check_place::<Member>(Member::NAME, &place)?;
-    sink::check_place::<Redirect>(Redirect::NAME, &place)?;
-    sink::check_place::<Pair>(Pair::NAME, &place)?;
-    sink::check_place::<Cluster>(Cluster::NAME, &place)?;
-    sink::check_place::<Change>(Change::NAME, &place)
+    TABLES.iter().try_for_each(|table| (table.check_place)(table.name, &place))
 }
 
 /// Fails if a run of `job` would replace a file that somebody else wrote, by its export or, without
@@ -359,11 +377,10 @@ fn rejects(store: &Store, head: &Head, dir: &Path) -> Result<(String, String)> {
 /// Removes the temporary files of interrupted exports from `dir`. Errors are ignored: these files
 /// are never read.
 pub fn sweep(dir: &Path) {
-    let tables =
-        [Member::NAME, Redirect::NAME, Pair::NAME, Cluster::NAME, Change::NAME, CHANGES_SINCE];
+    let tables = || TABLES.iter().map(|table| table.name).chain([CHANGES_SINCE]);
     let is_ours = |name: &str| {
         name.ends_with(".writing")
-            && (tables.iter().any(|table| sink::is_aside(table, name))
+            && (tables().any(|table| sink::is_aside(table, name))
                 || ["rejects.", "summary.", "run."].iter().any(|stem| name.starts_with(stem)))
     };
     for path in entries(dir).into_iter().flatten() {

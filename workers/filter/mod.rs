@@ -213,7 +213,8 @@ pub fn filter<T>(
     let mut outcome = Outcome { epoch, files, passed, pages_elsewhere, ..Outcome::default() };
     for (original, file) in originals.iter().zip(all) {
         // Waits for files that another process has locked.
-        let file = file.map_or_else(|| done(original, true), |file| Ok(Some(file)))?;
+        let file =
+            file.map_or_else(|| work.file(original, IfLocked::Wait), |file| Ok(Some(file)))?;
         let file = file.ok_or_else(|| Error::internal("a lock was not waited for"))?;
         outcome.add(original, &file);
     }
