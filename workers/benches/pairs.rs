@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use crate::random::Random;
 use workers::candidates::bands::Bands;
-use workers::candidates::hamming::{Kernel, Scratch, within};
+use workers::candidates::hamming::{BucketRule, Kernel, Scratch, within};
 use workers::document::Id;
 use workers::fold::buckets::changed_pairs;
 use workers::fold::groups::{GroupTouch, TouchedFingerprint};
@@ -124,7 +124,8 @@ fn plain_buckets(values: &[u64]) -> PairSetDigest {
 fn ours(values: &[u64], kernel: Kernel) -> PairSetDigest {
     let (mut found, scratch) = (PairSetDigest::default(), &mut Scratch::with_kernel(kernel));
     for_each_bucket(values, |bucket, band, earlier| {
-        within(bucket, 3, band, earlier, scratch, &mut |a, b| found.add(a, b));
+        let rule = BucketRule { k: 3, fixed: band, earlier };
+        within(bucket, rule, scratch, &mut |a, b| found.add(a, b));
     });
     found
 }

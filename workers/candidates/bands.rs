@@ -10,6 +10,7 @@
 //! `Options`). The paper puts groups of bits in front of a table by permutation. We put one band in
 //! front and divide large buckets once more: see [`crate::candidates::hamming`].
 
+use crate::candidates::hamming::BucketRule;
 use crate::text::hash::GOLDEN_RATIO;
 
 /// The largest supported distance k: nine bands of 7 or 8 bits.
@@ -113,8 +114,13 @@ impl Bands {
         key & self.key_fixed(b)
     }
 
-    /// The bits in which the keys of one bucket of band `b` agree: `fixed` of
-    /// [`crate::candidates::hamming::within`] on keys.
+    /// The rule by which a bucket of band `b` owns pairs of keys. `earlier` is
+    /// [`Bands::key_earlier`] of the band.
+    pub fn rule<'a>(&self, b: usize, earlier: &'a [u64]) -> BucketRule<'a> {
+        BucketRule { k: self.k(), fixed: self.key_fixed(b), earlier }
+    }
+
+    /// The bits in which the keys of one bucket of band `b` agree.
     ///
     /// Two keys of one bucket differ in as many bits as their fingerprints, so a bucket is searched
     /// as it is stored in a sorted run.
@@ -122,8 +128,8 @@ impl Bands {
         self.bands[b].top()
     }
 
-    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of
-    /// [`crate::candidates::hamming::within`] on keys.
+    /// The masks of the bands below `b` in the keys of band `b`: `earlier` of a
+    /// [`BucketRule`] on keys.
     pub fn key_earlier(&self, b: usize) -> Vec<u64> {
         let rotation = self.bands[b].rotation();
         self.masks()[..b].iter().map(|mask| mask.rotate_right(rotation)).collect()
@@ -273,18 +279,15 @@ mod tests {
         let (mut among, mut across) = (Vec::new(), Vec::new());
         let scratch = &mut Scratch::new();
         for b in 0..bands.count() {
-            let (k, fixed, earlier) = (bands.k(), bands.key_fixed(b), bands.key_earlier(b));
+            let (fixed, earlier) = (bands.key_fixed(b), bands.key_earlier(b));
+            let rule = bands.rule(b, &earlier);
             let old = sorted_keys(bands, b, old);
             let is_of = |key: &u64, bucket: &[u64]| (key ^ bucket[0]) & fixed == 0;
             for bucket in sorted_keys(bands, b, new).chunk_by(|x, y| (x ^ y) & fixed == 0) {
                 let unkeyed = |x, y| (bands.unkey(b, x), bands.unkey(b, y));
                 let old: Vec<u64> = old.iter().copied().filter(|key| is_of(key, bucket)).collect();
-                within(bucket, k, fixed, &earlier, scratch, &mut |x, y| {
-                    among.push(ordered(unkeyed(x, y)))
-                });
-                between(bucket, &old, k, fixed, &earlier, scratch, &mut |x, y| {
-                    across.push(unkeyed(x, y))
-                });
+                within(bucket, rule, scratch, &mut |x, y| among.push(ordered(unkeyed(x, y))));
+                between(bucket, &old, rule, scratch, &mut |x, y| across.push(unkeyed(x, y)));
             }
         }
         [sorted(among), sorted(across)]

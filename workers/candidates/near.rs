@@ -238,9 +238,9 @@ impl NearRule {
             return;
         }
         let NearRule { bands, crowded, unexamined: sum, scratch, neighbours, .. } = self;
-        let (fixed, earlier) = (bands.key_fixed(band), bands.key_earlier(band));
+        let earlier = bands.key_earlier(band);
         let mut add = |a, b| neighbours.add(a, b, [false, true]);
-        hamming::within(bucket, bands.k(), fixed, &earlier, scratch, &mut add);
+        hamming::within(bucket, bands.rule(band, &earlier), scratch, &mut add);
         let mut examined: BTreeMap<u64, u64> = BTreeMap::new();
         let mut many = Vec::new();
         neighbours.finish(

@@ -4,7 +4,7 @@
 //! ([`crate::candidates::near`]) is not applied, because it differs for each k. These are pure
 //! functions, tested against all pairs one by one.
 
-use crate::candidates::hamming::{Scratch, within};
+use crate::candidates::hamming::{BucketRule, Scratch, within};
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::distinct::distinct;
 use crate::document::Id;
@@ -41,7 +41,8 @@ pub fn near(texts: &[(u64, Numbered)], k: u32) -> Option<Vec<(u32, u32, u32)>> {
         inside(group, |a, b| emit(a, b, 0));
     }
     let fingerprints: Vec<u64> = groups.keys().copied().collect();
-    within(&fingerprints, k, 0, &[], &mut Scratch::new(), &mut |a, b| {
+    let rule = BucketRule { k, fixed: 0, earlier: &[] };
+    within(&fingerprints, rule, &mut Scratch::new(), &mut |a, b| {
         let distance = simhash::distance(a, b);
         let (a, b) = (&groups[&a], &groups[&b]);
         for (i, x) in a.iter().take(PIVOTS).enumerate() {

@@ -29,7 +29,7 @@ use crate::export::changes::Span;
 pub use crate::export::current::is_current;
 pub use crate::export::large::{LargeCluster, LargeClusters, PairCount, Spread};
 pub use crate::export::little::{LittleText, LittleTexts};
-use crate::export::row_type::ExportRow as _;
+use crate::export::row_type::ExportRow;
 use crate::export::rows::{Change, Cluster, Member, Pair, Redirect};
 use crate::export::sink::{Place, Sink};
 pub use crate::export::summary::{Exported, Summary};

@@ -7,7 +7,7 @@
 //! fingerprints are near one, the near rule ([`mod@crate::candidates::near`]) leaves most out.
 
 use crate::candidates::bands::Bands;
-use crate::candidates::hamming::{self, Scratch};
+use crate::candidates::hamming::{self, BucketRule, Scratch};
 use crate::candidates::near::{self, EARLIER_FEW, ExaminedPair, Neighbours};
 use crate::candidates::pivots::PIVOTS;
 use crate::error::Result;
@@ -60,7 +60,8 @@ pub fn changed_pairs<R: Row<Key = u64>>(
     scratch: &mut Scratch,
     found: &mut impl PairSink,
 ) {
-    let (k, fixed, earlier) = (bands.k(), bands.key_fixed(band), bands.key_earlier(band));
+    let (fixed, earlier) = (bands.key_fixed(band), bands.key_earlier(band));
+    let rule = bands.rule(band, &earlier);
     let mut old = Keys::new(before);
     let (mut live, mut neighbours) = (Vec::new(), Neighbours::default());
     for touched in touched.chunk_by(|a, b| a.key & fixed == b.key & fixed) {
@@ -79,11 +80,11 @@ pub fn changed_pairs<R: Row<Key = u64>>(
             let seeds: Vec<u64> = keys(GroupTouch::concerns_buckets).collect();
             let others = without(&live, &seeds);
             let mut pair = |a, b| found.pair(a, b, [PIVOTS; 2]);
-            hamming::between(&probing, &others, k, fixed, &earlier, scratch, &mut pair);
-            hamming::within(&probing, k, fixed, &earlier, scratch, &mut pair);
+            hamming::between(&probing, &others, rule, scratch, &mut pair);
+            hamming::within(&probing, rule, scratch, &mut pair);
             continue;
         }
-        let bucket = Bucket { touched, probing, live: &live, k, fixed, earlier: &earlier };
+        let bucket = Bucket { touched, probing, live: &live, rule };
         bucket.crowded(scratch, &mut neighbours, found);
     }
 }
@@ -94,9 +95,7 @@ struct Bucket<'a> {
     probing: Vec<u64>,
     /// The keys before the epoch.
     live: &'a [u64],
-    k: u32,
-    fixed: u64,
-    earlier: &'a [u64],
+    rule: BucketRule<'a>,
 }
 
 impl Bucket<'_> {
@@ -120,7 +119,7 @@ impl Bucket<'_> {
         neighbours: &mut Neighbours,
         found: &mut impl PairSink,
     ) {
-        let Bucket { k, fixed, earlier, .. } = *self;
+        let rule = self.rule;
         let seeds: Vec<u64> = self
             .touched
             .iter()
@@ -139,7 +138,7 @@ impl Bucket<'_> {
         };
         let mut later: Vec<u64> = Vec::new();
         let mut later_max = others.len();
-        hamming::between(&seeds, &others, k, fixed, earlier, scratch, &mut |seed, other| {
+        hamming::between(&seeds, &others, rule, scratch, &mut |seed, other| {
             neighbours.add(seed, other, both(seed, other));
             if near::order(seed) < near::order(other) {
                 later.push(other);
@@ -150,21 +149,17 @@ impl Bucket<'_> {
                 }
             }
         });
-        hamming::within(&seeds, k, fixed, earlier, scratch, &mut |a, b| {
-            neighbours.add(a, b, both(a, b))
-        });
+        hamming::within(&seeds, rule, scratch, &mut |a, b| neighbours.add(a, b, both(a, b)));
         if !later.is_empty() {
             later.sort_unstable();
             later.dedup();
             let rest = without(&others, &later);
-            hamming::between(&later, &rest, k, fixed, earlier, scratch, &mut |later, other| {
+            hamming::between(&later, &rest, rule, scratch, &mut |later, other| {
                 if near::order(other) < near::order(later) {
                     neighbours.add(later, other, [true; 2]);
                 }
             });
-            hamming::within(&later, k, fixed, earlier, scratch, &mut |a, b| {
-                neighbours.add(a, b, [true; 2])
-            });
+            hamming::within(&later, rule, scratch, &mut |a, b| neighbours.add(a, b, [true; 2]));
         }
         let probes = |key: u64| self.probing.binary_search(&key).is_ok();
         let mut counts = Vec::new();

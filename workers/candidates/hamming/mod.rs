@@ -83,31 +83,39 @@ impl Default for Scratch {
     }
 }
 
-/// Emits every pair of `bucket` that is within `k` bits and agrees on the bits of `fixed`, each
-/// once, in no particular order.
-///
-/// A pair that agrees on all bits of a mask in `earlier` is not emitted: the lowest equal band owns
-/// it, so it belongs to another bucket. The values are distinct. The search is fastest if they all
-/// agree on `fixed`, as those of a bucket do. `fixed` may be 0.
+/// The rule by which a bucket owns a pair: it is within `k` bits and agrees on the bits of `fixed`,
+/// and not on all bits of a mask in `earlier`, because the lowest equal band owns it.
+#[derive(Clone, Copy, Debug)]
+pub struct BucketRule<'a> {
+    /// The most bits in which a pair differs.
+    pub k: u32,
+    /// The bits on which a pair agrees. The search is fastest if all values agree on them, as those
+    /// of a bucket do. May be 0.
+    pub fixed: u64,
+    /// The masks of the bands below that of the bucket.
+    pub earlier: &'a [u64],
+}
+
+/// Emits every pair of `bucket` that the bucket owns by `rule`, each once, in no particular order.
+/// The values are distinct.
 ///
 /// ```
-/// use workers::candidates::hamming::{Scratch, within};
+/// use workers::candidates::hamming::{BucketRule, Scratch, within};
 ///
 /// let mut pairs = Vec::new();
 /// let mut scratch = Scratch::new();
-/// within(&[0b0000, 0b0111, 0b1111], 3, 0, &[], &mut scratch, &mut |a, b| pairs.push((a, b)));
+/// let rule = BucketRule { k: 3, fixed: 0, earlier: &[] };
+/// within(&[0b0000, 0b0111, 0b1111], rule, &mut scratch, &mut |a, b| pairs.push((a, b)));
 /// // Distances are 3, 4 and 1 bits.
 /// assert_eq!(pairs, [(0b0000, 0b0111), (0b0111, 0b1111)]);
 /// ```
 pub fn within<F: FnMut(u64, u64)>(
     bucket: &[u64],
-    k: u32,
-    fixed: u64,
-    earlier: &[u64],
+    rule: BucketRule<'_>,
     scratch: &mut Scratch,
     emit: &mut F,
 ) {
-    search(bucket, None, Rule { k, fixed, earlier }, scratch, emit);
+    search(bucket, None, rule, scratch, emit);
 }
 
 /// As [`within`], between two sets of values of one bucket. Pairs are emitted as (new, old). A
@@ -115,24 +123,14 @@ pub fn within<F: FnMut(u64, u64)>(
 pub fn between<F: FnMut(u64, u64)>(
     new: &[u64],
     old: &[u64],
-    k: u32,
-    fixed: u64,
-    earlier: &[u64],
+    rule: BucketRule<'_>,
     scratch: &mut Scratch,
     emit: &mut F,
 ) {
-    search(new, Some(old), Rule { k, fixed, earlier }, scratch, emit);
+    search(new, Some(old), rule, scratch, emit);
 }
 
-/// The rule by which a bucket owns a pair.
-#[derive(Clone, Copy)]
-struct Rule<'a> {
-    k: u32,
-    fixed: u64,
-    earlier: &'a [u64],
-}
-
-impl Rule<'_> {
+impl BucketRule<'_> {
     #[inline(always)]
     fn owns(&self, difference: u64) -> bool {
         difference.count_ones() <= self.k
@@ -146,7 +144,7 @@ impl Rule<'_> {
 fn search<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
-    rule: Rule<'_>,
+    rule: BucketRule<'_>,
     scratch: &mut Scratch,
     emit: &mut F,
 ) {
@@ -183,7 +181,7 @@ fn pair_count(left: usize, right: Option<usize>) -> u64 {
 fn compare_direct<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
-    rule: Rule<'_>,
+    rule: BucketRule<'_>,
     emit: &mut F,
 ) {
     for (at, &a) in left.iter().enumerate() {
@@ -202,7 +200,7 @@ fn compare_direct<F: FnMut(u64, u64)>(
 fn compare<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
-    rule: Rule<'_>,
+    rule: BucketRule<'_>,
     scratch: &mut Scratch,
     emit: &mut F,
 ) {
@@ -246,7 +244,7 @@ struct Level {
 fn divide<F: FnMut(u64, u64)>(
     left: &[u64],
     right: Option<&[u64]>,
-    rule: Rule<'_>,
+    rule: BucketRule<'_>,
     level: &mut Level,
     scratch: &mut Scratch,
     emit: &mut F,
@@ -276,7 +274,7 @@ fn divide<F: FnMut(u64, u64)>(
     level.earlier.extend(rule.earlier);
     let mut first = 0;
     for digit in &level.digits {
-        let rule = Rule { fixed: rule.fixed | digit.mask, earlier: &level.earlier, ..rule };
+        let rule = BucketRule { fixed: rule.fixed | digit.mask, earlier: &level.earlier, ..rule };
         let left_ends = &mut level.left_counts[first..first + digit.values()];
         scatter(left.iter().copied(), digit, left_ends, &mut level.left);
         if let Some(right) = right {
@@ -337,7 +335,7 @@ fn lively<'a>(values: impl Iterator<Item = &'a u64>) -> u64 {
 fn plan(
     left: &[u64],
     right: Option<&[u64]>,
-    rule: Rule<'_>,
+    rule: BucketRule<'_>,
     varying: u64,
     part_values_log2: u32,
     digits: &mut Vec<Digit>,
@@ -538,12 +536,10 @@ pub(crate) mod tests {
         }
     }
 
-    fn found(values: &[u64], rule: Rule<'_>, kernel: Kernel) -> Vec<(u64, u64)> {
+    fn found(values: &[u64], rule: BucketRule<'_>, kernel: Kernel) -> Vec<(u64, u64)> {
         let mut pairs = Vec::new();
         let scratch = &mut Scratch::with_kernel(kernel);
-        within(values, rule.k, rule.fixed, rule.earlier, scratch, &mut |a, b| {
-            pairs.push(ordered((a, b)))
-        });
+        within(values, rule, scratch, &mut |a, b| pairs.push(ordered((a, b))));
         sorted(pairs)
     }
 
@@ -562,7 +558,7 @@ pub(crate) mod tests {
                     brute_force(&values, k, fixed, earlier, |a, b| expected.push(ordered((a, b))));
                     let expected = sorted(expected);
                     for kernel in Kernel::available() {
-                        let found = found(&values, Rule { k, fixed, earlier }, kernel);
+                        let found = found(&values, BucketRule { k, fixed, earlier }, kernel);
                         assert!(
                             found == expected,
                             "{name}, k = {k}, {kernel:?}: {} of {}",
@@ -590,9 +586,8 @@ pub(crate) mod tests {
                     for kernel in Kernel::available() {
                         let mut found = Vec::new();
                         let scratch = &mut Scratch::with_kernel(kernel);
-                        between(new, old, k, 0, &[0xffff], scratch, &mut |new, old| {
-                            found.push((new, old))
-                        });
+                        let rule = BucketRule { k, fixed: 0, earlier: &[0xffff] };
+                        between(new, old, rule, scratch, &mut |new, old| found.push((new, old)));
                         assert!(
                             sorted(found) == expected,
                             "{name}, 1 of {part}, k = {k}, {kernel:?}"
@@ -627,7 +622,8 @@ pub(crate) mod tests {
         let values: Vec<u64> = (0..100_000).map(|_| value()).collect();
         for kernel in Kernel::available() {
             let mut scratch = Scratch::with_kernel(kernel);
-            within(&values, 3, 0, &[], &mut scratch, &mut |_, _| {});
+            let rule = BucketRule { k: 3, fixed: 0, earlier: &[] };
+            within(&values, rule, &mut scratch, &mut |_, _| {});
             let all = pair_count(values.len(), None);
             assert!(
                 scratch.compared() < all / 100,
