@@ -16,8 +16,9 @@ const ZONES: [&str; 14] = [
     "z", "gmt", "utc", "est", "edt", "cst", "pst", "pdt", "cet", "cest", "bst", "ist", "jst", "kst",
 ];
 
-/// The name of the month is among so many tokens before a part of a date.
-const MONTH_TOKENS: usize = 6;
+/// The name of the month is among so many tokens before a part of a date: two digits of the day and
+/// four of the year may stand between both.
+const MONTH_TOKENS: usize = 7;
 
 /// Whether `token` is part of a date without being a number.
 fn is_date_word(token: &str) -> bool {
@@ -287,6 +288,7 @@ mod tests {
             "2024-11-03t10:25+08:00",
             "3 nov 2024 at 10:25 gmt",
             "10:25 am gmt, 3 november 2024",
+            "november 13, 2024 10:25 pm",
             "2024年11月3日, 10:25",
             "12/11/2024 10:45 gmt+7",
             "۱۴۰۳/۰۸/۱۲ - ۱۰:۲۵",
