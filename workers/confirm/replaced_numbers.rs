@@ -11,6 +11,7 @@ use crate::confirm::furniture::{self, Furniture};
 use crate::confirm::numbers::clocks;
 use crate::confirm::numbers::in_code::in_code;
 use crate::confirm::numbers::longer_numbers::{HALF, lacks_minutes, lengthens_number};
+use crate::confirm::numbers::masked;
 use crate::confirm::numbers::models::{is_other_edition, is_other_model, is_other_roman};
 use crate::confirm::numbers::units::{is_other_unit, is_same_unit, is_unit_of_thousand};
 use crate::confirm::numbers::{self, is_part};
@@ -48,7 +49,8 @@ const DATE_NUMBERS_MAX: usize = 3;
 /// assert_eq!(number_difference(&a, &b, &spans[0], false), Difference::Number);
 /// ```
 pub fn number_difference(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span, short: bool) -> Difference {
-    if is_unit_of_thousand(a, b, span) {
+    let is_one = || masked::are_one_number(a.within(&span.a), b.within(&span.b));
+    if is_unit_of_thousand(a, b, span) || is_one() {
         return Difference::Variant;
     }
     match value_difference(a, b, span, short) {

@@ -8,6 +8,7 @@
 pub(super) mod clocks;
 pub(super) mod in_code;
 pub(super) mod longer_numbers;
+pub(super) mod masked;
 pub(super) mod models;
 pub(super) mod other_signs;
 mod signs;
