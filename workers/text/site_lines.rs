@@ -5,12 +5,15 @@
 //! in lines of its own. In two copies of a short article these lines may be half of both texts and
 //! differ, so that no signature proposes the pair. A line is removed only if a frozen list has all
 //! its words, except numbers, marks, and short values behind a label such as `责任编辑:`. A line
-//! with any other word stays, and so does a date alone.
+//! with any other word stays, and so does a date alone. At the edges of a page the place of a line
+//! says more (`edge_lines.rs`): titles of other pages below a heading, credits with names, and what
+//! the site asks for go, and a date below the headline gets bars.
 //!
 //! The list depends on no other page, so the text of a page still depends on the page alone. For
 //! lines of a single site see [`crate::text::furniture`].
 
 use crate::text::characters::runs_on;
+use crate::text::edge_lines;
 use crate::text::letters::weight;
 use crate::text::lists::of_kind;
 use crate::text::normalize::{self, normalize};
@@ -19,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// The list.
 const LIST: &str = include_str!("site_lines.txt");
@@ -35,6 +38,17 @@ const TITLE_LETTERS_MAX: u32 = 40;
 const LEFT_LETTERS_MIN: u32 = 40;
 /// The same if a line that is left ends a sentence: such a page says something of its own.
 const LEFT_OF_SENTENCE_MIN: u32 = 16;
+/// Only so many lines at an edge of a page are asked for more than what the list says of them.
+const EDGE_LINES_MAX: usize = 8;
+/// The most letters of a headline with what stands above and below it.
+const ABOVE_LETTERS_MAX: u32 = 100;
+/// A line of so many letters is no headline.
+const BODY_LINE_LETTERS: u32 = 30;
+/// The fewest letters of a text below its date.
+const DATED_LETTERS_MIN: u32 = 60;
+/// The fewest and the most titles below a heading.
+const TITLES_MIN: usize = 2;
+const TITLES_MAX: usize = 20;
 /// No word of the list has more bytes of ASCII at its beginning.
 const WORD_BYTES_MAX: usize = 24;
 /// What may stand between a word of the list that needs a number, and that number.
@@ -44,12 +58,16 @@ const POINTS_MIN: u32 = 5;
 
 /// What a phrase says of its line. The kinds are explained at the top of `site_lines.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Says {
+pub(super) enum Says {
     Sure,
     Counter,
     Weak,
     Topic,
     Also,
+    Part,
+    Publish,
+    Day,
+    Time,
     Label,
     Aside,
     Byline,
@@ -62,12 +80,16 @@ enum Says {
 
 impl Says {
     /// All, with their names in the list, in its order.
-    const ALL: [(&str, Says); 13] = [
+    const ALL: [(&str, Says); 17] = [
         ("sure", Says::Sure),
         ("counter", Says::Counter),
         ("weak", Says::Weak),
         ("topic", Says::Topic),
         ("also", Says::Also),
+        ("part", Says::Part),
+        ("publish", Says::Publish),
+        ("day", Says::Day),
+        ("time", Says::Time),
         ("label", Says::Label),
         ("aside", Says::Aside),
         ("byline", Says::Byline),
@@ -80,7 +102,12 @@ impl Says {
 
     /// Whether a line may consist of such phrases.
     fn is_word(self) -> bool {
-        matches!(self, Says::Sure | Says::Counter | Says::Weak | Says::Topic | Says::Also)
+        !self.is_label() && !matches!(self, Says::Brief | Says::Begins | Says::Has | Says::Foot)
+    }
+
+    /// Whether it is a word of a date or a clock.
+    pub(super) fn is_of_time(self) -> bool {
+        self == Says::Time
     }
 
     /// Whether a colon and a value may be behind such a phrase.
@@ -156,6 +183,13 @@ fn phrase_at(text: &str, wanted: impl Fn(Says) -> bool) -> Option<(&'static str,
         .copied()
 }
 
+/// What the list says of `word`, if a line may consist of it.
+pub(super) fn word(word: &str) -> Option<Says> {
+    phrase_at(word, Says::is_word)
+        .filter(|(phrase, _)| phrase.len() == word.len())
+        .map(|(_, says)| says)
+}
+
 /// The ASCII letters and digits with which `text` begins.
 fn first_word(text: &str) -> &str {
     let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
@@ -179,23 +213,97 @@ struct Label {
 /// The labels of authors. Beside another label or a number they make a line of a site.
 const AUTHORS: [&str; 4] = ["作者", "出处", "author", "by"];
 
+/// What stands between a verb of publishing and its time.
+const WHEN: [&str; 3] = ["时间", "日期", "于"];
+
+/// Signs that stand beside counts.
+const SIGNS: &str = "❤♥♡💗💙💚💛💜🧡🖤🤍👁👀💬🗨👍👎🔁";
+
 /// What the items of a line say of it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+pub(super) struct Sum {
     is_sure: bool,
     has_counter: bool,
     has_number: bool,
     has_author: bool,
     has_aside: bool,
+    has_part: bool,
+    has_publish: bool,
+    has_day: bool,
+    has_time_word: bool,
+    /// A day with its year in digits.
+    has_date: bool,
+    has_clock: bool,
+    /// The parts of a date that names its month.
+    has_year: bool,
+    has_short_number: bool,
     points: u32,
 }
 
 impl Sum {
     fn is_furniture(self) -> bool {
-        self.is_sure
-            || self.has_counter && self.has_number
+        // Parts of labels, and words of times, stand in sentences, too.
+        let is_plain = !self.has_part && !self.has_time_word;
+        let is_of_words = self.is_sure
             || self.has_author && (self.has_number || self.has_aside)
-            || self.points >= POINTS_MIN
+            || self.points >= POINTS_MIN;
+        is_plain && is_of_words
+            || self.is_count()
+            || self.is_of_publishing()
+            || is_plain && self.has_day && self.has_clock
+    }
+
+    /// Whether the line has a counter and a number.
+    pub(super) fn has_count(self) -> bool {
+        self.has_counter && self.has_number
+    }
+
+    /// Whether a line of these words is how often something was read. `Join the discussion at 7 pm`
+    /// tells a time.
+    fn is_count(self) -> bool {
+        self.has_count() && !(self.has_time_word || self.has_part && self.has_clock)
+    }
+
+    /// Whether a line of these words is when a page was published: a verb for that, and a time.
+    pub(super) fn is_of_publishing(self) -> bool {
+        let has_time = self.has_date || self.has_clock || self.has_day || self.has_time_word;
+        self.has_publish && self.has_number && has_time
+    }
+
+    /// Whether the line has a whole date.
+    pub(super) fn is_date(self) -> bool {
+        self.has_date || self.has_time_word && self.has_year && self.has_short_number
+    }
+
+    /// Whether the line has a whole date, and no words but those of times.
+    pub(super) fn is_date_alone(self) -> bool {
+        let has_other = self.is_sure
+            || self.has_counter
+            || self.has_author
+            || self.has_aside
+            || self.has_part
+            || self.has_publish
+            || self.has_day
+            || self.points > 0;
+        self.is_date() && !has_other
+    }
+
+    /// Adds a number, of which the marks of a date or a clock are part.
+    fn add_number(&mut self, number: &str) {
+        self.has_number = true;
+        let is_parted = |marks: &[char]| {
+            let parts = number.trim_end_matches(['.', ',', '日']).split(marks);
+            let lengths: Vec<usize> = parts.map(str::len).collect();
+            matches!(lengths[..], [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4])
+        };
+        self.has_date |= [&['-'][..], &['/'], &['.'], &['年', '月']].into_iter().any(is_parted);
+        self.has_clock |= number.split_once(':').is_some_and(|(hour, minute)| {
+            let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+            (1..=2).contains(&hour.len()) && digits(minute) == 2
+        });
+        let bare = number.trim_end_matches([',', '.']);
+        self.has_year |= bare.len() == 4 && (bare.starts_with("19") || bare.starts_with("20"));
+        self.has_short_number |= (1..=2).contains(&bare.len());
     }
 
     fn add_label(&mut self, Label { name, says }: Label) {
@@ -207,7 +315,10 @@ impl Sum {
 
     /// Adds an item of the line, in normal form. Returns whether it may be furniture.
     fn add(&mut self, item: &str) -> bool {
+        // A heart or an eye counts who liked or saw a text.
+        let has_sign = item.contains(|c| SIGNS.contains(c));
         let item = item.trim_matches(|c: char| !c.is_alphanumeric());
+        self.has_counter |= has_sign;
         match labelled(item) {
             Some((label, value)) if label.says.may_have(value) => {
                 // Behind the value may be another label.
@@ -223,7 +334,7 @@ impl Sum {
     }
 
     /// Adds an item that consists of words of the list, numbers, marks, and labels with one word.
-    fn add_words(&mut self, item: &str) -> bool {
+    pub(super) fn add_words(&mut self, item: &str) -> bool {
         let mut sum = *self;
         let mut rest = item;
         while let Some(c) = rest.chars().next() {
@@ -238,13 +349,21 @@ impl Sum {
                     Says::Sure => sum.is_sure = true,
                     Says::Counter => sum.has_counter = true,
                     Says::Weak => sum.points += 2,
-                    Says::Also => {}
-                    _ => sum.points += 1,
+                    Says::Topic => sum.points += 1,
+                    Says::Part => sum.has_part = true,
+                    Says::Publish => sum.has_publish = true,
+                    Says::Day => (sum.has_day, sum.points) = (true, sum.points + 1),
+                    Says::Time => sum.has_time_word = true,
+                    _ => {}
                 }
                 rest = &rest[word.len()..];
+                if says == Says::Publish {
+                    rest = WHEN.iter().find_map(|when| rest.strip_prefix(when)).unwrap_or(rest);
+                }
             } else if c.is_numeric() {
-                sum.has_number = true;
-                rest = without_number(rest);
+                let behind = without_number(rest);
+                sum.add_number(&rest[..rest.len() - behind.len()]);
+                rest = behind;
             } else if c.is_alphanumeric() {
                 return false;
             } else {
@@ -260,13 +379,73 @@ impl Sum {
 fn without_number(text: &str) -> &str {
     let is_part = |c: char| c.is_numeric() || "年月日时分秒万千k+%.,:-/".contains(c);
     let rest = text.trim_start_matches(is_part);
-    // The `t` and the `z` of RFC 3339.
-    let of_time = |c: char| matches!(c, 't' | 'z');
+    // The `t` and the `z` of RFC 3339, and `09h12`.
+    let of_time = |c: char| matches!(c, 't' | 'z' | 'h');
     match rest.strip_prefix(of_time) {
         Some(behind) if behind.starts_with(char::is_numeric) => without_number(behind),
         Some(behind) if !behind.starts_with(char::is_alphanumeric) => behind,
         _ => rest,
     }
+}
+
+/// What becomes of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    Goes,
+    /// It stays with bars around it, without a label of so many bytes.
+    Barred(usize),
+}
+
+/// The lines of a text, and what becomes of them.
+struct Page<'t> {
+    lines: Vec<&'t str>,
+    fates: Vec<Fate>,
+    /// The letters of all titles of other pages.
+    titles: u32,
+}
+
+impl<'t> Page<'t> {
+    fn left(&self) -> impl Iterator<Item = &'t str> {
+        let lines = self.lines.iter().zip(&self.fates);
+        lines.filter(|(_, fate)| **fate != Fate::Goes).map(|(line, _)| *line)
+    }
+
+    /// The text without the lines that go. A text that begins with a bar would be a table.
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let left = self.lines.iter().zip(&self.fates).filter(|(_, fate)| **fate != Fate::Goes);
+        for (number, (line, fate)) in left.enumerate() {
+            if number > 0 {
+                text.push('\n');
+            }
+            match fate {
+                Fate::Barred(label) => {
+                    let bar = if number == 0 { "" } else { "| " };
+                    text.extend([bar, line[*label..].trim(), " |"]);
+                }
+                _ => text.push_str(line),
+            }
+        }
+        text
+    }
+}
+
+/// Lines that may be titles below a heading, from the last one up.
+struct List {
+    titles: Vec<usize>,
+    /// Only furniture is below them.
+    is_foot: bool,
+}
+
+/// Whether a line may be the title of another page.
+fn is_title(line: &str, normal: &str) -> bool {
+    let ends = line.trim_end().ends_with(['。', '.', ';', '；', ':', '：', ',', '，']);
+    !ends && (1..=TITLE_LETTERS_MAX).contains(&weight(normal))
+}
+
+fn ends_sentence(line: &str) -> bool {
+    line.trim_end().ends_with(['。', '！', '？', '.', '!', '?'])
 }
 
 /// Finds such lines. Its memory is reused from text to text.
@@ -297,35 +476,160 @@ impl SiteLines {
         if !text.contains('\n') {
             return 0;
         }
-        // From the last line up, to know what is below a line.
-        let (mut taken, mut is_foot) = (0, true);
-        let mut left = Vec::new();
-        for line in text.lines().rev() {
-            if self.is_furniture(line, is_foot) {
-                taken += 1;
-            } else {
-                is_foot &= line.trim().is_empty();
-                left.push(line);
-            }
-        }
-        if taken == 0 {
+        let lines: Vec<&str> = text.lines().collect();
+        let mut page = Page { fates: vec![Fate::Stays; lines.len()], lines, titles: 0 };
+        self.find_furniture(&mut page);
+        self.find_head(&mut page);
+        if page.fates.iter().all(|fate| *fate == Fate::Stays) || !self.is_enough_left(&page) {
             return 0;
         }
+        let taken = page.fates.iter().filter(|fate| **fate == Fate::Goes).count();
+        *text = page.text();
+        taken
+    }
+
+    /// Finds the lines that are furniture in any place or at the foot, from the last line up, to
+    /// know what is below a line.
+    fn find_furniture(&mut self, page: &mut Page<'_>) {
+        let (mut is_foot, mut list) = (true, Some(List { titles: Vec::new(), is_foot: true }));
+        for at in (0..page.lines.len()).rev() {
+            let line = page.lines[at];
+            if line.trim().is_empty() {
+                list = Some(List { titles: Vec::new(), is_foot });
+                continue;
+            }
+            let titles = list.as_ref().filter(|list| list.titles.len() >= TITLES_MIN);
+            if let Some(List { titles, is_foot: was_foot }) = titles
+                && self.tells(line, |_, normal| edge_lines::is_heading(normal))
+            {
+                for title in titles {
+                    page.fates[*title] = Fate::Goes;
+                    page.titles += self.tells(page.lines[*title], |_, normal| weight(normal));
+                }
+                is_foot = *was_foot;
+            } else if !(self.is_furniture(line, is_foot)
+                || is_foot && self.is_of_site(&page.lines[..=at]))
+            {
+                is_foot = false;
+                let is_title = list.is_some() && self.tells(line, is_title);
+                list = list.filter(|list| is_title && list.titles.len() < TITLES_MAX);
+                list.iter_mut().for_each(|list| list.titles.push(at));
+                continue;
+            }
+            page.fates[at] = Fate::Goes;
+            list = Some(List { titles: Vec::new(), is_foot });
+        }
+    }
+
+    /// Whether the last of `lines`, below which only furniture stands, is of the site: only such
+    /// lines part it from the text.
+    fn is_of_site(&mut self, lines: &[&str]) -> bool {
+        let near = lines.iter().rev().filter(|line| !line.trim().is_empty());
+        for (line, above) in near.take(EDGE_LINES_MAX).enumerate() {
+            if line > 0 && self.is_body(above) {
+                return true;
+            }
+            if !self.tells(above, edge_lines::is_of_site)
+                && (line == 0 || !self.is_furniture(above, true))
+            {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Finds the lines between the headline and the text, or in front of it, that are credits, and
+    /// puts bars around those that are dates: the normal form has no lines, so that a date would
+    /// look like a part of the first sentence.
+    fn find_head(&mut self, page: &mut Page<'_>) {
+        let is_left =
+            |at: &usize| page.fates[*at] == Fate::Stays && !page.lines[*at].trim().is_empty();
+        let left: Vec<usize> =
+            (0..page.lines.len()).filter(is_left).take(EDGE_LINES_MAX + 1).collect();
+        let (mut above, mut found, mut has_headline) = (0, Vec::new(), false);
+        for at in left {
+            let line = page.lines[at];
+            if let Some(fate) = self.fate_in_head(line, at == 0) {
+                found.push((at, fate));
+            } else if found.is_empty() {
+                above += self.tells(line, |_, normal| weight(normal));
+                if above > ABOVE_LETTERS_MAX || self.is_body(line) && ends_sentence(line) {
+                    return;
+                }
+            } else if self.is_body(line) {
+                // A short text may be about the date above it.
+                let has_date = found.iter().any(|(_, fate)| *fate != Fate::Goes);
+                let least = if has_date { DATED_LETTERS_MIN } else { LEFT_LETTERS_MIN };
+                if self.has_letters(&page.lines[at..], least) {
+                    found.into_iter().for_each(|(at, fate)| page.fates[at] = fate);
+                }
+                return;
+            } else {
+                // Credits, and a date in the first line, may stand above the headline.
+                let may_be = |(at, fate): &(usize, Fate)| *at == 0 || *fate == Fate::Goes;
+                let is_above = above == 0 && found.iter().all(may_be);
+                if has_headline || !is_above {
+                    return;
+                }
+                has_headline = true;
+            }
+        }
+    }
+
+    /// What becomes of a line of the head of a page, if it is no headline.
+    fn fate_in_head(&mut self, line: &str, is_first: bool) -> Option<Fate> {
+        self.tells(line, |line, normal| {
+            let label = || is_first.then(|| edge_lines::label_of_date(line, normal)).flatten();
+            match edge_lines::is_date(normal) {
+                true => Some(Fate::Barred(0)),
+                false if edge_lines::is_credit(line, normal) => Some(Fate::Goes),
+                false => label().map(Fate::Barred),
+            }
+        })
+    }
+
+    /// What `tell` says of a line and its normal form; the default for a line that is too long.
+    fn tells<T: Default>(&mut self, line: &str, tell: impl Fn(&str, &str) -> T) -> T {
+        if line.len() > LINE_BYTES_MAX {
+            return T::default();
+        }
+        normalize(line, &self.options, &mut self.normal);
+        tell(line, &self.normal)
+    }
+
+    /// Whether a line is part of the text and no headline: it is long, or ends a sentence.
+    fn is_body(&mut self, line: &str) -> bool {
+        line.len() > LINE_BYTES_MAX
+            || self.tells(line, |line, normal| {
+                let letters = weight(normal);
+                letters >= BODY_LINE_LETTERS
+                    || letters >= LEFT_OF_SENTENCE_MIN && ends_sentence(line)
+            })
+    }
+
+    /// Whether `lines` have so many letters.
+    fn has_letters(&mut self, lines: &[&str], least: u32) -> bool {
+        let mut letters = 0;
+        lines.iter().any(|line| {
+            letters += match line.len() > LINE_BYTES_MAX {
+                true => least,
+                false => self.tells(line, |_, normal| weight(normal)),
+            };
+            letters >= least
+        })
+    }
+
+    /// Whether the lines that stay say something of their own, and more than the titles that go.
+    fn is_enough_left(&mut self, page: &Page<'_>) -> bool {
         let (mut letters, mut least) = (0, LEFT_LETTERS_MIN);
-        let is_enough = left.iter().any(|line| {
+        page.left().any(|line| {
             normalize(line, &self.options, &mut self.normal);
             letters += weight(&self.normal);
-            if line.trim_end().ends_with(['。', '！', '？', '.', '!', '?']) {
+            if ends_sentence(line) {
                 least = LEFT_OF_SENTENCE_MIN;
             }
-            letters >= least
-        });
-        if !is_enough {
-            return 0;
-        }
-        left.reverse();
-        *text = left.join("\n");
-        taken
+            letters >= least.max(page.titles)
+        })
     }
 
     /// A cheap test that most lines of articles do not pass: a line of furniture begins with a word
@@ -363,7 +667,7 @@ impl SiteLines {
         if weight(&self.normal) == 0 {
             return false;
         }
-        if is_known_whole(&self.normal, is_foot) {
+        if is_known_whole(&self.normal, is_foot) || is_page_of(&self.normal) {
             return true;
         }
         let mut sum = Sum::default();
@@ -395,6 +699,19 @@ fn is_known_whole(line: &str, is_foot: bool) -> bool {
         || is_credit(line)
         || phrases().of_records.iter().any(has_record)
         || is_foot && is_copyright(line)
+}
+
+/// Words for what has a number among others.
+const NUMBERED: [&str; 6] = ["page", "photo", "image", "slide", "picture", "seite"];
+
+/// Whether a line in normal form is the number of a page or a picture among all: `page 2 of 3`.
+fn is_page_of(line: &str) -> bool {
+    let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let is_numbered = words.next().is_some_and(|word| NUMBERED.contains(&word));
+    let mut rest = words.filter(|word| !matches!(*word, "of" | "von" | "sur" | "de"));
+    let mut is_number =
+        || rest.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+    is_numbered && is_number() && is_number() && rest.next().is_none()
 }
 
 /// Whether a line in normal form is the copyright of a site: a sentence of it has such a phrase and
@@ -527,6 +844,184 @@ mod tests {
         ] {
             assert!(is_furniture(line), "{line}");
         }
+    }
+
+    /// Counters, reading times and the labels of dates were whole phrases of the list, so that most
+    /// wordings were none: they are told by their parts.
+    #[test]
+    fn counters_and_labels_have_parts() {
+        for line in [
+            "本文共有31682人读过",
+            "63287人正在看",
+            "👁 58336",
+            "❤ 1196  🔁 170",
+            "热度 34037℃",
+            "本帖被浏览91331次，回帖35条",
+            "围观人数：14606",
+            "共 26 条回帖",
+            "433 人喜欢",
+            "PV：22450　UV：251",
+            "18个回答 · 85491次浏览",
+            "阅 13582 赞 553 藏 11",
+            "本日访问 896 总访问 52273",
+            "入库时间：2024年5月15日",
+            "采集于 2023-05-09",
+            "最近更新：2022-01-25",
+            "写于2022年1月25日",
+            "贴出时间 2024-06-01 16:38",
+            "本页更新 2021.01.17",
+            "今天 11:02",
+            "最后回复 18:50",
+            "(11:02 发自网页版)",
+            "00:26 来自微博网页版",
+            "First published on March 14, 2024",
+            "This story was updated on 2 August 2023",
+            "This page was last edited on 2023-08-02",
+            "Updated at 4:56 PM on 14 March 2024",
+            "Posted at 4.56pm",
+            "Updated 9:12 a.m. ET",
+            "Updated 3 hours ago · 24 comments",
+            "Read 12 times",
+            "Shared 12 times",
+            "12 people like this",
+            "Saved by 12 people",
+            "Join the conversation (361)",
+            "Estimated reading time: 3 minutes",
+            "Time to read: 3 min",
+            "Read in 3 minutes",
+            "Visitors today: 12",
+            "Page 2 of 3",
+            "Lesezeit: 2 Minuten",
+            "Temps de lecture : 2 min",
+            "Tiempo de lectura: 2 minutos",
+            "Время чтения: 2 мин",
+            "この記事は2分で読めます",
+            "읽는 시간 2분",
+            "Thời gian đọc: 2 phút",
+            "مدة القراءة: 4 دقائق",
+            "コメント12件",
+            "댓글 12개",
+            "12 تعليقا",
+            "Publié le 14/03/2024 à 09h12",
+            "Actualizado el 14 de marzo de 2024 a las 17:40",
+            "آخر تحديث: 14 مارس 2024 الساعة 17:40",
+            "更新：2024年3月14日 17時40分",
+            "수정 2024.03.14. 17:40",
+        ] {
+            assert!(is_furniture(line), "{line}");
+        }
+        for line in [
+            "报名人数：500",
+            "最高气温 30℃",
+            "投稿截止日期：2024年5月15日",
+            "投稿时间：3月5日至4月1日",
+            "收藏3000册图书",
+            "开庭时间：2024-03-05",
+            "集合 08:30",
+            "更新 3 个品种",
+            "整理 12 箱",
+            "整理时间",
+            "比分 3:1",
+            "今天 3:1 获胜",
+            "第26期",
+            "Issued 14 March 2024",
+            "As of 4:56 PM",
+            "Score: 12",
+            "Rank: 12",
+            "Issue 12",
+            "Article ID: 12",
+            "Rovers 14 points",
+            "Join the discussion at 7 pm",
+            "Join the discussion on 5 March",
+            "Sign up by 5 March",
+            "Sign in to the account",
+            "Comments 3 to 5 were struck",
+            "Save the email to print",
+            "Read by 12 March",
+            "8 March 2024",
+            "Page 2 of the letter",
+        ] {
+            assert!(!is_furniture(line), "{line}");
+        }
+    }
+
+    fn without_lines_of_site(page: &str) -> String {
+        let mut text = page.to_owned();
+        SiteLines::new(&normalize::Options::default()).take_off(&mut text);
+        text
+    }
+
+    const ARTICLE: &str = "A lorry carrying frozen fish overturned on the road near Eastmere early \
+        on Friday. Nobody was hurt, and the road reopened shortly after noon. Until then drivers \
+        had to wait for up to an hour.";
+
+    /// Two copies of an article were refused if each has its date, or its author and its date, in
+    /// lines between the headline and the text: without lines the date is a part of the sentence.
+    #[test]
+    fn dates_in_the_head_get_bars() {
+        let page = |head: &str| without_lines_of_site(&format!("{head}\n{ARTICLE}"));
+        assert_eq!(
+            page("Fish lorry blocks road\nBy Anna Holt\n8 March 2024"),
+            format!("Fish lorry blocks road\n| 8 March 2024 |\n{ARTICLE}")
+        );
+        assert_eq!(page("By Anna Holt\nFish lorry"), format!("Fish lorry\n{ARTICLE}"));
+        assert_eq!(page("2024-03-08 10:30"), format!("2024-03-08 10:30 |\n{ARTICLE}"));
+        assert_eq!(
+            page("Date: 8 March 2024\n\nFish lorry"),
+            format!("8 March 2024 |\n\nFish lorry\n{ARTICLE}")
+        );
+        assert_eq!(page("Date: 8 March 2024"), format!("8 March 2024 |\n{ARTICLE}"));
+        for head in [
+            "Fish lorry blocks road\n8 March 2024\nEastmere",
+            "Exam\n18:00",
+            "Exam\nDate: 8 March 2024",
+            "It was cold.\n\n8 March 2024\nEnd",
+        ] {
+            assert_eq!(page(head), format!("{head}\n{ARTICLE}"));
+        }
+        for page in [
+            "Yoga class\n8 March 2024\nBring a mat. The hall is warm.",
+            "| 8 March 2024 |\n| 9 March 2024 |",
+            "Anna Holt\n8 March 2024\nBen Price\n9 March 2024\nClara Meyer\n10 March 2024",
+        ] {
+            assert_eq!(without_lines_of_site(page), page);
+        }
+        let diary = format!("{ARTICLE}\n9 March 2024\n{ARTICLE}");
+        assert_eq!(without_lines_of_site(&diary), diary);
+    }
+
+    /// The titles of other pages below a heading were left when the heading was removed. In a short
+    /// text they are more than a fifth.
+    #[test]
+    fn headings_take_their_titles() {
+        let titles = "Tram line to open in May\nWeekend weather: rain from the west";
+        let page = format!("{ARTICLE}\nRelated articles\n{titles}\n\n12 comments");
+        assert_eq!(without_lines_of_site(&page), format!("{ARTICLE}\n"));
+        for page in [
+            format!("{ARTICLE}\nRelated work\n{titles}"),
+            // A sentence goes on below.
+            format!("{ARTICLE}\nRelated articles\n{titles}\n{ARTICLE}"),
+            // The links are the content.
+            format!("Where to read more.\n\nRelated\n{titles}\n{titles}"),
+        ] {
+            let left = without_lines_of_site(&page);
+            assert!(left.contains(titles), "{left}");
+        }
+    }
+
+    /// Below the text stand another source, another price and other devices on each site. A list
+    /// that ends so keeps its last lines.
+    #[test]
+    fn lines_below_the_text() {
+        let below = "Source: Reuters\nSubscribe for $1 a week\nSent from my iPhone";
+        assert_eq!(without_lines_of_site(&format!("{ARTICLE}\n{below}")), ARTICLE);
+        let cast = "导演：蒋海燕\n主演：周一帆\n翻译：王立";
+        let page = format!("{ARTICLE}\n{cast}");
+        assert_eq!(without_lines_of_site(&page), page);
+        let prices = format!("{ARTICLE}\nA month: 9 euros\nTry 3 months for 3 euros");
+        assert_eq!(without_lines_of_site(&prices), prices);
+        let inside = format!("{ARTICLE}\nTry 3 months for 3 euros\n{ARTICLE}");
+        assert_eq!(without_lines_of_site(&inside), inside);
     }
 
     /// A line with any other word stays, and so do words and dates that are what a page is about.

@@ -1,0 +1,518 @@
+//! Lines that are furniture only at the edges of a page: between its headline and its first
+//! sentence, or behind its last one.
+//!
+//! The same lines are facts elsewhere: a diary has `8 march 2024`, a cast list `翻译: 王芳`, a price
+//! list `Try 3 months for 3 euros`. So their place decides, not their words alone
+//! ([`crate::text::site_lines`] knows it), and their words are told by parts: what is said of a
+//! name, by whom a reader is asked, what stands beside a date.
+
+use crate::text::characters::is_han;
+use crate::text::letters::weight;
+use crate::text::lists::of_kind;
+use crate::text::site_lines::{Says, Sum, word};
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+/// The list.
+const LIST: &str = include_str!("edge_lines.txt");
+
+/// The most letters, by [`weight`], of all names of a line, and of one that a space parts from what
+/// it is the name of.
+const NAMES_LETTERS_MAX: u32 = 20;
+const NAME_LETTERS_MAX: u32 = 10;
+/// The most words of a line about its author, of their names, and of the name of a source.
+const WORDS_MAX: usize = 18;
+const NAME_WORDS_MAX: usize = 6;
+const SOURCE_WORDS_MAX: usize = 5;
+/// The most words of a line that asks something, and of one that names a device.
+const ASK_WORDS_MAX: usize = 10;
+const DEVICE_WORDS_MAX: usize = 6;
+
+/// Marks that end a sentence.
+const SENTENCE_ENDS: [char; 7] = ['。', '.', '!', '?', '！', '？', '…'];
+/// Marks between the pieces of a line.
+const BETWEEN: [&str; 7] = ["|", "·", "•", "-", "–", "—", "/"];
+/// Marks between a role and its name.
+const BEHIND_ROLE: [char; 5] = [':', '丨', '|', '/', '《'];
+
+/// The list.
+struct Lists {
+    headings: Vec<&'static str>,
+    roles: Vec<&'static str>,
+    of: Vec<&'static str>,
+    sources: Vec<&'static str>,
+    openers: HashSet<&'static str>,
+    before: HashSet<&'static str>,
+    jobs: HashSet<&'static str>,
+    joins: HashSet<&'static str>,
+    asks: Vec<&'static str>,
+    offers: Vec<&'static str>,
+    devices: HashSet<&'static str>,
+    sent: Vec<&'static str>,
+}
+
+fn lists() -> &'static Lists {
+    static LISTS: OnceLock<Lists> = OnceLock::new();
+    LISTS.get_or_init(|| {
+        // The longest first.
+        let sorted = |kind| {
+            let mut words: Vec<&str> = of_kind(LIST, kind).collect();
+            words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+            words
+        };
+        let set = |kind| of_kind(LIST, kind).collect();
+        Lists {
+            headings: sorted("heading"),
+            roles: sorted("role"),
+            of: sorted("of"),
+            sources: sorted("source"),
+            openers: set("opener"),
+            before: set("before"),
+            jobs: set("job"),
+            joins: set("joins"),
+            asks: sorted("asks"),
+            offers: sorted("offers"),
+            devices: set("device"),
+            sent: sorted("sent"),
+        }
+    })
+}
+
+/// `text` without the longest of `phrases` that it begins with, if that is a whole word.
+fn without<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
+    phrases.iter().find_map(|phrase| {
+        let rest = text.strip_prefix(phrase)?;
+        let is_cut = phrase.ends_with(is_spaced) && rest.starts_with(is_spaced);
+        (!is_cut).then_some(rest)
+    })
+}
+
+/// Whether `c` is a letter of a script that parts words by white space.
+fn is_spaced(c: char) -> bool {
+    c.is_alphabetic() && !crate::text::characters::runs_on(c)
+}
+
+/// Whether `line`, in normal form, is a heading of titles of other pages and says nothing else.
+pub fn is_heading(line: &str) -> bool {
+    let mut rest = line.trim_matches(|c: char| !c.is_alphanumeric());
+    let mut has_one = false;
+    while let Some(behind) = without(rest, &lists().headings) {
+        (rest, has_one) = (behind.trim_start_matches(|c: char| !c.is_alphanumeric()), true);
+    }
+    has_one && rest.is_empty()
+}
+
+/// Whether `line`, in normal form, is a date with its year and perhaps a clock, and says nothing
+/// else.
+pub fn is_date(line: &str) -> bool {
+    let mut sum = Sum::default();
+    sum.add_words(line) && sum.is_date_alone()
+}
+
+/// The bytes of the label that `line` begins with, if only a date is behind it: `日期:`, `date:`.
+/// In the first line of a page this is its date.
+pub fn label_of_date(line: &str, normal: &str) -> Option<usize> {
+    let date = without(normal, &["日期", "时间", "date"])?.trim_start_matches([':', ' ']);
+    let (label, rest) = line.split_at(line.find([':', '：'])?);
+    let bytes = label.len() + rest.chars().next().map_or(0, char::len_utf8);
+    (is_date(date) && label.trim().chars().count() <= "date".len()).then_some(bytes)
+}
+
+/// Whether a line says who wrote a text, where it comes from, or when and how often it was read,
+/// with names that no list has. `normal` is the normal form of `line`.
+pub fn is_credit(line: &str, normal: &str) -> bool {
+    let ends = line.trim_end().ends_with(SENTENCE_ENDS);
+    !ends && (has_role(normal) || has_reporter(normal) || has_source(line) || has_author(line))
+}
+
+/// Whether a line below a text is of the site: a credit, a device, or what asks the reader to pay.
+pub fn is_of_site(line: &str, normal: &str) -> bool {
+    is_credit(line, normal) || is_device(normal) || asks_reader(normal)
+}
+
+/// Whether `names` are names and nothing else: short, without numbers and sentences.
+fn are_names(names: &str) -> bool {
+    let is_odd = |c: char| c.is_numeric() || ",;。!?".contains(c);
+    let letters = weight(names);
+    (1..=NAMES_LETTERS_MAX).contains(&letters) && !names.contains(is_odd)
+}
+
+/// Whether a line is roles, each with its name: `出处:楚风网`, `撰稿 沈海燕`, `(楚风网讯)`.
+fn has_role(line: &str) -> bool {
+    let line = line.trim();
+    let inner =
+        line.strip_prefix(['(', '[', '【']).and_then(|line| line.strip_suffix([')', ']', '】']));
+    if let Some(inner) = inner {
+        let is_message = inner.ends_with('讯') && weight(inner) <= NAME_LETTERS_MAX;
+        let behind = inner.split_once(' ').is_some_and(|(name, role)| {
+            lists().roles.contains(&role) && weight(name) <= NAME_LETTERS_MAX && are_names(name)
+        });
+        return is_message && are_names(inner) || behind || is_role_with_names(inner);
+    }
+    // The name of an account.
+    let is_account = line.strip_prefix('@').is_some_and(|name| !name.contains(' '));
+    is_account && weight(line) <= NAME_LETTERS_MAX && are_names(line) || is_role_with_names(line)
+}
+
+fn is_role_with_names(line: &str) -> bool {
+    let Some((role, rest)) = role_of(line) else { return false };
+    let names = rest.trim_start_matches(' ');
+    let marked = names.trim_start_matches(BEHIND_ROLE);
+    let has_mark = marked.len() < names.len();
+    let behind = names.strip_prefix('《').unwrap_or(marked).trim();
+    // A name may touch `本文作者`, and a space may part it from a longer word for a role.
+    let is_parted = role.chars().count() > 1
+        && (rest.starts_with(' ') || line.starts_with("本文"))
+        && !behind.contains(' ')
+        && weight(behind) <= NAME_LETTERS_MAX;
+    let are_roles = behind.split(' ').all(|part| match part.split_once(':') {
+        Some((role, _)) => lists().roles.contains(&role),
+        None => true,
+    });
+    (has_mark || is_parted) && are_roles && are_names(&behind.replace(':', " "))
+}
+
+/// The role that `line` begins with, and what is behind it.
+fn role_of(line: &str) -> Option<(&'static str, &str)> {
+    let roles = |line: &'_ str| lists().roles.iter().copied().find(|role| line.starts_with(*role));
+    // `文字整理`, and `图片来源`
+    let of = without(line, &lists().of).filter(|rest| roles(rest).is_some());
+    let line = of.unwrap_or(line);
+    let role = roles(line)?;
+    Some((role, &line[role.len()..]))
+}
+
+/// Whether a line is a paper and its reporter: `楚风网 记者 郑梦洁`.
+fn has_reporter(line: &str) -> bool {
+    line.trim().split_once(" 记者 ").is_some_and(|(paper, name)| {
+        let is_short = weight(paper) <= NAME_LETTERS_MAX && !paper.contains(' ');
+        is_short
+            && are_names(paper)
+            && are_names(name)
+            && name.chars().all(|c| is_han(c) || c == ' ')
+    })
+}
+
+/// Whether a line is a word for a source and a name with capitals: `Courtesy of Westbury Post`.
+fn has_source(line: &str) -> bool {
+    let line = line.trim().trim_matches(['(', ')', '[', ']']);
+    let lower = line.to_lowercase();
+    let Some(behind) = without(&lower, &lists().sources) else { return false };
+    // The lower case of few letters has another length.
+    let Some(rest) = line.get(line.len() - behind.len()..) else { return false };
+    let name = rest.trim_start_matches([' ', ':', '-', '–', '—', '：']);
+    if rest.len() == name.len() || name.contains(char::is_numeric) {
+        return false;
+    }
+    if name.starts_with(is_han) {
+        return weight(name) <= NAME_LETTERS_MAX && are_names(name) && !name.contains(' ');
+    }
+    let words = || name.split_whitespace();
+    let is_of_name = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.is_empty() || word.starts_with(char::is_uppercase) || lists().joins.contains(word)
+    };
+    words().count() <= SOURCE_WORDS_MAX
+        && name.contains(char::is_uppercase)
+        && words().all(is_of_name)
+}
+
+/// What the words of a line say of its author.
+#[derive(Default)]
+struct Said {
+    sum: Sum,
+    words: usize,
+    names: usize,
+    /// The words before the first one that opens a name, if they may stand there.
+    opens_at: Option<usize>,
+    /// A word that opens a name stands behind a date or a mark.
+    opens_later: bool,
+    has_mark: bool,
+    has_comma: bool,
+    has_job: bool,
+    has_account: bool,
+}
+
+impl Said {
+    /// Adds a word with the marks around it. Returns whether it may be in such a line.
+    fn add(&mut self, word: &str, before: Option<&str>) -> bool {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        if bare.is_empty() {
+            self.has_mark |= BETWEEN.contains(&word);
+            return true;
+        }
+        let lower = bare.to_lowercase();
+        let (at, behind) = (self.words, before.map(str::to_lowercase));
+        let lists = lists();
+        let is_behind_opener =
+            behind.as_deref().is_some_and(|before| lists.openers.contains(before));
+        self.words += 1;
+        let opens = lists.openers.contains(lower.as_str())
+            || lists.before.contains(lower.as_str()) && word.ends_with([':', '：']);
+        if opens {
+            let may_open = at == 0
+                || at == 1 && behind.is_some_and(|word| lists.before.contains(word.as_str()));
+            let is_behind_time = before.is_none_or(|word| word.contains(char::is_numeric));
+            match may_open {
+                true => self.opens_at = self.opens_at.or(Some(at)),
+                false => self.opens_later |= is_behind_time || self.has_mark,
+            }
+        } else if lists.jobs.contains(lower.as_str()) {
+            let is_behind_name = self.opens_at.is_some() || self.has_mark || self.has_comma;
+            self.has_job |= is_behind_name;
+            self.names += usize::from(!is_behind_name);
+        } else if is_behind_opener && bare.contains(|c: char| c.is_ascii_digit()) {
+            self.has_account = true;
+        } else if bare.starts_with(char::is_numeric) {
+            return self.sum.add_words(&lower);
+        } else if self.sum.add_words(&lower) || lists.before.contains(lower.as_str()) {
+            // A section such as `News`.
+        } else if bare.starts_with(char::is_uppercase) {
+            self.names += 1;
+        } else if !lists.joins.contains(lower.as_str()) {
+            return false;
+        }
+        self.has_comma |= word.ends_with(',');
+        true
+    }
+
+    /// Whether the line is about its author, or about when and how often the text was read.
+    fn is_credit(&self) -> bool {
+        let opens = self.opens_at.is_some();
+        let tells = self.sum.is_date() || self.sum.has_count() || self.sum.is_of_publishing();
+        let is_named = opens && (self.names >= 2 || self.has_job || self.has_account)
+            || self.has_job && self.names >= 2;
+        self.names <= NAME_WORDS_MAX
+            && (is_named || (self.opens_later || self.has_mark || opens && self.names > 0) && tells)
+    }
+}
+
+/// Whether a line in a script with capitals says who wrote a text and what sites put beside that:
+/// `By Anna Holt | March 14, 2024`, `Clara Meyer · Mar 14 · 5 min read`.
+fn has_author(line: &str) -> bool {
+    let mut said = Said::default();
+    let mut before: Option<&str> = None;
+    for word in line.split_whitespace() {
+        if said.words > WORDS_MAX || !said.add(word, before) {
+            return false;
+        }
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        before = (!bare.is_empty()).then_some(bare);
+    }
+    said.is_credit()
+}
+
+/// Whether a line says with what a text was written: `Sent from my iPhone`.
+fn is_device(line: &str) -> bool {
+    let line = line.trim();
+    let is_short = line.split(' ').count() <= DEVICE_WORDS_MAX && !line.contains(char::is_numeric);
+    let is_client =
+        || line.rsplit_once(" for ").is_some_and(|(_, device)| lists().devices.contains(device));
+    is_short && (without(line, &lists().sent).is_some() || is_client())
+}
+
+/// Whether a line asks the reader to pay for the site, or to read more of it.
+fn asks_reader(line: &str) -> bool {
+    let line = line.trim_matches(|c: char| !c.is_alphanumeric());
+    let offers = |phrase: &&str| {
+        line.match_indices(*phrase).any(|(at, _)| {
+            let behind = &line[at + phrase.len()..];
+            !line[..at].ends_with(char::is_alphabetic) && !behind.starts_with(char::is_alphabetic)
+        })
+    };
+    let words = || line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    // With its time it is an event.
+    words().count() <= ASK_WORDS_MAX
+        && without(line, &lists().asks).is_some()
+        && lists().offers.iter().any(offers)
+        && !words().any(|each| word(each).is_some_and(Says::is_of_time))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::normalize::{Options, normalize};
+
+    fn of_normal<T>(line: &str, tell: impl Fn(&str, &str) -> T) -> T {
+        let mut normal = String::new();
+        normalize(line, &Options::default(), &mut normal);
+        tell(line, &normal)
+    }
+
+    /// Copies on two sites were refused, because each site names another author, paper, date or
+    /// reading time in a line above or below the text, and no list has all names.
+    #[test]
+    fn credits_have_names_that_no_list_has() {
+        for line in [
+            "出处：楚风网",
+            "原载：秦川都市网",
+            "摘自《漠北日报》",
+            "via 秦川都市网",
+            "From: 钱江时讯",
+            "（漠北日报讯）",
+            "（周立 整理）",
+            "楚风网 记者 郑梦洁",
+            "撰稿 沈海燕",
+            "作者 | 卫一帆",
+            "编审丨卫一帆",
+            "本文作者卫一帆",
+            "文字整理：周建国",
+            "文：周立 图：王海燕",
+            "值班：周立 校阅：王海燕",
+            "@滨海在线",
+            "Source - BBC News",
+            "(Source: Press Association)",
+            "Originally published by The Conversation",
+            "Courtesy of Westbury Post",
+            "By Anna Holt",
+            "BY STAFF REPORTER",
+            "By Anna Holt, Ben Price and Clara Meyer",
+            "Anna Holt, Staff Writer",
+            "Anna Holt | Environment correspondent",
+            "Written by Clara Meyer",
+            "Posted by bprice42",
+            "Words: Clara Meyer Pictures: Hugo Costa",
+            "By Anna Holt | March 14, 2024",
+            "Anna Holt · 3 min read",
+            "Ben Price • 2 August 2023 • 12 comments",
+            "March 14, 2024 by Anna Holt",
+            "Posted by Ben Price on 02/08/2023 in News",
+            "Clara Meyer · Mar 14 · 5 min read",
+            "14 March 2024 | Local News | 3 comments",
+            "Hugo Costa, Environment Editor · 14.03.2024",
+            "News · August 2, 2023 · 1.2k views",
+            "Aug 2, 2023 at 9:12am · Ben Price",
+            "Von Sabine Kurz, Lokalredaktion",
+        ] {
+            assert!(of_normal(line, is_credit), "{line}");
+        }
+    }
+
+    /// The same words say facts.
+    #[test]
+    fn other_lines_are_no_credits() {
+        for line in [
+            "主讲人：周立",
+            "获奖者：周建国",
+            "主演：蒋海燕",
+            "联系人：周一帆",
+            "编辑3人",
+            "整理：请在3月5日前完成",
+            "文化节 石桥镇",
+            "图书馆 石桥镇",
+            "记者 12 人",
+            "Source of the Danube found",
+            "Via Roma 12, Napoli",
+            "By bus",
+            "By next week the council has a budget",
+            "Stand By Me",
+            "Council Editor Quits",
+            "Harbour Festival 14 March 2024",
+            "Rovers 3 Albion 2",
+            "Rovers · 3 · 14 March",
+            "Doors open at 7 pm",
+            "Bring a mat and a blanket",
+        ] {
+            assert!(!of_normal(line, is_credit), "{line}");
+        }
+    }
+
+    /// Sites ask their readers for money with another price each day.
+    #[test]
+    fn sites_ask_their_readers() {
+        for line in [
+            "Subscribe for $1 a week",
+            "Subscribe now for just £4.99 a month",
+            "Unlimited digital access for $12.99. Cancel anytime",
+            "Start your free trial, then 9.95 per month",
+            "Get 50% off an annual subscription",
+            "Try 3 months for 3 euros",
+            "Join 40,000 readers",
+            "Donate $5 to support our work",
+            "Download our app, rated 4.8 stars",
+            "Already a subscriber? Log in",
+            "Sent from my iPhone",
+            "Twitter for Android",
+        ] {
+            assert!(of_normal(line, is_of_site), "{line}");
+        }
+        for line in [
+            "Donate blood at the town hall on 5 March",
+            "Get the flat for £900 a month",
+            "Sign up for the race by 5 March",
+            "Join the club for £5",
+            "Subscribe to the talk on 5 March at 7 pm",
+            "Get 50% off the second pair",
+            "Insurance for the web of roads",
+            "Tickets for 12",
+        ] {
+            assert!(!of_normal(line, is_of_site), "{line}");
+        }
+    }
+
+    /// A date alone has its year.
+    #[test]
+    fn dates_alone() {
+        for line in [
+            "8 March 2024",
+            "2024-03-08 10:30",
+            "2024年3月8日 星期五",
+            "Fri, 8 Mar 2024",
+            "14. März 2024",
+            "14 марта 2024, 09:12",
+        ] {
+            assert!(of_normal(line, |_, normal| is_date(normal)), "{line}");
+        }
+        for line in [
+            "8 March",
+            "10:30",
+            "2024",
+            "March 2024",
+            "8 March 2024 in Dover",
+            "3月8日",
+            "2024-03-08 12 comments",
+            "1.2.3",
+        ] {
+            assert!(!of_normal(line, |_, normal| is_date(normal)), "{line}");
+        }
+        let label = |line| of_normal(line, label_of_date);
+        assert_eq!(label("日期：2024-03-08"), Some("日期：".len()));
+        assert_eq!(label("Date: 8 March 2024"), Some("Date:".len()));
+        assert_eq!(label("Date: 8 March"), None);
+        assert_eq!(label("Exam date: 8 March 2024"), None);
+    }
+
+    /// A heading says nothing else.
+    #[test]
+    fn headings() {
+        for line in [
+            "相关阅读",
+            "延伸阅读：",
+            "上一篇／下一篇",
+            "Related articles",
+            "You may also like",
+            "【猜你喜欢】",
+        ] {
+            assert!(of_normal(line, |_, normal| is_heading(normal)), "{line}");
+        }
+        for line in ["相关阅读：一周回顾", "Related work", "推荐", "阅读"] {
+            assert!(!of_normal(line, |_, normal| is_heading(normal)), "{line}");
+        }
+    }
+
+    /// The list is in normal form, and each line has a known kind.
+    #[test]
+    fn the_list_is_well_formed() {
+        let kinds = [
+            "heading", "role", "of", "source", "opener", "before", "job", "joins", "asks",
+            "offers", "device", "sent",
+        ];
+        for line in crate::text::lists::lines(LIST) {
+            let (kind, words) = line.split_once(' ').expect("a kind");
+            assert!(kinds.contains(&kind), "{line}");
+            for word in words.split(", ") {
+                of_normal(word, |word, normal| assert_eq!(word, normal));
+            }
+        }
+    }
+}
