@@ -207,7 +207,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "e14cab68c1a8ed87e441060cb2a2815fe3f39eff7adb0228687dbb234f0b20b2"
+            "42a2e8ff4cc2d7bf93cf5aa97ba3f1d0277e1303f9c1ed4b9bde40da9cc93e32"
         );
     }
 }
