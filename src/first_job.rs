@@ -452,8 +452,8 @@ impl SampleProperties {
         }
     }
 
-    /// Of the rows of a sample: how many have this key, how many different ones there are, and why a
-    /// row was rejected.
+    /// Of the rows of a sample: how many have this key, how many different ones there are, and why
+    /// a row was rejected.
     fn distinct(&self, sample: &[File], key: &PageKey) -> Result<(u64, u64, Option<String>)> {
         let (mut accepted, mut seen, mut why) = (0, HashSet::new(), None);
         let options =

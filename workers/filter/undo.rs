@@ -62,14 +62,14 @@ pub fn undo(kept: &Path, removed: &Path, originals: &Path) -> Result<Undone> {
     Ok(undone)
 }
 
-/// Whether the original of a file cannot be made byte for byte. A table has a new footer even if all
-/// its row groups are copied as they are.
+/// Whether the original of a file cannot be made byte for byte. A table has a new footer even if
+/// all its row groups are copied as they are.
 fn is_alike(note: &Note) -> bool {
     note.is_recoded || note.unit == PartsUnit::Rows
 }
 
-/// Makes the original of the file `name`, whose `note` is at `path`, unless it is there. Returns its
-/// bytes.
+/// Makes the original of the file `name`, whose `note` is at `path`, unless it is there. Returns
+/// its bytes.
 fn undo_file(
     name: &Path,
     note: &Note,

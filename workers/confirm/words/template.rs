@@ -166,8 +166,8 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
         && if han { share_few_characters(&x, &y) } else { are_parted(&x, &y) }
 }
 
-/// Whether two letters that stand alone name two things: `building f`, `building d`. `a` and `i` are
-/// words.
+/// Whether two letters that stand alone name two things: `building f`, `building d`. `a` and `i`
+/// are words.
 fn are_single_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_one = |Passage { tokens, range }: Passage<'_>| {
         let letter = |at: usize| matches!(tokens.token(at).as_bytes(), [b'b'..=b'h' | b'j'..=b'z']);
