@@ -29,6 +29,11 @@ pub fn runs_on(c: char) -> bool {
     stands_alone(c) || is_southeast_asian(c) || matches!(c, '\u{ac00}'..='\u{d7a3}')
 }
 
+/// Whether `c` is a letter of a script in which spaces part all words.
+pub fn is_spaced_letter(c: char) -> bool {
+    c.is_alphabetic() && !runs_on(c)
+}
+
 /// Whether a Chinese character of the most frequent range, U+4E00 to U+9FFF, begins at byte `at`.
 ///
 /// Two of its three bytes are enough to tell, so a character need not be decoded to be counted.

@@ -6,7 +6,6 @@
 
 pub mod characters;
 pub(crate) mod dictionary;
-mod edge_lines;
 pub mod features;
 pub mod furniture;
 pub(crate) mod hash;

@@ -3,7 +3,7 @@
 use crate::confirm::align::Tokens;
 use crate::confirm::furniture::frames::is_free_before;
 use crate::confirm::furniture::labels::is_spaced;
-use crate::text::lists::of_kind;
+use crate::text::lists::longest_first;
 use std::sync::OnceLock;
 
 /// The words that begin a bar, and the names of its buttons.
@@ -20,13 +20,9 @@ struct Lists {
 fn lists() -> &'static Lists {
     static LISTS: OnceLock<Lists> = OnceLock::new();
     LISTS.get_or_init(|| {
-        let of = |kind: &'static str| {
-            let mut words: Vec<&str> = of_kind(SHARES, kind).collect();
-            // The longest first, so that `qq空间` is one button.
-            words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-            words
-        };
-        Lists { opens: of("open"), buttons: of("button") }
+        // `qq空间` is one button.
+        let [opens, buttons] = ["open", "button"].map(|kind| longest_first(SHARES, kind));
+        Lists { opens, buttons }
     })
 }
 

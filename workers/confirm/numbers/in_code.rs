@@ -107,30 +107,34 @@ fn is_last_word(text: &str, word: &str) -> bool {
     text.strip_suffix(word).is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric()))
 }
 
+/// What stands before the word of a number between `left` and `right`, its letters, digits and
+/// hyphens in front of the number and behind it, and what stands behind the word.
+fn word_around<'t>(left: &'t str, right: &'t str) -> [&'t str; 4] {
+    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let (before, after) = (left.trim_end_matches(inside), right.trim_start_matches(inside));
+    [before, &left[before.len()..], &right[..right.len() - after.len()], after]
+}
+
 /// Whether a number between `left` and `right` stands between Chinese characters or at the end of a
 /// Chinese sentence, alone or as part of a name such as `ca1234`. `v2` names a version.
 fn is_name_between_characters(left: &str, right: &str) -> bool {
-    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let before = left.trim_end_matches(inside);
-    let name = &left[before.len()..];
+    let [before, name, _, after] = word_around(left, right);
     let is_version = name.starts_with('v') && name[1..].bytes().all(|byte| byte.is_ascii_digit());
-    let after = right.trim_start_matches(inside);
     let ends = after.chars().next().is_none_or(|c| is_han(c) || "。,;!?、".contains(c));
     before.ends_with(is_han) && ends && !is_version
 }
 
-/// The fewest digits of the number of a document, with those of its year.
+/// The fewest digits of the number of a document, with those of its year, and the most letters in
+/// front of it.
 const DOCUMENT_DIGITS_MIN: usize = 5;
+const DOCUMENT_LETTERS_MAX: usize = 4;
 
 /// Whether a number is that of a document in a Chinese text, behind a colon or in brackets:
 /// `(编号zc2025-626)`, `护照号(e12345678)`. A word of few digits, such as `utf8`, is code, and so is a
 /// version.
 fn is_document_number(left: &str, number: &str, right: &str) -> bool {
-    let inside = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let before = left.trim_end_matches(inside);
-    let after = right.trim_start_matches(inside);
-    let front = &left[before.len()..];
-    let parts = [front, number, &right[..right.len() - after.len()]];
+    let [before, front, back, after] = word_around(left, right);
+    let parts = [front, number, back];
     let digits = parts.iter().flat_map(|part| part.bytes()).filter(u8::is_ascii_digit).count();
     let letters = front.bytes().take_while(u8::is_ascii_alphabetic).count();
     let has_form = (1..=DOCUMENT_LETTERS_MAX).contains(&letters)
@@ -143,9 +147,6 @@ fn is_document_number(left: &str, number: &str, right: &str) -> bool {
         && label.ends_with(is_han)
         && after.trim_start().chars().next().is_none_or(ends)
 }
-
-/// The most letters in front of the number of a document.
-const DOCUMENT_LETTERS_MAX: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::confirm::align::{Passage, Tokens};
 use crate::confirm::words::likeness::share_few_letters;
 use crate::confirm::words::negations::{is_inside, is_prefixed};
 use crate::confirm::words::{are_opposites, holds_together};
-use crate::text::characters::{is_han, is_mark_of_letter, runs_on};
+use crate::text::characters::{is_han, is_mark_of_letter, is_spaced_letter, runs_on};
 use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
@@ -149,11 +149,9 @@ pub fn count(tokens: &Tokens<'_>, range: &Range<usize>) -> usize {
 /// Whether a token of `range` is a content word of a script with spaces.
 pub fn has_content(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     range.clone().any(|at| {
-        let token = tokens.token(at);
         // Most are of one script.
-        let is_word = |c: char| c.is_alphabetic() && !runs_on(c);
-        token.chars().filter(|c| is_word(*c)).take(CONTENT_LETTERS_MIN).count()
-            == CONTENT_LETTERS_MIN
+        let letters = tokens.token(at).chars().filter(|c| is_spaced_letter(*c));
+        letters.take(CONTENT_LETTERS_MIN).count() == CONTENT_LETTERS_MIN
     })
 }
 

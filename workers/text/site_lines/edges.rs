@@ -3,18 +3,18 @@
 //!
 //! The same lines are facts elsewhere: a diary has `8 march 2024`, a cast list `翻译: 王芳`, a price
 //! list `Try 3 months for 3 euros`. So their place decides, not their words alone
-//! ([`crate::text::site_lines`] knows it), and their words are told by parts: what is said of a
+//! ([`super::SiteLines`] knows it), and their words are told by parts: what is said of a
 //! name, by whom a reader is asked, what stands beside a date.
 
-use crate::text::characters::is_han;
+use crate::text::characters::{is_han, is_spaced_letter};
 use crate::text::letters::weight;
-use crate::text::lists::of_kind;
-use crate::text::site_lines::{Says, Sum, word};
-use std::collections::HashSet;
+use crate::text::lists::{WordSet, longest_first, of_kind};
+use crate::text::site_lines::phrases::{Says, word};
+use crate::text::site_lines::sum::Sum;
 use std::sync::OnceLock;
 
 /// The list.
-const LIST: &str = include_str!("edge_lines.txt");
+const LIST: &str = include_str!("edges.txt");
 
 /// The most letters, by [`weight`], of all names of a line, and of one that a space parts from what
 /// it is the name of.
@@ -41,25 +41,20 @@ struct Lists {
     roles: Vec<&'static str>,
     of: Vec<&'static str>,
     sources: Vec<&'static str>,
-    openers: HashSet<&'static str>,
-    before: HashSet<&'static str>,
-    jobs: HashSet<&'static str>,
-    joins: HashSet<&'static str>,
+    openers: WordSet,
+    before: WordSet,
+    jobs: WordSet,
+    joins: WordSet,
     asks: Vec<&'static str>,
     offers: Vec<&'static str>,
-    devices: HashSet<&'static str>,
+    devices: WordSet,
     sent: Vec<&'static str>,
 }
 
 fn lists() -> &'static Lists {
     static LISTS: OnceLock<Lists> = OnceLock::new();
     LISTS.get_or_init(|| {
-        // The longest first.
-        let sorted = |kind| {
-            let mut words: Vec<&str> = of_kind(LIST, kind).collect();
-            words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-            words
-        };
+        let sorted = |kind| longest_first(LIST, kind);
         let set = |kind| of_kind(LIST, kind).collect();
         Lists {
             headings: sorted("heading"),
@@ -82,14 +77,9 @@ fn lists() -> &'static Lists {
 fn without<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
     phrases.iter().find_map(|phrase| {
         let rest = text.strip_prefix(phrase)?;
-        let is_cut = phrase.ends_with(is_spaced) && rest.starts_with(is_spaced);
+        let is_cut = phrase.ends_with(is_spaced_letter) && rest.starts_with(is_spaced_letter);
         (!is_cut).then_some(rest)
     })
-}
-
-/// Whether `c` is a letter of a script that parts words by white space.
-fn is_spaced(c: char) -> bool {
-    c.is_alphabetic() && !crate::text::characters::runs_on(c)
 }
 
 /// Whether `line`, in normal form, is a heading of titles of other pages and says nothing else.
@@ -137,21 +127,26 @@ fn are_names(names: &str) -> bool {
     (1..=NAMES_LETTERS_MAX).contains(&letters) && !names.contains(is_odd)
 }
 
+/// Whether `name` is a name of the usual length and nothing else.
+fn is_name(name: &str) -> bool {
+    weight(name) <= NAME_LETTERS_MAX && are_names(name)
+}
+
 /// Whether a line is roles, each with its name: `出处:楚风网`, `撰稿 沈海燕`, `(楚风网讯)`.
 fn has_role(line: &str) -> bool {
     let line = line.trim();
     let inner =
         line.strip_prefix(['(', '[', '【']).and_then(|line| line.strip_suffix([')', ']', '】']));
     if let Some(inner) = inner {
-        let is_message = inner.ends_with('讯') && weight(inner) <= NAME_LETTERS_MAX;
-        let behind = inner.split_once(' ').is_some_and(|(name, role)| {
-            lists().roles.contains(&role) && weight(name) <= NAME_LETTERS_MAX && are_names(name)
-        });
-        return is_message && are_names(inner) || behind || is_role_with_names(inner);
+        let is_message = inner.ends_with('讯') && is_name(inner);
+        let is_behind = inner
+            .split_once(' ')
+            .is_some_and(|(name, role)| lists().roles.contains(&role) && is_name(name));
+        return is_message || is_behind || is_role_with_names(inner);
     }
     // The name of an account.
     let is_account = line.strip_prefix('@').is_some_and(|name| !name.contains(' '));
-    is_account && weight(line) <= NAME_LETTERS_MAX && are_names(line) || is_role_with_names(line)
+    is_account && is_name(line) || is_role_with_names(line)
 }
 
 fn is_role_with_names(line: &str) -> bool {
@@ -174,20 +169,20 @@ fn is_role_with_names(line: &str) -> bool {
 
 /// The role that `line` begins with, and what is behind it.
 fn role_of(line: &str) -> Option<(&'static str, &str)> {
-    let roles = |line: &'_ str| lists().roles.iter().copied().find(|role| line.starts_with(*role));
+    let roles = &lists().roles;
+    let role_at = |line: &str| roles.iter().copied().find(|role| line.starts_with(*role));
     // `文字整理`, and `图片来源`
-    let of = without(line, &lists().of).filter(|rest| roles(rest).is_some());
-    let line = of.unwrap_or(line);
-    let role = roles(line)?;
+    let behind = without(line, &lists().of).filter(|rest| role_at(rest).is_some());
+    let line = behind.unwrap_or(line);
+    let role = role_at(line)?;
     Some((role, &line[role.len()..]))
 }
 
 /// Whether a line is a paper and its reporter: `楚风网 记者 郑梦洁`.
 fn has_reporter(line: &str) -> bool {
     line.trim().split_once(" 记者 ").is_some_and(|(paper, name)| {
-        let is_short = weight(paper) <= NAME_LETTERS_MAX && !paper.contains(' ');
-        is_short
-            && are_names(paper)
+        is_name(paper)
+            && !paper.contains(' ')
             && are_names(name)
             && name.chars().all(|c| is_han(c) || c == ' ')
     })
@@ -199,13 +194,14 @@ fn has_source(line: &str) -> bool {
     let lower = line.to_lowercase();
     let Some(behind) = without(&lower, &lists().sources) else { return false };
     // The lower case of few letters has another length.
-    let Some(rest) = line.get(line.len() - behind.len()..) else { return false };
+    let rest = line.len().checked_sub(behind.len()).and_then(|at| line.get(at..));
+    let Some(rest) = rest else { return false };
     let name = rest.trim_start_matches([' ', ':', '-', '–', '—', '：']);
     if rest.len() == name.len() || name.contains(char::is_numeric) {
         return false;
     }
     if name.starts_with(is_han) {
-        return weight(name) <= NAME_LETTERS_MAX && are_names(name) && !name.contains(' ');
+        return is_name(name) && !name.contains(' ');
     }
     let words = || name.split_whitespace();
     let is_of_name = |word: &str| {
@@ -223,42 +219,42 @@ struct Said {
     sum: Sum,
     words: usize,
     names: usize,
-    /// The words before the first one that opens a name, if they may stand there.
-    opens_at: Option<usize>,
+    /// A word that opens a name stands in front.
+    opens: bool,
     /// A word that opens a name stands behind a date or a mark.
     opens_later: bool,
     has_mark: bool,
     has_comma: bool,
     has_job: bool,
     has_account: bool,
+    /// The word before, in lower case; none behind a mark that stands alone.
+    before: Option<String>,
 }
 
 impl Said {
     /// Adds a word with the marks around it. Returns whether it may be in such a line.
-    fn add(&mut self, word: &str, before: Option<&str>) -> bool {
+    fn add(&mut self, word: &str) -> bool {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let before = self.before.take();
         if bare.is_empty() {
             self.has_mark |= BETWEEN.contains(&word);
             return true;
         }
         let lower = bare.to_lowercase();
-        let (at, behind) = (self.words, before.map(str::to_lowercase));
-        let lists = lists();
-        let is_behind_opener =
-            behind.as_deref().is_some_and(|before| lists.openers.contains(before));
+        self.before = Some(lower.clone());
+        let (at, lists, before) = (self.words, lists(), before.as_deref());
+        let is_behind_opener = before.is_some_and(|before| lists.openers.contains(before));
         self.words += 1;
         let opens = lists.openers.contains(lower.as_str())
             || lists.before.contains(lower.as_str()) && word.ends_with([':', '：']);
         if opens {
-            let may_open = at == 0
-                || at == 1 && behind.is_some_and(|word| lists.before.contains(word.as_str()));
+            let may_open =
+                at == 0 || at == 1 && before.is_some_and(|word| lists.before.contains(word));
             let is_behind_time = before.is_none_or(|word| word.contains(char::is_numeric));
-            match may_open {
-                true => self.opens_at = self.opens_at.or(Some(at)),
-                false => self.opens_later |= is_behind_time || self.has_mark,
-            }
+            self.opens |= may_open;
+            self.opens_later |= !may_open && (is_behind_time || self.has_mark);
         } else if lists.jobs.contains(lower.as_str()) {
-            let is_behind_name = self.opens_at.is_some() || self.has_mark || self.has_comma;
+            let is_behind_name = self.opens || self.has_mark || self.has_comma;
             self.has_job |= is_behind_name;
             self.names += usize::from(!is_behind_name);
         } else if is_behind_opener && bare.contains(|c: char| c.is_ascii_digit()) {
@@ -278,12 +274,12 @@ impl Said {
 
     /// Whether the line is about its author, or about when and how often the text was read.
     fn is_credit(&self) -> bool {
-        let opens = self.opens_at.is_some();
         let tells = self.sum.is_date() || self.sum.has_count() || self.sum.is_of_publishing();
-        let is_named = opens && (self.names >= 2 || self.has_job || self.has_account)
+        let is_named = self.opens && (self.names >= 2 || self.has_job || self.has_account)
             || self.has_job && self.names >= 2;
         self.names <= NAME_WORDS_MAX
-            && (is_named || (self.opens_later || self.has_mark || opens && self.names > 0) && tells)
+            && (is_named
+                || (self.opens_later || self.has_mark || self.opens && self.names > 0) && tells)
     }
 }
 
@@ -291,15 +287,8 @@ impl Said {
 /// `By Anna Holt | March 14, 2024`, `Clara Meyer · Mar 14 · 5 min read`.
 fn has_author(line: &str) -> bool {
     let mut said = Said::default();
-    let mut before: Option<&str> = None;
-    for word in line.split_whitespace() {
-        if said.words > WORDS_MAX || !said.add(word, before) {
-            return false;
-        }
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        before = (!bare.is_empty()).then_some(bare);
-    }
-    said.is_credit()
+    line.split_whitespace().all(|word| said.words <= WORDS_MAX && said.add(word))
+        && said.is_credit()
 }
 
 /// Whether a line says with what a text was written: `Sent from my iPhone`.
