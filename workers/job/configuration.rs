@@ -207,7 +207,7 @@ mod tests {
         let identity = job(json!({})).settled().expect("sound").identity().expect("no files");
         assert_eq!(
             digest_of(&identity),
-            "42a2e8ff4cc2d7bf93cf5aa97ba3f1d0277e1303f9c1ed4b9bde40da9cc93e32"
+            "7350079abda7e44f29c76122b826ee95cb86aae6fe63247eb8dd1a5782d2351a"
         );
     }
 }

@@ -27,7 +27,7 @@ use crate::text::site_lines::phrases::{TITLE_LETTERS_MAX, WORD_BYTES_MAX, first_
 use crate::text::site_lines::sum::Sum;
 
 /// The version of these rules and of the list; part of a store's identity.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// A line of more bytes stays. The statement of a site about its authors, in two languages, has
 /// about 500.
@@ -92,13 +92,6 @@ impl<'t> Page<'t> {
     }
 }
 
-/// Lines that may be titles below a heading, from the last one up.
-struct List {
-    titles: Vec<usize>,
-    /// Only furniture is below them.
-    is_foot: bool,
-}
-
 /// Whether a line ends as the title of another page may.
 fn ends_as_title(line: &str) -> bool {
     !line.trim_end().ends_with(['。', '.', ';', '；', ':', '：', ',', '，'])
@@ -151,33 +144,34 @@ impl SiteLines {
     /// Finds the lines that are furniture in any place or at the foot, from the last line up, to
     /// know what is below a line.
     fn find_furniture(&mut self, page: &mut Page<'_>) {
-        let (mut is_foot, mut list) = (true, Some(List { titles: Vec::new(), is_foot: true }));
+        // Lines that may be titles below a heading, if only furniture is below them.
+        let (mut is_foot, mut list) = (true, Some(Vec::new()));
         for at in (0..page.lines.len()).rev() {
             let line = page.lines[at];
             if line.trim().is_empty() {
-                list = Some(List { titles: Vec::new(), is_foot });
+                list = is_foot.then(Vec::new);
                 continue;
             }
-            let titles = list.as_ref().filter(|list| list.titles.len() >= TITLES_MIN);
-            if let Some(List { titles, is_foot: was_foot }) = titles
+            let titles = list.as_ref().filter(|titles| titles.len() >= TITLES_MIN);
+            if let Some(titles) = titles
                 && self.tells(line, |_, normal| edges::is_heading(normal))
             {
                 for title in titles {
                     page.fates[*title] = Fate::Goes;
                     page.titles += self.tells(page.lines[*title], |_, normal| weight(normal));
                 }
-                is_foot = *was_foot;
+                is_foot = true;
             } else if !(self.is_furniture(line, is_foot)
                 || is_foot && self.is_of_site(&page.lines[..=at]))
             {
                 is_foot = false;
                 let is_title = list.is_some() && self.is_title(line);
-                list = list.filter(|list| is_title && list.titles.len() < TITLES_MAX);
-                list.iter_mut().for_each(|list| list.titles.push(at));
+                list = list.filter(|titles| is_title && titles.len() < TITLES_MAX);
+                list.iter_mut().for_each(|titles| titles.push(at));
                 continue;
             }
             page.fates[at] = Fate::Goes;
-            list = Some(List { titles: Vec::new(), is_foot });
+            list = is_foot.then(Vec::new);
         }
     }
 
@@ -249,7 +243,9 @@ impl SiteLines {
             let label = || is_first.then(|| edges::label_of_date(line, normal)).flatten();
             match edges::is_date(normal) {
                 true => Some(Fate::Barred(0)),
-                false if edges::is_credit(line, normal) => Some(Fate::Goes),
+                false if edges::is_credit(line, normal) || edges::is_byline(line) => {
+                    Some(Fate::Goes)
+                }
                 false => label().map(Fate::Barred),
             }
         })

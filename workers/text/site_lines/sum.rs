@@ -12,7 +12,7 @@ const AUTHORS: [&str; 4] = ["作者", "出处", "author", "by"];
 const WHEN: [&str; 3] = ["时间", "日期", "于"];
 
 /// Signs that stand beside counts.
-const SIGNS: &str = "❤♥♡💗💙💚💛💜🧡🖤🤍👁👀💬🗨👍👎🔁";
+const SIGNS: &str = "❤💗💙💚💛💜🧡🖤🤍👁👀💬🗨👍👎🔁";
 
 /// What the items of a line say of it.
 #[derive(Clone, Copy, Debug, Default)]
