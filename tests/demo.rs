@@ -8,7 +8,7 @@ fn truth() -> BTreeMap<String, String> {
     let line = |line: &str| {
         let value: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let field = |name: &str| value[name].as_str().expect("a string").to_owned();
-        (workers::document::canonical_url(&field("url")).canonical, field("label"))
+        (workers::page_url::canonical_url(&field("url")).canonical, field("label"))
     };
     text.lines().map(line).collect()
 }

@@ -254,7 +254,7 @@ fn equals_the_exports() {
         truth.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let of = report(&bench, &rows, &[]);
     let label = |row: &Value| {
-        let url = workers::document::canonical_url(row["url"].as_str().expect("a URL")).canonical;
+        let url = workers::page_url::canonical_url(row["url"].as_str().expect("a URL")).canonical;
         (url, row["label"].to_string())
     };
     let labels: BTreeMap<String, String> = rows.iter().map(label).collect();

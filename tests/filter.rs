@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use workers::document::canonical_url;
+use workers::page_url::canonical_url;
 
 /// A filter that is interrupted continues; restored inputs are right.
 mod again;

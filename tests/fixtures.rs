@@ -140,7 +140,7 @@ fn twelve_epochs(folder: &Path) {
             let record: serde_json::Value =
                 serde_json::from_str(&line.expect("a line")).expect("JSON");
             let url =
-                workers::document::canonical_url(record["url"].as_str().expect("a URL")).canonical;
+                workers::page_url::canonical_url(record["url"].as_str().expect("a URL")).canonical;
             match record["op"].as_str() {
                 Some("remove") => removed += usize::from(live.remove(&url).is_some()),
                 _ => {

@@ -4,7 +4,7 @@ use crate::world::{CONFIRM, FAMILIES, GONE_DAYS, VARIANTS, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use workers::document::Id;
+use workers::id::Id;
 use workers::store::runs::Table;
 use workers::tables::{GoneRow, SuccessorRow};
 

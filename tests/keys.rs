@@ -7,7 +7,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use workers::document::Id;
+use workers::id::Id;
 
 /// A text of its own for each number.
 fn text(number: u64) -> String {

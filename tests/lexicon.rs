@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use workers::document::Id;
+use workers::id::Id;
 use workers::text::features::{self, Featurizer};
 use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};

@@ -130,7 +130,7 @@ impl World {
             &mut normal,
         );
         let score = (self.random.below(3) > 0).then(|| self.random.below(5) as i64 - 2);
-        Says::Page(workers::document::Id::of(normal.as_bytes()), text, score)
+        Says::Page(workers::id::Id::of(normal.as_bytes()), text, score)
     }
 
     fn url(&mut self) -> String {

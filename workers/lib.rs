@@ -12,12 +12,14 @@
 #[path = "examples/support/random.rs"]
 mod random;
 
+pub mod absent;
 pub mod distinct;
-pub mod document;
 pub mod error;
 pub mod figures;
 pub(crate) mod gallop;
+pub mod id;
 pub mod locks;
+pub mod page_url;
 pub mod panics;
 pub mod plain;
 pub mod progress;

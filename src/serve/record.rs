@@ -6,9 +6,9 @@
 use crate::serve::problem::{Outcome, Problem};
 use axum::http::{HeaderMap, StatusCode, header};
 use percent_encoding::percent_decode_str;
-use workers::document::Naming;
 use workers::extract;
 use workers::online::rows::Says;
+use workers::page_url::Naming;
 use workers::read::date;
 use workers::read::jsonl::unmarked;
 use workers::read::record::{self, Body, Item};

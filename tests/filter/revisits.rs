@@ -7,7 +7,7 @@ use crate::workbench::Bench;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use workers::document::canonical_url;
+use workers::page_url::canonical_url;
 
 /// With `--revisits` a record of a WARC that folds into another one of a WARC leaves a revisit in
 /// its place, which has its URL and its date and names a record that is kept; no other does. The

@@ -8,7 +8,7 @@ use crate::workbench::Bench;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
-use workers::document::Id;
+use workers::id::Id;
 
 /// A date in the future would be cut by the epoch, so that an older record could hold and a newer
 /// one would be lost. Such a record is not taken.

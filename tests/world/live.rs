@@ -23,7 +23,7 @@ pub struct Page {
 /// The content of one record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Says {
-    Page(workers::document::Id, String, Option<i64>),
+    Page(workers::id::Id, String, Option<i64>),
     Removed,
 }
 

@@ -1,7 +1,7 @@
 //! The answer about a text, and why the next epoch may decide otherwise.
 
 use crate::ask::tables::Cluster;
-use crate::document::Id;
+use crate::id::Id;
 use crate::job::clusters;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -1,9 +1,10 @@
 //! Ranks pages by the keep rule: finds the best page of a text, and whether the page of a text that
 //! is asked about would lead, represent or name its cluster.
 
+use crate::absent::NO_DATE;
 use crate::ask::answer::{Answer, Because, TextVerdict};
 use crate::ask::index::Index;
-use crate::document::{Id, NO_DATE};
+use crate::id::Id;
 use crate::keep::{Facts, Rank};
 use crate::tables::{PageRow, Visit};
 use std::collections::BTreeSet;

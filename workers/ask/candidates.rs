@@ -8,9 +8,9 @@
 use crate::ask::tables::{BUCKET_CONTENTS_MAX, Tables};
 use crate::candidates::hamming::Scratch;
 use crate::candidates::pivots::{PIVOTS, PIVOTS_LEAST, examined_before, examined_between};
-use crate::document::Id;
 use crate::fold::buckets::{PairSink, changed_pairs};
 use crate::fold::groups::{GroupTouch, TouchedFingerprint};
+use crate::id::Id;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a text would be compared with.

@@ -5,7 +5,7 @@
 //! other clusters may be shorter, but is not why they are together.
 
 use crate::ask::tables::Tables;
-use crate::document::Id;
+use crate::id::Id;
 use crate::job::clusters;
 use crate::tables::PairRow;
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@
 
 use crate::ask::answer::{Answer, Because, TextVerdict};
 use crate::ask::index::Index;
-use crate::document::Id;
+use crate::id::Id;
 use crate::job::pages;
 use crate::plan::time::now;
 use crate::store::consumed::Retention;

@@ -1,8 +1,8 @@
 //! The main text of records, as a run takes it: what people look at when an answer is odd.
 
-use crate::document::{Naming, page_url};
 use crate::error::Result;
 use crate::job::Job;
+use crate::page_url::{Naming, page_url};
 use crate::read::record::Record;
 use crate::visit::{BodyReader, furniture};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! Says what became of a page over the epochs whose commits are kept.
 
 use crate::ask::tables::time;
-use crate::document::Id;
 use crate::error::Result;
+use crate::id::Id;
 use crate::store::Store;
 use crate::store::column::KeyRange;
 use crate::store::manifest::{self, Manifest, Op};

@@ -1,8 +1,9 @@
 //! Says why a page represents its cluster: which step of the keep rule decided, and against whom.
 
+use crate::absent::NO_SCORE;
 use crate::ask::index::Index;
 use crate::ask::tables::time;
-use crate::document::{Id, NO_SCORE};
+use crate::id::Id;
 use crate::keep::{Criterion, Options, Rank};
 use crate::tables::PageRow;
 use serde::Serialize;

@@ -7,7 +7,8 @@
 //! found by that key alone, byte for byte: two keys that are spellings of one URL are two pages.
 
 use crate::ask::tables::Tables;
-use crate::document::{Id, Naming, PageUrl, canonical_url, own_key};
+use crate::id::Id;
+use crate::page_url::{Naming, PageUrl, canonical_url, own_key};
 use crate::plain::plain;
 use crate::read::shell;
 use std::path::Path;

@@ -3,8 +3,9 @@
 //! Nothing here reads a whole table. A look-up reads at most as many rows as a constant here says,
 //! or the rows of one key.
 
-use crate::document::{Id, NO_DATE};
+use crate::absent::NO_DATE;
 use crate::error::Result;
+use crate::id::Id;
 use crate::job::Job;
 use crate::read::date;
 use crate::store::Store;

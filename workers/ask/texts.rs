@@ -3,8 +3,8 @@
 //! The texts depend on the job alone, so one [`Texts`] serves all heads, and its dictionaries are
 //! loaded once.
 
-use crate::document::Id;
 use crate::error::Result;
+use crate::id::Id;
 use crate::job::Job;
 use crate::locks::lock;
 use crate::read::record::{Body, Record};

@@ -17,7 +17,7 @@ use workers::text::segment::Segmenter;
 use workers::text::shingles::Shingles;
 use workers::text::simhash::simhash;
 use workers::text::tally::Buffers;
-use workers::{document::Id, extract};
+use workers::{extract, id::Id};
 
 /// The demo crawl's pages and texts.
 fn crawl() -> (Vec<Vec<u8>>, Vec<String>) {

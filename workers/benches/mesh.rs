@@ -7,8 +7,8 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use timely::dataflow::operators::probe::{Handle, Probe};
-use workers::document::Id;
 use workers::fold::gather::{Flow, gather, produce};
+use workers::id::Id;
 use workers::mesh::{Key, Mesh, Protection, Refused, execute};
 
 /// Bytes of a row: an [`Id`].

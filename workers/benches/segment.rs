@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use workers::document::Id;
+use workers::id::Id;
 use workers::store::segment::{Segment, write};
 use workers::tables::ContentRow;
 

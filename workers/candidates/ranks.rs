@@ -7,7 +7,7 @@
 //! and look only at members whose rank changed, or before which a pivot changed.
 
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
-use crate::document::Id;
+use crate::id::Id;
 
 /// The rank of one content in its group or bucket before and after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn change(a: &Member, b: &Member, examined: impl Fn(usize, usize, usize) -> bool
 ///
 /// ```
 /// use workers::candidates::ranks::{changes_within, members};
-/// use workers::document::Id;
+/// use workers::id::Id;
 ///
 /// let [a, b, c] = [1, 2, 3].map(|high| Id { high, low: 0 });
 /// // Content b appears between two others.

@@ -9,11 +9,12 @@
 //! `pages` gives the totals of these origins. Pages are looked up, before and after the epoch, only
 //! for an origin whose share is still too large.
 
-use crate::document::{Id, host_name};
 use crate::error::Result;
 use crate::fold::origins::{Origin, OriginPages, PAGES_MANY};
 use crate::fold::receipt::Receipt;
+use crate::id::Id;
 use crate::job::Job;
+use crate::page_url::host_name;
 use crate::store::manifest::Source;
 use crate::store::runs::Table;
 use crate::store::table::Row;

@@ -8,7 +8,7 @@
 
 use crate::confirm::align::{TOKENS_MAX, Tokens};
 use crate::confirm::repetitive;
-use crate::document::Id;
+use crate::id::Id;
 use crate::text::hash::BuildSeeded;
 use crate::text::letters::Letters;
 use crate::text::shingles::{ShingleKind, Shingles};

@@ -7,7 +7,7 @@
 use crate::candidates::hamming::{BucketRule, Scratch, within};
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
 use crate::distinct::distinct;
-use crate::document::Id;
+use crate::id::Id;
 use crate::text::simhash;
 use std::collections::BTreeMap;
 

@@ -10,12 +10,13 @@
 //! out, and a person should look at the other hints before they are believed.
 
 use crate::distinct::distinct;
-use crate::document::{Id, PageUrl, canonical_url, page_url};
 use crate::error::Result;
 use crate::eval::world::rows;
 use crate::extract::canonical_link::canonical;
+use crate::id::Id;
 use crate::job::Job;
 use crate::lexicon::Inputs;
+use crate::page_url::{PageUrl, canonical_url, page_url};
 use crate::read::headers::{Headers, link};
 use crate::read::http;
 use crate::read::record::{Body, Heading, Item, Record};

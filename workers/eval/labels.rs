@@ -12,9 +12,10 @@
 //! of another form, or one that contradicts an earlier line about the same texts, is an error that
 //! names file and line, because incomplete labels would give wrong measures.
 
-use crate::document::{Id, Naming, page_url};
 use crate::error::{Error, Kind, Result};
 use crate::eval::scene::Truth;
+use crate::id::Id;
+use crate::page_url::{Naming, page_url};
 use crate::read::jsonl::BOM;
 use crate::read::source::{End, Source};
 use crate::read::{Limits, is_whole, record};

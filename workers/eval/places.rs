@@ -1,9 +1,9 @@
 //! The evidence of a world's texts, read where it is needed.
 
-use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::eval::candidates::Numbered;
 use crate::eval::world::World;
+use crate::id::Id;
 use crate::store::Store;
 use crate::store::lookup::Place;
 use crate::store::manifest::Head;

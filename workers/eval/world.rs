@@ -5,12 +5,12 @@
 //! store is. A page takes about 200 bytes with its URL.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::eval::kinds::PairOfKind;
 use crate::eval::labels::Labels;
 use crate::eval::scene::{Page, Scene, TextPair, Truth};
 use crate::eval::tally::pairs;
+use crate::id::Id;
 use crate::job::clusters::Options;
 use crate::store::Store;
 use crate::store::manifest::Head;

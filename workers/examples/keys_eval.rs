@@ -13,7 +13,7 @@ use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Instant;
-use workers::document::Id;
+use workers::id::Id;
 use workers::text::features::{self, Featurizer};
 use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};

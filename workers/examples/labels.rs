@@ -30,7 +30,7 @@ use std::error::Error;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use workers::confirm::align::lcs;
-use workers::document::canonical_url;
+use workers::page_url::canonical_url;
 use workers::text::letters::Letters;
 use workers::text::normalize::{self, normalize};
 use workers::text::shingles::{Shingles, shared};

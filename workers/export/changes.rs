@@ -12,7 +12,6 @@
 //! that arrived.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::export::row_type::{Hex, SharedText};
 use crate::export::rows::Change;
@@ -21,6 +20,7 @@ use crate::export::tables::{
     ContentClusters, PORTION_ROWS, States, Tables, Urls, by_rows, by_url_bytes, find, find_cluster,
 };
 use crate::export::transitions::{Event, PageCluster, Shared, heirs, transitions};
+use crate::id::Id;
 use crate::store::Store;
 use crate::store::runs::Table;
 use crate::store::table::Row;

@@ -1,13 +1,13 @@
 //! Writes `clusters`, ordered by ClusterId, and finds the largest.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::export::large::{LargeClusters, LargestClusters};
 use crate::export::row_type::ExportRow as _;
 use crate::export::rows::Cluster;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find, find_cluster};
+use crate::id::Id;
 use crate::tables::ClusterRow;
 
 /// The number of largest clusters that are returned for display.

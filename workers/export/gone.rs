@@ -7,11 +7,11 @@
 //! has no row if neither is there.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::export::rows::Redirect;
 use crate::export::sink::Sink;
 use crate::export::tables::{Tables, by_url_bytes, find};
+use crate::id::Id;
 use crate::job::clusters::Options;
 use crate::tables::pages::REDIRECTS_MAX;
 use crate::tables::{ContentRow, GoneRow, PageRow, successors};

@@ -7,8 +7,9 @@
 
 use crate::confirm::Reason;
 use crate::distinct::distinct;
-use crate::document::{Id, host_name};
 use crate::export::tables::Tables;
+use crate::id::Id;
+use crate::page_url::host_name;
 use crate::tables::ClusterRow;
 use crate::tables::pairs::proposed_by;
 use crate::text::signatures::SignatureKind;

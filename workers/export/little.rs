@@ -5,8 +5,8 @@
 //! ([`crate::text::little`]). The description shows a person what a site serves in place of its
 //! pages. It depends on the live pages and the job only. No text is read.
 
-use crate::document::Id;
 use crate::export::tables::{PORTION_ROWS, Tables};
+use crate::id::Id;
 use crate::job::clusters::Options;
 use crate::tables::visits::NOTICE;
 use crate::tables::{ContentRow, PageRow};

@@ -3,7 +3,6 @@
 
 use crate::confirm::Reason;
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::export::gone;
 use crate::export::little::{self, LittleTexts};
@@ -11,6 +10,7 @@ use crate::export::row_type::{ExportRow as _, Hex, Moment, SharedText};
 use crate::export::rows::{Member, Redirect};
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_rows, by_url_bytes, find};
+use crate::id::Id;
 use crate::job::clusters::Options;
 use crate::store::manifest::Source;
 use crate::tables::{ClusterRow, PageRow, PairRow};

@@ -4,12 +4,12 @@
 
 use crate::confirm::Reason;
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::export::row_type::{ExportRow as _, Hex, SharedText};
 use crate::export::rows::Pair;
 use crate::export::sink::{Files, Place, Sink};
 use crate::export::tables::{PORTION_ROWS, Tables, by_url_bytes, find};
+use crate::id::Id;
 use crate::keep::{KeepRule, Rank};
 use crate::tables::{PageRow, PairRow, pairs};
 use crate::text::hash::BuildSeeded;

@@ -1,7 +1,8 @@
 //! What an exported row is: a trait, and the macro that writes its columns for JSON and for Parquet
 //! from the fields.
 
-use crate::document::{Id, NO_DATE, hex};
+use crate::absent::NO_DATE;
+use crate::id::{Id, hex};
 use crate::read::date;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{

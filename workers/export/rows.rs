@@ -1,8 +1,8 @@
 //! The rows of exported tables: what `members`, `redirects`, `pairs`, `clusters` and `changes`
 //! have. Ids and fingerprints are lower-case hex of fixed width.
 
-use crate::document::Id;
 use crate::export::row_type::{Hex, Moment, SharedText, export_row};
+use crate::id::Id;
 
 export_row! {
     /// A live page and the cluster that it belongs to.

@@ -1,9 +1,9 @@
 //! The tables of a store that exports read, and lookups in them.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::gallop::gallop;
+use crate::id::Id;
 use crate::store::Store;
 use crate::store::manifest::TableState;
 use crate::store::runs::Table;

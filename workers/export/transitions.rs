@@ -5,7 +5,7 @@
 //! clusters are heirs if each shares more pages with the other than with any third cluster. This is
 //! a pure function; it reads no store.
 
-use crate::document::Id;
+use crate::id::Id;
 use crate::tables::ClusterRow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

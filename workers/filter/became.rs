@@ -4,12 +4,13 @@
 //! input and its position; every other record of that URL lost to it.
 
 use crate::distinct::distinct;
-use crate::document::{Id, Naming, canonical_url, page_url};
 use crate::error::Result;
 use crate::export::tables::{ContentClusters, Tables, Urls, find};
 use crate::filter::inputs::Original;
 use crate::filter::promotions::Promotions;
+use crate::id::Id;
 use crate::job::Job;
+use crate::page_url::{Naming, canonical_url, page_url};
 use crate::read::json;
 use crate::read::record::{Body, Entry, Heading, Item, Mirror};
 use crate::store::Store;

@@ -22,13 +22,15 @@
 //! record that stands in, 32 more if it folds, and 32 for each cluster whose representative has no
 //! record here.
 
+use crate::absent::NO_DATE;
 use crate::distinct::distinct;
-use crate::document::{Id, NO_DATE, PageUrl, page_url};
 use crate::error::{Kind, Result};
 use crate::export::tables::{PORTION_ROWS, Tables, by_rows, find};
 use crate::filter::inputs::Original;
+use crate::id::Id;
 use crate::job::Job;
 use crate::keep::{KeepRule, Rank};
+use crate::page_url::{PageUrl, page_url};
 use crate::read::Split;
 use crate::read::record::{Body, Item};
 use crate::store::manifest::Head;

@@ -4,7 +4,7 @@
 //! It refers to the record of the cluster's representative. Besides the URL, the revisit needs
 //! fields of that record's header, so all archives are read once before they are filtered.
 
-use crate::document::Id;
+use crate::id::Id;
 use crate::read::headers::Headers;
 use crate::read::record::Heading;
 

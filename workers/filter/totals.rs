@@ -1,7 +1,7 @@
 //! Counts what a filter keeps and removes.
 
-use crate::document::host_name;
 use crate::filter::became::{Became, PROMOTED, REVISIT, Record};
+use crate::page_url::host_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

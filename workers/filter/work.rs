@@ -1,7 +1,6 @@
 //! Filters one file: reads its records, looks up what became of them, and writes what is kept, what
 //! is removed and the table of its records.
 
-use crate::document::{Id, own_key};
 use crate::error::{Error, Kind, Result};
 use crate::filter::became::{Became, Lookup, REMOVAL, REVISIT, Record};
 use crate::filter::copy::{self, Copied, Copier, Parts, Spot};
@@ -15,7 +14,9 @@ use crate::filter::portions::{Portions, Range};
 use crate::filter::revisit::{Target, revisit};
 use crate::filter::totals::Totals;
 use crate::filter::{annotate, parquet, rows};
+use crate::id::Id;
 use crate::job::Job;
+use crate::page_url::own_key;
 use crate::plan::inputs::{Input, unspelled};
 use crate::read::codec::Codec;
 use crate::read::fields::removers;

@@ -1,7 +1,7 @@
 //! Says which accepted pairs an epoch changed, so that the stages after `pairs` touch only their
 //! contents.
 
-use crate::document::Id;
+use crate::id::Id;
 
 /// A changed row of a pair, under one of its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

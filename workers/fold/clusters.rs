@@ -12,7 +12,6 @@
 //! ones, and only if the keep rule reads them.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
@@ -21,6 +20,7 @@ use crate::fold::leaders::{self, Joined, Led, Precedence};
 use crate::fold::origins::{OriginPages, PAGES_MANY};
 use crate::fold::touched::{AcceptedPair, TOUCHED_ROWS, TouchedContent, TouchedPage};
 use crate::graph::Graph;
+use crate::id::Id;
 use crate::keep::{KeepRule, Rank};
 use crate::store::damage::in_rows;
 use crate::store::runs::Table;

@@ -13,11 +13,11 @@
 //! its own part of the epoch's pairs, so each broadcasts whether it retracted one ([`Retracted`]).
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::graph::unionfind;
+use crate::id::Id;
 use crate::store::table::replacement;
 use crate::tables::{ComponentRow, MemberRow, PairRow};
 

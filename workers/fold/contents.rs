@@ -6,11 +6,11 @@
 //! compared. When a content becomes comparable, its evidence is copied from the finished splits to
 //! the store. When it ceases to be comparable, its evidence is deleted.
 
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::pages::PageContent;
+use crate::id::Id;
 use crate::store::lookup::Lookup;
 use crate::store::table::replacement;
 use crate::tables::evidence::StoredEvidence;

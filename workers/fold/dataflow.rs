@@ -4,12 +4,12 @@
 //! failure, and record in the receipt when it ended. They are implemented here once, so that
 //! [`crate::fold::stages`] only says which logic follows which.
 
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::gather::{Flow, gather, gather_both, produce};
 use crate::fold::spans::Volume;
 use crate::fold::wire::WireRow;
+use crate::id::Id;
 use std::rc::Rc;
 use std::time::Instant;
 use timely::dataflow::Scope;

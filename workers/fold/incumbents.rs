@@ -11,10 +11,10 @@
 //! the clusters, because a page that was in no cluster has no row in `clusters`. Without
 //! `incumbent` in the keep rule no row is read or sent.
 
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::touched::{TOUCHED_ROWS, TouchedContent, TouchedPage};
+use crate::id::Id;
 use crate::tables::{ClusterRow, ComponentRow, LeaderRow, PageRow};
 
 /// A page of a touched component that lived before the epoch, sent to the owner of the content that

@@ -4,7 +4,6 @@
 //! splits delay only one worker. A record is finished before the next is read, so memory does not
 //! grow with the input. A finished split is made durable and is never read again.
 
-use crate::document::FUTURE_SECONDS_MAX;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::spans::Volume;
@@ -13,6 +12,7 @@ use crate::fold::splits;
 use crate::locks::lock;
 use crate::plan::division::by_size;
 use crate::plan::inputs::Input;
+use crate::plan::time::FUTURE_SECONDS_MAX;
 use crate::plan::{Plan, PlannedSplit};
 use crate::read::record::{EMPTY_FILE, Entry, Item, Mirror, Record};
 use crate::read::{Reader, Split};

@@ -7,11 +7,11 @@
 
 use crate::candidates::pivots::PIVOTS;
 use crate::candidates::ranks::{changes_within, members};
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
 use crate::fold::resolve::{Candidate, Distance};
+use crate::id::Id;
 use crate::store::table::consolidate;
 use crate::tables::evidence::row_keys;
 use crate::tables::{EvidenceRow, KeyRow};

@@ -19,10 +19,10 @@
 //! The time is proportional to the pairs, times the logarithm of the contents.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::graph::Graph;
+use crate::id::Id;
 use crate::keep::Rank;
 use crate::store::table::replacement;
 use crate::tables::{ComponentRow, LeaderRow};

@@ -6,7 +6,7 @@
 //! [`PAGES_MANY`] of its pages. Only clusters that the epoch changed are counted here. Their sums
 //! are bounds: with them the commit rules out almost every origin before it reads a table.
 
-use crate::document::Id;
+use crate::id::Id;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -7,7 +7,6 @@
 //! finished splits, in passes of bounded memory: no visit is sent over the network. Only pages that
 //! gain or lose a content are emitted.
 
-use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
@@ -15,6 +14,7 @@ use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::splits::{self, SplitVisits};
 use crate::fold::winner::{UrlState, WinnerRule};
 use crate::fold::wrong_clock::seen_max;
+use crate::id::Id;
 use crate::plan::inputs::Input;
 use crate::read::PageKey;
 use crate::store::column::KeyRange;

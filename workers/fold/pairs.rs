@@ -7,7 +7,6 @@
 //! ([`pairs`]).
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::accepted::{AcceptedChange, AcceptedChanges};
 use crate::fold::contents::ContentChange;
@@ -16,6 +15,7 @@ use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
 use crate::fold::proposals::{Decide, DuePair, JoinedProposals, join_proposals};
 use crate::fold::resolve::{Candidate, decided_at};
+use crate::id::Id;
 use crate::store::segment::SegmentRef;
 use crate::store::table::replacement;
 use crate::tables::PairRow;

@@ -14,9 +14,9 @@
 //! The rows inside are those of differential dataflow. Between processes they use timely's encoding
 //! for such rows (bincode), not that of [`crate::fold::wire`].
 
-use crate::document::Id;
 use crate::fold::components::{ComponentEdge, Label};
 use crate::fold::gather::Flow;
+use crate::id::Id;
 use differential_dataflow::algorithms::graphs::propagate::propagate_at;
 use differential_dataflow::{AsCollection, VecCollection};
 use timely::dataflow::operators::core::Map;

@@ -1,8 +1,8 @@
 //! Joins stored pairs with the changes of their proposals.
 
-use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::resolve::Candidate;
+use crate::id::Id;
 use crate::tables::PairRow;
 use crate::tables::judge::PairToDecide;
 

@@ -8,11 +8,11 @@
 
 use crate::candidates::pivots::{PIVOTS, examined_between};
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
 use crate::fold::successors::{Linked, Succession, may_be_due};
+use crate::id::Id;
 use crate::store::segment::SegmentRef;
 use crate::tables::judge::{Judge, PairToDecide};
 use crate::tables::{ContentRow, KeyRow};

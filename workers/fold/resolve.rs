@@ -5,11 +5,11 @@
 //! owner of the other, where the pivot rule ([`crate::candidates::pivots`]) is applied to both.
 
 use crate::candidates::ranks::{Member, changes_between, changes_within, members, pivots_end};
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::buckets::NearFingerprints;
 use crate::fold::counters::Counter;
 use crate::fold::epoch::Epoch;
+use crate::id::Id;
 use crate::store::runs::Table;
 use crate::tables::GroupRow;
 use std::collections::BTreeMap;

@@ -66,7 +66,7 @@ fn leading<R: WireRow>(row: &R) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use proptest::prelude::*;
 
     proptest! {

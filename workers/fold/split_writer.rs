@@ -3,11 +3,11 @@
 //! Rows are written in portions, so that memory does not grow with the split. A split may have
 //! several files; their rows stand in the same segments.
 
-use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::fold::epoch::Epoch;
 use crate::fold::spans::Volume;
 use crate::fold::splits::{RejectLine, SplitDone, rejects_path, split_path};
+use crate::id::Id;
 use crate::plan::consumed::Taken;
 use crate::store::durable;
 use crate::store::fsyncs::Fsyncs;

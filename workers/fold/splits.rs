@@ -4,8 +4,8 @@
 //! visits and evidence, so a run that resumes can tell a complete split from a damaged one, and
 //! does not ingest complete splits again.
 
-use crate::document::Id;
 use crate::error::{Error, Kind, Result};
+use crate::id::Id;
 use crate::locks::lock;
 use crate::plan::Plan;
 use crate::plan::consumed::Taken;

@@ -1,7 +1,6 @@
 //! The dataflows of an epoch, one after the other: which stage gets the rows of which.
 
 use crate::candidates::bands::Bands;
-use crate::document::Id;
 use crate::fold::buckets::{self, NearFingerprints};
 use crate::fold::clusters::{self, RankedPage};
 use crate::fold::components::{self, ComponentEdge, Label, Membership, Method, Retracted, Touch};
@@ -22,6 +21,7 @@ use crate::fold::renewals::{self, Renewal};
 use crate::fold::resolve::{self, Candidate, GroupMember};
 use crate::fold::successors::{self, DeadPair, Linked, Succeeded, Succession, SuccessorCandidate};
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
+use crate::id::Id;
 use crate::store::segment::SegmentRef;
 use crate::text::simhash;
 use crate::visit::VisitMaker;

@@ -23,12 +23,12 @@
 //! An epoch in which no such content dies reads nothing of the components.
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::Result;
 use crate::fold::epoch::{Epoch, SharedEpoch};
 use crate::fold::passes::{PASS_ROWS, passes};
 use crate::fold::touched::TouchedContent;
 use crate::fold::wrong_clock::{corrected, seen_max};
+use crate::id::Id;
 use crate::plan::Plan;
 use crate::store::column::KeyRange;
 use crate::store::table::{Row as _, consolidate, replacement};

@@ -1,7 +1,7 @@
 //! The rows that are sent of the components that an epoch touched: their contents, pages and
 //! accepted pairs.
 
-use crate::document::Id;
+use crate::id::Id;
 
 /// The most rows that are held in memory at once where every cluster is made again.
 pub const TOUCHED_ROWS: usize = 1 << 16;

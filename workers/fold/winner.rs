@@ -13,8 +13,10 @@
 //! A complete snapshot is all there is of its source. So a record of it holds over a record of an
 //! earlier snapshot of that source, even if its date is earlier: a run from scratch knows no other.
 
-use crate::document::{FUTURE_SECONDS_MAX, Id, NO_DATE};
+use crate::absent::NO_DATE;
 use crate::fold::wrong_clock::{corrected, sound};
+use crate::id::Id;
+use crate::plan::time::FUTURE_SECONDS_MAX;
 use crate::tables::pages::{self, LapseRule, has_expired};
 use crate::tables::visits::{PAGE, REMOVED, SEEN};
 use crate::tables::{GoneRow, PageRow, Visit};
@@ -297,7 +299,7 @@ impl WinnerRule<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::NO_SCORE;
+    use crate::absent::NO_SCORE;
     use crate::random::Random;
     use crate::store::consumed::Retention;
     use crate::tables::visits::CONVERSION;

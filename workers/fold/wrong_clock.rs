@@ -1,8 +1,9 @@
 //! Corrects the times and dates of rows that were written while the clock was wrong.
 
-use crate::document::{FUTURE_SECONDS_MAX, NO_DATE};
+use crate::absent::NO_DATE;
 use crate::plan::Plan;
 use crate::plan::time::AHEAD_SECONDS_MAX;
+use crate::plan::time::FUTURE_SECONDS_MAX;
 
 /// The greatest time that is not corrected. Later times were written while the clock was wrong.
 pub fn seen_max(plan: &Plan) -> i64 {

@@ -7,7 +7,7 @@
 pub mod unionfind;
 pub mod walk;
 
-use crate::document::Id;
+use crate::id::Id;
 use std::collections::VecDeque;
 
 /// The number of contents up to which [`Graph::diameter`] is exact.
@@ -16,7 +16,7 @@ pub const DIAMETER_CONTENTS_MAX: usize = 256;
 /// The neighbours of each content, by number.
 ///
 /// ```
-/// use workers::document::Id;
+/// use workers::id::Id;
 /// use workers::graph::Graph;
 ///
 /// let contents = [1, 2, 3, 4].map(|high| Id { high, low: 0 });

@@ -7,12 +7,12 @@
 //! amortised logarithmic time.
 
 use crate::distinct::distinct;
-use crate::document::Id;
+use crate::id::Id;
 
 /// For each id in `edges` the least id of its component, in order of id.
 ///
 /// ```
-/// use workers::document::Id;
+/// use workers::id::Id;
 /// use workers::graph::unionfind::{components, forest};
 ///
 /// let [a, b, c, d, e] = [1, 2, 3, 4, 5].map(|high| Id { high, low: 0 });

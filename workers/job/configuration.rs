@@ -11,7 +11,7 @@ use crate::text::{
     features, furniture, little, number_set, packed, shingles, signatures, simhash, site_lines,
     sketch,
 };
-use crate::{confirm, document, extract, text::normalize};
+use crate::{confirm, extract, page_url, text::normalize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ impl Job {
         let extract::Options { main_text, html_bytes_max, site_lines, furniture } = &self.extract;
         let extracted = json!({ "main_text": main_text, "html_bytes_max": html_bytes_max });
         let mut identity = json!({
-            "canonical_url": document::CANONICAL_URL_VERSION,
+            "canonical_url": page_url::CANONICAL_URL_VERSION,
             "extract": { "version": extract::VERSION, "options": extracted, "furniture": digest(furniture, "furniture")?, "lines": furniture::VERSION },
             "normalize": { "version": normalize::VERSION, "options": self.normalize },
             "features": features,

@@ -25,8 +25,9 @@
 //! the representatives are a function of the live pages and the incumbents, and a cluster that an
 //! epoch does not touch needs no new choice.
 
-use crate::document::{NO_DATE, NO_SCORE, host_key, host_name};
+use crate::absent::{NO_DATE, NO_SCORE};
 use crate::error::WrongValue;
+use crate::page_url::{host_key, host_name};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -251,7 +252,8 @@ pub type Rank = [u64; 1 + CRITERIA_MAX];
 /// The rule, ready to rank pages.
 ///
 /// ```
-/// use workers::document::{NO_DATE, NO_SCORE, host_key};
+/// use workers::absent::{NO_DATE, NO_SCORE};
+/// use workers::page_url::host_key;
 /// use workers::keep::{Facts, KeepRule, Options};
 ///
 /// let options = Options { hosts: vec!["www.example".into()], ..Options::default() };

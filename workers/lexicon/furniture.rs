@@ -152,7 +152,7 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::host_key;
+    use crate::page_url::host_key;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 

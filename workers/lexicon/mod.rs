@@ -12,11 +12,12 @@
 
 pub mod furniture;
 
-use crate::document::{Id, canonical_url, host_key, host_name};
 use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
+use crate::id::Id;
 use crate::job::{Job, are_too_many};
 use crate::locks::{into_inner, lock};
+use crate::page_url::{canonical_url, host_key, host_name};
 use crate::plan::division::SPLIT_BYTES_MAX;
 use crate::plan::inputs::{self, Input};
 use crate::progress::Progress;

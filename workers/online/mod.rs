@@ -19,8 +19,8 @@ pub mod writing;
 
 use crate::ask::answer::{Answer, Because};
 use crate::ask::texts::Text;
-use crate::document::{FUTURE_SECONDS_MAX, Id, page_url};
 use crate::error::{Error, Result};
+use crate::id::Id;
 use crate::job::Job;
 use crate::online::catch_up::empty;
 use crate::online::decision::{CheckInput, Decision, Refused, Removal};
@@ -30,6 +30,8 @@ pub use crate::online::inbox::has_left_records;
 use crate::online::overlay::{Entry, Key, Overlay};
 use crate::online::rows::{InboxRow, Rows};
 use crate::online::writing::{Appended, Writing};
+use crate::page_url::page_url;
+use crate::plan::time::FUTURE_SECONDS_MAX;
 use crate::plan::time::now;
 use crate::read::record::{Item, Record};
 use crate::store::damage;

@@ -13,7 +13,7 @@ use crate::ask::candidates::Proposed;
 use crate::ask::tables::BUCKET_CONTENTS_MAX;
 use crate::candidates::bands::Bands;
 use crate::candidates::pivots::PIVOTS;
-use crate::document::Id;
+use crate::id::Id;
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::keys;
 use crate::text::simhash;

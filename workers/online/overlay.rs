@@ -8,14 +8,15 @@
 //! fingerprint that a fingerprint of the inbox is near. `ask/answer.rs` (`because`) has all
 //! reasons.
 
+use crate::absent::NO_DATE;
 use crate::ask::answer::{Answer, Because, Match, TextVerdict};
 use crate::ask::index::Index;
 use crate::ask::tables::share;
 use crate::ask::texts::Text;
 use crate::candidates::bands::Bands;
 use crate::confirm::{self, Known, Reason, Repeated, decide};
-use crate::document::{Id, NO_DATE};
 use crate::error::Result;
+use crate::id::Id;
 use crate::job::clusters;
 use crate::online::nearby::Nearby;
 use crate::online::writing::Appended;

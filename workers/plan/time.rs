@@ -21,6 +21,11 @@ use std::time::UNIX_EPOCH;
 /// clocks: one of them is wrong.
 pub const AHEAD_SECONDS_MAX: i64 = 172_800;
 
+/// A date that is further ahead of the epoch's time than this is wrong. It counts among the visits
+/// of its epoch, but against records of earlier epochs as this limit, and against later ones as no
+/// date.
+pub const FUTURE_SECONDS_MAX: i64 = 86_400;
+
 /// The start of 2025, before this program. No right clock shows an earlier time.
 const LEAST: i64 = 1_735_689_600;
 

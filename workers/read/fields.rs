@@ -5,7 +5,7 @@
 //! field whose own name has the dot comes first. A field that the job leaves at its default also
 //! has the names that well-known corpora give it; the first of them that a row has is read.
 
-use crate::document::Naming;
+use crate::page_url::Naming;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

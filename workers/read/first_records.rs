@@ -1,7 +1,7 @@
 //! Reads no more than the first records of an input, for a sample.
 
-use crate::document::Naming;
 use crate::error::Result;
+use crate::page_url::Naming;
 use crate::read::record::{Entry, Heading, Notes};
 use crate::read::{Options, Reader, Split};
 

@@ -4,7 +4,7 @@
 //! [`http_body`](super::http_body) decodes the body. A body that was cut off is counted under
 //! `cut_body`.
 
-use crate::document::canonical_url;
+use crate::page_url::canonical_url;
 use crate::read::binary;
 use crate::read::headers::{self, Headers, media_type};
 use crate::read::html_start::looks_like_html;

@@ -4,8 +4,8 @@
 //! longer one is rejected and reading goes on after it. In a compressed file a line may cross the
 //! end of a member.
 
-use crate::document::Naming;
 use crate::error::Result;
+use crate::page_url::Naming;
 use crate::read::codec::{Codec, without_ending};
 use crate::read::fields::Wanted;
 use crate::read::record::{EMPTY_FILE, Entry, Item, Notes};

@@ -2,7 +2,7 @@
 //!
 //! `frames.rs`, `members.rs`, `jsonl.rs`, `http_body.rs` and `parquet/mod.rs` enforce them;
 //! `LIMITS.md` has the limits that no job sets, and how many rows a stage holds in memory.
-//! `document.rs` says how much of a text is used, `job/contents.rs` how much of it is kept.
+//! `text/normalize.rs` says how much of a text is used, `job/contents.rs` how much of it is kept.
 
 use serde::{Deserialize, Serialize};
 

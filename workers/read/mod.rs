@@ -45,8 +45,8 @@ mod wacz;
 pub(crate) mod warc;
 mod zstd_stream;
 
-use crate::document::Naming;
 use crate::error::{Error, Kind, Result, WrongValue};
+use crate::page_url::Naming;
 use crate::read::codec::Codec;
 use crate::read::companion::Companion;
 use crate::read::dialect::Dialect;

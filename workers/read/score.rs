@@ -4,7 +4,7 @@
 //! shortest decimal text that gives it back, and this is rounded to six digits after the point,
 //! half away from zero: `0.1` is 100,000 in JSON and in a column of 32 or 64 bits alike.
 
-use crate::document::NO_SCORE;
+use crate::absent::NO_SCORE;
 use crate::read::value::Value;
 
 /// The units of a whole number.

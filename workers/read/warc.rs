@@ -4,7 +4,7 @@
 //! record is skipped under its name. Segmented records are never joined. A `revisit` says that the
 //! page of its URL was seen, or that it is a mirror of another URL's page.
 
-use crate::document::canonical_url;
+use crate::page_url::canonical_url;
 use crate::read::dialect::Dialect;
 use crate::read::headers::{self, Headers, media_type};
 use crate::read::record::{Body, Capture, Item, Mirror, Notes, Record, url};

@@ -3,7 +3,7 @@
 //! All columns have fixed widths, except byte strings. Those are `LargeBinary` and never `Utf8`,
 //! because Arrow validates `Utf8` whenever a file is opened.
 
-use crate::document::Id;
+use crate::id::Id;
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Int8Array, Int64Array, LargeBinaryArray};
 use arrow_array::{UInt8Array, UInt16Array, UInt32Array, UInt64Array};
 use arrow_buffer::Buffer;

@@ -89,7 +89,7 @@ fn slices<R: Row<Key = u64>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::random::Random;
     use crate::store::segment::write;
     use crate::store::table::BATCH_ROWS;

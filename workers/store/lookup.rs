@@ -162,7 +162,7 @@ fn columns<R: Row>(segment: &Segment<R>, number: usize) -> &R::Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::store::damage::caught;
     use crate::store::manifest::Run;
     use crate::store::segment;

@@ -301,7 +301,7 @@ fn signed<R: Row>(row: R, sign: i8) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::store::manifest::Run;
     use crate::store::segment;
     use crate::store::testing::IdsRow;

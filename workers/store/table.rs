@@ -273,7 +273,7 @@ pub fn replacement<R: Row>(old: Option<R>, new: Option<R>) -> impl Iterator<Item
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::store::testing::ValueRow;
 
     /// The old row is retracted and the new one is added, in the order of their values. Equal rows

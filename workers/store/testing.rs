@@ -1,6 +1,6 @@
 //! Rows for the tests of this room, which does not know the tables of `tables`.
 
-use crate::document::Id;
+use crate::id::Id;
 use crate::store::table::table;
 
 table! {

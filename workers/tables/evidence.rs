@@ -5,13 +5,14 @@
 //! makes the rows.
 
 use crate::confirm;
-use crate::document::{Id, TEXT_USED_BYTES_MAX};
 use crate::error::{Error, Result};
+use crate::id::Id;
 use crate::store::column::Column;
 use crate::store::damage::in_bytes;
 use crate::store::lookup::{Lookup, Place};
 use crate::store::table::Row;
 use crate::tables::{EvidenceColumns, EvidenceRow};
+use crate::text::normalize::TEXT_USED_BYTES_MAX;
 use crate::text::packed;
 use crate::text::sketch::Sketches;
 use std::borrow::Cow;

@@ -6,9 +6,9 @@
 use crate::confirm::prepared::{Prepared, PreparedTexts};
 use crate::confirm::{By, Evidence, Options, Verdict, by_fingerprint, decide, decide_unread};
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::{Error, Result};
 use crate::graph::walk;
+use crate::id::Id;
 use crate::tables::evidence::{Content, Sketched, StoredEvidence, damaged};
 use crate::text::hash::BuildSeeded;
 use crate::text::simhash;

@@ -50,7 +50,7 @@ pub mod snapshot;
 pub(crate) mod successors;
 pub(crate) mod visits;
 
-use crate::document::Id;
+use crate::id::Id;
 use crate::job::clusters;
 use crate::store::table::{Row, table};
 use std::borrow::Cow;
@@ -65,9 +65,9 @@ table! {
         value {
             /// Its content, or [`Id::NONE`] if it has no text.
             content: Id,
-            /// Its date as the crawl has it: seconds since 1970, or [`crate::document::NO_DATE`].
+            /// Its date as the crawl has it: seconds since 1970, or [`crate::absent::NO_DATE`].
             date: i64,
-            /// The hash of its host, see [`crate::document::host_key`].
+            /// The hash of its host, see [`crate::page_url::host_key`].
             host: u64,
             /// 1 if its URL is https, else 0.
             https: u8,
@@ -77,7 +77,7 @@ table! {
             /// [`pages::PAGE_CONVERSION`].
             gathered: u8,
             /// The score of the record that decided it, in 1/1,000,000, or
-            /// [`crate::document::NO_SCORE`].
+            /// [`crate::absent::NO_SCORE`].
             score: i64,
         }
         history {
@@ -91,7 +91,7 @@ table! {
             source: u16,
             /// The date that a dated record must reach to replace it: its own date; if it has none,
             /// or one too far ahead, the date of the record that it replaced, or
-            /// [`crate::document::NO_DATE`].
+            /// [`crate::absent::NO_DATE`].
             as_of: i64,
             /// The input that has the record which decided it: the first 64 bits of the digest of
             /// its bytes, so that no name of a file is stored with a page.
@@ -142,7 +142,7 @@ table! {
             content: Id,
             /// The DocId of the URL to which a redirect in the crawl leads, or [`Id::NONE`].
             moved_to: Id,
-            /// The date of the removal as the crawl has it, or [`crate::document::NO_DATE`].
+            /// The date of the removal as the crawl has it, or [`crate::absent::NO_DATE`].
             date: i64,
             /// The date that a dated record must reach to bring the page back, as in `pages`.
             as_of: i64,
@@ -472,7 +472,7 @@ table! {
         key {
             /// The DocId of the URL.
             doc: Id,
-            /// The date as the crawl has it: seconds since 1970, or [`crate::document::NO_DATE`].
+            /// The date as the crawl has it: seconds since 1970, or [`crate::absent::NO_DATE`].
             date: i64,
             /// [`visits::SEEN`], [`visits::PAGE`] or [`visits::REMOVED`].
             kind: u8,
@@ -491,13 +491,13 @@ table! {
             /// Bits: [`visits::TOO_SHORT`], [`visits::REPLACED`], [`visits::NOTICE`],
             /// [`visits::GATHERED`], [`visits::CUT`].
             flags: u8,
-            /// The hash of the host, see [`crate::document::host_key`].
+            /// The hash of the host, see [`crate::page_url::host_key`].
             host: u64,
             /// 1 if the URL is https, else 0.
             https: u8,
             /// The canonical URL.
             url: Box<[u8]>,
-            /// The score in 1/1,000,000, or [`crate::document::NO_SCORE`].
+            /// The score in 1/1,000,000, or [`crate::absent::NO_SCORE`].
             score: i64,
         }
         history {

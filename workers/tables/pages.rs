@@ -4,7 +4,7 @@
 //! The epoch removes pages that were last seen too long ago, and pages of a source whose complete
 //! snapshot it reads.
 
-use crate::document::Id;
+use crate::id::Id;
 use crate::keep::Facts;
 use crate::store::column::KeyRange;
 use crate::store::consumed::Retention;
@@ -219,7 +219,7 @@ pub fn seen(pages: &Table<PageRow>) -> BTreeMap<(u32, i64), u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::NO_SCORE;
+    use crate::absent::NO_SCORE;
     use crate::job::pages::Options;
 
     const NOW: i64 = 1_000_000_000;

@@ -1,7 +1,7 @@
 //! Follows the chains of the table `successors`.
 
 use crate::distinct::distinct;
-use crate::document::Id;
+use crate::id::Id;
 use crate::store::runs::Table;
 use crate::tables::SuccessorRow;
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ pub const NOTICE: u8 = 4;
 /// found no main text. For a content: this is so on all pages that have it.
 pub const GATHERED: u8 = 8;
 /// A bit of `flags`: the text was cut because it is longer than
-/// [`crate::document::TEXT_USED_BYTES_MAX`]. It folds only with identical texts.
+/// [`crate::text::normalize::TEXT_USED_BYTES_MAX`]. It folds only with identical texts.
 pub const CUT: u8 = 16;
 
 /// A bit of `flags` of a visit: the text is a conversion of the crawl's record of the page, as in
@@ -67,7 +67,8 @@ pub fn dedup(visits: &mut Vec<Visit>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{Id, NO_SCORE};
+    use crate::absent::NO_SCORE;
+    use crate::id::Id;
 
     /// Of records that say the same, the one with the least place stays, in whatever order and
     /// portions they come. Records that differ all stay.

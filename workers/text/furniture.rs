@@ -10,8 +10,8 @@
 //! via Data Mining and its Applications" (WWW 2002). We differ in that all pages of one article
 //! count once ([`context`]), so that copies of an article do not make its lines a template.
 
-use crate::document::host_key;
 use crate::error::{Error, Result};
+use crate::page_url::host_key;
 use crate::text::features;
 use crate::text::normalize::{self, normalize};
 use std::collections::HashSet;

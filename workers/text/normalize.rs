@@ -13,7 +13,6 @@
 //! forms, the mapping does not choose by meaning. Alef maksura is mapped to yeh in the same way: it
 //! is a yeh without dots, and in Egypt the usual form of a final yeh.
 
-use crate::document::TEXT_USED_BYTES_MAX;
 use crate::text::characters::is_han;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -24,6 +23,12 @@ use unicode_normalization::{
 
 /// The version of these rules; part of a store's identity.
 pub const VERSION: u32 = 5;
+
+/// The most bytes of a text, before and after it is normalised. What follows is cut off, so that
+/// one document costs a bounded time and memory: one character may become 18, and words and
+/// shingles take many times the bytes of their text. The longest novels are about this long. What
+/// is cut off counts for whether two texts are identical.
+pub const TEXT_USED_BYTES_MAX: usize = 2 << 20;
 
 /// The job file's `[normalize]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -253,11 +253,8 @@ mod tests {
     fn damaged_bytes_are_not_restored() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open_or_create(folder.path(), &json!({})).expect("made");
-        let row = ContentPageRow {
-            content: crate::document::Id::NONE,
-            doc: crate::document::Id::NONE,
-            diff: 1,
-        };
+        let row =
+            ContentPageRow { content: crate::id::Id::NONE, doc: crate::id::Id::NONE, diff: 1 };
         let table = store.data().join("content_pages");
         let segment = segment::write(&table, "test", vec![row]).expect("written").expect("rows");
         let mut first = manifest(1, Vec::new(), Vec::new());

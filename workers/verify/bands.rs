@@ -1,7 +1,7 @@
 //! Checks that `fingerprint_contents` and the tables of the bands above 0 have exactly the
 //! fingerprints of the live contents.
 
-use crate::document::hex;
+use crate::id::hex;
 use crate::store::manifest::Head;
 use crate::tables::mapped::Mapped;
 use crate::tables::{ContentRow, GroupRow, band_table};

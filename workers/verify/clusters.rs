@@ -10,10 +10,10 @@
 //! representative is that it may represent, and that no page is preferred by the criteria before
 //! `incumbent`.
 
-use crate::document::Id;
 use crate::fold::clusters::{ComponentClusters, RankedPage, clusters_of};
 use crate::fold::leaders::Led;
 use crate::fold::touched::{AcceptedPair, TouchedContent, TouchedPage};
+use crate::id::Id;
 use crate::job::clusters::Options;
 use crate::keep::KeepRule;
 use crate::tables::mapped::Mapped;

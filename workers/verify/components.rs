@@ -3,8 +3,8 @@
 //! Components are computed again from `pairs`, a portion at a time, each whole. Pairs that cross
 //! from one component to another are found on the way, so the whole graph is never held in memory.
 
-use crate::document::Id;
 use crate::graph::unionfind;
+use crate::id::Id;
 use crate::tables::mapped::Mapped;
 use crate::tables::{ComponentRow, MemberRow};
 use crate::verify::findings::Check;

@@ -7,8 +7,8 @@
 //! each of its pages and 100 for each accepted pair.
 
 use crate::candidates::near::NearRule;
-use crate::document::{Id, hex};
 use crate::error::Result;
+use crate::id::{Id, hex};
 use crate::job::Job;
 use crate::keep::KeepRule;
 use crate::store::Store;

@@ -3,7 +3,7 @@
 //! Pages are not read again. So evidence is checked only as far as it contradicts its content or
 //! itself.
 
-use crate::document::{Id, hex};
+use crate::id::{Id, hex};
 use crate::job::Job;
 use crate::store::runs::Table;
 use crate::tables::evidence::{self, KEY_BYTES, unpack_text};

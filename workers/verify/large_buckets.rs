@@ -6,8 +6,8 @@
 use crate::candidates::bands::Bands;
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{BySignature, NEAR, Unexamined, name, unexamined};
-use crate::document::{Id, hex};
 use crate::error::Result;
+use crate::id::{Id, hex};
 use crate::store::Store;
 use crate::store::manifest::Head;
 use crate::store::runs::Table;

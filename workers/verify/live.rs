@@ -169,7 +169,7 @@ pub fn joined<A, B, K: Ord>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::store::segment;
     use crate::tables::ContentPageRow;
     use proptest::prelude::*;

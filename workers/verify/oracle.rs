@@ -7,7 +7,6 @@
 
 use crate::candidates::bands::Bands;
 use crate::candidates::pivots::{self, BySignature, Unexamined};
-use crate::document::Id;
 use crate::fold::counters::{Counter, Counters};
 use crate::fold::dataflow::Dataflow;
 use crate::fold::epoch::{Epoch, SharedEpoch};
@@ -18,6 +17,7 @@ use crate::fold::receipt::{Receipt, counters};
 use crate::fold::splits::{SharedSplits, SplitDone};
 use crate::fold::stages::{components_dataflow, pages_to_pairs};
 use crate::graph::unionfind;
+use crate::id::Id;
 use crate::job::Job;
 use crate::plan::inputs::Looks;
 use crate::plan::listing::LeftOut;

@@ -3,7 +3,8 @@
 //! Tables of the same order are merged. If the orders differ, the keys of one table are looked up
 //! in the other in sorted portions.
 
-use crate::document::{Id, canonical_url};
+use crate::id::Id;
+use crate::page_url::canonical_url;
 use crate::tables::mapped::Mapped;
 use crate::tables::visits::GATHERED;
 use crate::tables::{ContentPageRow, ContentRow, GoneRow, PageRow, SuccessorRow, UrlRow};

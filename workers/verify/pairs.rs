@@ -5,8 +5,8 @@
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{examined_before, examined_between};
 use crate::distinct::distinct;
-use crate::document::{Id, hex};
 use crate::error::Result;
+use crate::id::{Id, hex};
 use crate::job::Job;
 use crate::store::Store;
 use crate::store::manifest::Head;

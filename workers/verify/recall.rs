@@ -6,7 +6,7 @@
 
 use crate::candidates::near::NearRule;
 use crate::candidates::pivots::{PIVOTS, examined_before, examined_between};
-use crate::document::Id;
+use crate::id::Id;
 use crate::tables::PairRow;
 use crate::tables::mapped::Mapped;
 use crate::tables::pairs::proposed_by;

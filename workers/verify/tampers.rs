@@ -3,7 +3,7 @@
 
 use crate::candidates::pivots::PIVOTS;
 use crate::confirm::{Options, by_fingerprint};
-use crate::document::Id;
+use crate::id::Id;
 use crate::store::manifest::{Run, TableState};
 use crate::store::runs::Table;
 use crate::store::table::Row;

@@ -2,13 +2,15 @@
 //! written with the crate's own writer and committed with right digests and sums, so that no digest
 //! shows them.
 
+use crate::absent::NO_SCORE;
 use crate::commit::commit;
-use crate::document::{Id, NO_SCORE, host_key};
 use crate::fold::failure::Failure;
 use crate::fold::operators::OPERATORS;
 use crate::fold::splits::{self, SplitDone};
 use crate::fold::{self, ProcessTask};
+use crate::id::Id;
 use crate::job::Job;
+use crate::page_url::host_key;
 use crate::plan::{self, consumed::Taken};
 use crate::progress::Progress;
 use crate::random::Random;

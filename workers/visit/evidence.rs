@@ -5,8 +5,8 @@
 //! the identity configuration, so equal contents have equal evidence in every split, run and
 //! worker. It is built once, where the text is read, and then copied from table to table as bytes.
 
-use crate::document::Id;
 use crate::error::{Error, Result};
+use crate::id::Id;
 use crate::job::contents;
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::{CODED, KEY_BYTES, RAW, ZSTD};
@@ -146,12 +146,12 @@ impl EvidenceBuilder {
 mod tests {
     use super::*;
     use crate::confirm::Evidence as _;
-    use crate::document::TEXT_USED_BYTES_MAX;
     use crate::job::contents::{Keep, Options};
     use crate::store::lookup::Lookup;
     use crate::store::segment;
     use crate::tables::evidence::{StoredEvidence, keys, unpack_text};
     use crate::text::normalize;
+    use crate::text::normalize::TEXT_USED_BYTES_MAX;
     use crate::text::signatures::default_list;
     use crate::text::sketch::Sketches;
     use proptest::prelude::*;

@@ -7,10 +7,12 @@ pub mod counts;
 pub mod evidence;
 mod open;
 
-use crate::document::{Id, NO_DATE, NO_SCORE, Naming, canonical_url, page_url};
+use crate::absent::{NO_DATE, NO_SCORE};
 use crate::error::Result;
 use crate::extract::{self, Extracted};
+use crate::id::Id;
 use crate::job::Job;
+use crate::page_url::{Naming, canonical_url, page_url};
 use crate::read::record::{Body, Record};
 use crate::tables::visits::{
     CONVERSION, CUT, GATHERED, NOTICE, PAGE, REMOVED, REPLACED, SEEN, TOO_SHORT,

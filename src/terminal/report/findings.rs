@@ -4,8 +4,8 @@
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, grouped};
 use workers::candidates::pivots::{self, BySignature, PIVOTS};
-use workers::document::host_name;
 use workers::export::{LargeCluster, LargeClusters, LittleText, LittleTexts, PairCount};
+use workers::page_url::host_name;
 
 /// The most large clusters that are named on stderr; `summary.json` lists more.
 const WARNED_MAX: usize = 3;

@@ -6,9 +6,9 @@ use crate::ask::report::sizes::PORTION_ROWS;
 use crate::ask::report::views::Group;
 use crate::ask::tables::Tables;
 use crate::confirm::parts::parts;
-use crate::document::Id;
 use crate::error::Result;
 use crate::figures::counted;
+use crate::id::Id;
 use crate::tables::ClusterRow;
 
 /// The most clusters of each list.

@@ -3,8 +3,8 @@
 use crate::ask::report::sizes::{LINES, PORTION_ROWS};
 use crate::ask::report::views::{FoldedShare, Mirror};
 use crate::ask::tables::Tables;
-use crate::document::host_name;
 use crate::figures::{grouped, percent};
+use crate::page_url::host_name;
 use crate::store::manifest::Source;
 use std::collections::BTreeMap;
 

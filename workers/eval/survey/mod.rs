@@ -17,13 +17,13 @@ pub mod estimate;
 mod strata;
 
 use crate::distinct::distinct;
-use crate::document::Id;
 use crate::error::{Error, Kind, Result};
 use crate::eval::labels::Labels;
 use crate::eval::scene::Truth;
 use crate::eval::survey::estimate::{Estimate, Tally, estimate};
 use crate::eval::survey::strata::{Cell, Drawn, Stratum, next};
 use crate::eval::world;
+use crate::id::Id;
 use crate::job::clusters;
 use crate::store::Store;
 use crate::store::manifest::Head;

@@ -10,8 +10,8 @@
 //! whose priorities give Neyman's allocation in whole numbers. Doubts only choose questions; a
 //! wrong doubt makes intervals wider but no estimate wrong.
 
-use crate::document::Id;
 use crate::eval::survey::estimate::Tally;
+use crate::id::Id;
 use crate::tables::PairRow;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -13,8 +13,8 @@ mod checks;
 mod columns;
 mod pages;
 
-use crate::document::Naming;
 use crate::error::{Error, Kind, Result};
+use crate::page_url::Naming;
 use crate::read::fields::{Use, Wanted};
 pub use crate::read::parquet::checks::PAGE_BYTES_MAX;
 use crate::read::parquet::checks::schema_is_sound;

@@ -116,7 +116,7 @@ impl Filters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::random::Random;
     use crate::store::damage::caught;
     use crate::store::segment::{Segment, SegmentRef, write};

@@ -15,9 +15,9 @@ mod writer;
 pub use crate::store::segment::segment_ref::SegmentRef;
 pub use crate::store::segment::writer::{SegmentWriter, write, write_by};
 
-use crate::document::Id;
 use crate::error::Result;
 use crate::gallop::{gallop, gallop_around};
+use crate::id::Id;
 use crate::store::column::{Key, KeyRange};
 use crate::store::damage::end_reading;
 use crate::store::map::Access;
@@ -363,7 +363,7 @@ fn share(key: u64, (first, last): (u64, u64), count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Id;
+    use crate::id::Id;
     use crate::random::Random;
     use crate::store::damage::caught;
     use crate::store::table::BATCH_ROWS;

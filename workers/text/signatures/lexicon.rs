@@ -10,7 +10,7 @@
 //! a sample of the distinct texts. The sample depends on the set of texts and the bounds only, not
 //! on the order of the texts or on which worker read them.
 
-use crate::document::Id;
+use crate::id::Id;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -47,7 +47,7 @@ fn level_of(text: Id) -> usize {
 /// Counts the distinct texts that contain each word.
 ///
 /// ```
-/// use workers::document::Id;
+/// use workers::id::Id;
 /// use workers::text::signatures::lexicon::{Batch, Counter, Limits};
 ///
 /// let (mut counter, mut batch) = (Counter::new(Limits::default()), Batch::default());

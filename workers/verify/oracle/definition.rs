@@ -2,8 +2,8 @@
 
 use crate::candidates::bands::Bands;
 use crate::candidates::near;
-use crate::document::Id;
 use crate::fold::pages::PageContent;
+use crate::id::Id;
 use crate::tables::EvidenceRow;
 use crate::tables::evidence::KEY_BYTES;
 use crate::tables::visits::{GATHERED, TOO_SHORT};

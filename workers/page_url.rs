@@ -1,123 +1,10 @@
-//! What every stage shares: ids, canonical URLs, and how much of a text is used.
+//! What names a page: its URL in canonical form, or a key of the input.
 
-use std::fmt;
+use crate::id::Id;
 use url::Url;
 
 /// The version of the canonical form; part of a store's identity.
 pub const CANONICAL_URL_VERSION: u32 = 2;
-
-/// The most bytes of a text, before and after it is normalised. What follows is cut off, so that
-/// one document costs a bounded time and memory: one character may become 18, and words and
-/// shingles take many times the bytes of their text. The longest novels are about this long. What
-/// is cut off counts for whether two texts are identical.
-pub const TEXT_USED_BYTES_MAX: usize = 2 << 20;
-
-/// 128 bits of blake3: the `DocId` of a canonical URL or the `Digest` of a normalised text. Ids are
-/// ordered as their big-endian bytes.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable,
-)]
-#[repr(C)]
-pub struct Id {
-    /// The first eight bytes, which decide routing and sorting.
-    pub high: u64,
-    /// The last eight bytes.
-    pub low: u64,
-}
-
-impl Id {
-    /// No id: the content of a page without text.
-    pub const NONE: Id = Id { high: 0, low: 0 };
-    /// The greatest id, the end of every range.
-    pub const MAX: Id = Id { high: u64::MAX, low: u64::MAX };
-
-    /// The least id with these first eight bytes.
-    pub fn least(high: u64) -> Id {
-        Id { high, low: 0 }
-    }
-
-    /// The id of `bytes`: the first 128 bits of their blake3 hash.
-    pub fn of(bytes: &[u8]) -> Id {
-        let hash = blake3::hash(bytes);
-        let (head, _) = hash.as_bytes().split_first_chunk::<16>().expect("blake3 has 32 bytes");
-        Id::from_bytes(*head)
-    }
-
-    /// The id whose big-endian bytes are `bytes`.
-    pub fn from_bytes(bytes: [u8; 16]) -> Id {
-        let n = u128::from_be_bytes(bytes);
-        Id { high: (n >> 64) as u64, low: n as u64 }
-    }
-
-    /// Its big-endian bytes.
-    pub fn to_bytes(self) -> [u8; 16] {
-        (u128::from(self.high) << 64 | u128::from(self.low)).to_be_bytes()
-    }
-
-    /// Its digits.
-    pub fn hex(self) -> HexDigits<32> {
-        HexDigits(std::array::from_fn(|at| match at.checked_sub(16) {
-            None => digit(self.high, at),
-            Some(at) => digit(self.low, at),
-        }))
-    }
-
-    /// Whether this is [`Id::NONE`].
-    pub fn is_none(self) -> bool {
-        self == Id::NONE
-    }
-}
-
-impl fmt::Display for Id {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.hex().as_str())
-    }
-}
-
-impl fmt::Debug for Id {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// `N` lower-case hex digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HexDigits<const N: usize>([u8; N]);
-
-impl<const N: usize> HexDigits<N> {
-    /// The digits.
-    pub fn as_str(&self) -> &str {
-        str::from_utf8(&self.0).unwrap_or_default()
-    }
-}
-
-impl<const N: usize> fmt::Display for HexDigits<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The 16 digits of `n`. An export writes millions of ids and fingerprints, and formatting by
-/// `{:016x}` takes several times as long.
-pub fn hex(n: u64) -> HexDigits<16> {
-    HexDigits(std::array::from_fn(|at| digit(n, at)))
-}
-
-/// The digit of `n` at the place `at`, from 0 for the highest to 15.
-fn digit(n: u64, at: usize) -> u8 {
-    b"0123456789abcdef"[(n >> (60 - 4 * at)) as usize & 15]
-}
-
-/// The date of a record without a valid date: less than every date.
-pub const NO_DATE: i64 = i64::MIN;
-
-/// The score of a record without a valid score: less than every score.
-pub const NO_SCORE: i64 = i64::MIN;
-
-/// A date that is further ahead of the epoch's time than this is wrong. It counts among the visits
-/// of its epoch, but against records of earlier epochs as this limit, and against later ones as no
-/// date.
-pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
 /// A URL in canonical form, and what the keep rule needs to know of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,14 +121,5 @@ mod tests {
             canonical_url("http://例子.example/").host,
             canonical_url("http://xn--fsqu00a.example/x").host
         );
-    }
-
-    /// Ids are ordered and printed as their big-endian bytes.
-    #[test]
-    fn ids_are_big_endian() {
-        let id = Id::of(b"pagefold");
-        assert_eq!(Id::from_bytes(id.to_bytes()), id);
-        assert_eq!(id.to_string(), blake3::hash(b"pagefold").to_hex()[..32]);
-        assert!(Id { high: 1, low: 0 } > Id { high: 0, low: u64::MAX });
     }
 }
