@@ -41,6 +41,7 @@ pub mod job;
 
 pub mod tables;
 
+pub(crate) mod judge;
 pub mod plan;
 
 pub mod visit;

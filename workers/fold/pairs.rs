@@ -2,7 +2,7 @@
 //!
 //! All proposals of a pair go to the owner of one of its contents ([`decided_at`]). This worker
 //! adds up which signatures propose the pair ([`confirm`]) and decides it once
-//! ([`crate::tables::judge`]). A pair is kept while some signature proposes it, and is deleted with
+//! ([`crate::judge`]). A pair is kept while some signature proposes it, and is deleted with
 //! either content. It is stored under both contents, so that the owner of each can read its pairs
 //! ([`pairs`]).
 
@@ -16,10 +16,10 @@ use crate::fold::evidence;
 use crate::fold::proposals::{Decide, DuePair, JoinedProposals, join_proposals};
 use crate::fold::resolve::{Candidate, decided_at};
 use crate::id::Id;
+use crate::judge::Judge;
 use crate::store::segment::SegmentRef;
 use crate::store::table::replacement;
 use crate::tables::PairRow;
-use crate::tables::judge::Judge;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::fold::resolve::Candidate;
 use crate::id::Id;
+use crate::judge::PairToDecide;
 use crate::tables::PairRow;
-use crate::tables::judge::PairToDecide;
 
 /// Which pairs are decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

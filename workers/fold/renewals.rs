@@ -13,8 +13,8 @@ use crate::fold::epoch::Epoch;
 use crate::fold::evidence;
 use crate::fold::successors::{Linked, Succession, may_be_due};
 use crate::id::Id;
+use crate::judge::{Judge, PairToDecide};
 use crate::store::segment::SegmentRef;
-use crate::tables::judge::{Judge, PairToDecide};
 use crate::tables::{ContentRow, KeyRow};
 
 /// A content that died and one that the epoch made live, which share a key. Sent to the owner of

@@ -1,6 +1,6 @@
 //! The schema: the row types of all tables of the store, in the order of the stages of an epoch.
-//! `CONTRIBUTING.md` has the steps to add one. The modules beside the rows do what several rooms
-//! need: [`judge`] decides pairs by the evidence, [`mapped`] and [`snapshot`] open tables.
+//! `CONTRIBUTING.md` has the steps to add one. [`mapped`] and [`snapshot`] open tables for several
+//! rooms.
 //!
 //! ```text
 //! table                 key                   refers to          written by
@@ -42,7 +42,6 @@
 
 pub(crate) mod dispatch;
 pub mod evidence;
-pub(crate) mod judge;
 pub(crate) mod mapped;
 pub(crate) mod pages;
 pub mod pairs;

@@ -18,9 +18,9 @@ pub use crate::eval::sweep::settings::{Knob, SettingScore};
 use crate::eval::sweep::signatures::Verdicts;
 use crate::eval::world::World;
 use crate::job::Job;
+use crate::judge::Judge;
 use crate::store::Store;
 use crate::store::manifest::Head;
-use crate::tables::judge::Judge;
 use serde::Serialize;
 
 /// All settings that were tried.

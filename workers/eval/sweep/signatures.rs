@@ -9,8 +9,8 @@ use crate::eval::places::{Places, known, undamaged};
 use crate::eval::sweep::settings::{Frame, Knob};
 use crate::eval::world::World;
 use crate::job::Job;
+use crate::judge::{Judge, PairToDecide};
 use crate::tables::evidence::StoredEvidence;
-use crate::tables::judge::{Judge, PairToDecide};
 use crate::text::signatures::{self, Shinglings, Text, minhash};
 use std::collections::BTreeMap;
 
