@@ -1,19 +1,19 @@
 // Each kind of bad input and the tests that guard it: here, in `files` and `visits` below, or in
 // other files.
 //
-// gzip member truncated, trailer missing                archives, read/frames_tests.rs::truncated
-// CRC error, junk between members                       archives, read/frames_tests.rs::damage,
+// gzip member truncated, trailer missing                archives, read/frames/tests.rs::truncated
+// CRC error, junk between members                       archives, read/frames/tests.rs::damage,
 //                                                       read/jsonl.rs::members
 // zero padding, one member, LF, WARC/0.18               archives,
-//                                                       read/frames_tests.rs::zero_padding,
+//                                                       read/frames/tests.rs::zero_padding,
 //                                                       members_do_not_matter,
 //                                                       read/warc.rs::headers
 // ARC                                                   formats.rs::one_page_in_every_form,
 //                                                       read/arc.rs
-// gzip and zstd bombs, window of zstd                   archives, read/frames_tests.rs::bombs,
+// gzip and zstd bombs, window of zstd                   archives, read/frames/tests.rs::bombs,
 //                                                       read/jsonl.rs::bombs, read/http.rs::bombs
 // Content-Length off by one, negative, huge, no number  archives,
-//                                                       read/frames_tests.rs::lengths_in_members,
+//                                                       read/frames/tests.rs::lengths_in_members,
 //                                                       lengths_in_streams
 // chunked and Content-Encoding that lie                 archives, read/http.rs::chunked,
 //                                                       lying_headers
@@ -30,7 +30,7 @@
 //                                                       extract/charset.rs,
 //                                                       formats.rs::one_page_in_every_form
 // deep HTML, many attributes, giant inline data         hostile_pages,
-//                                                       extract/tests.rs::hostile_pages_are_linear
+//                                                       tests/mod.rs::hostile_pages_are_linear
 // empty, one word, chrome only                          visits::short_texts
 // one document many times                               visits::one_text_many_times
 // hot bucket, crafted collisions                        oracle.rs, hamming/mod.rs

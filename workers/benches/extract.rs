@@ -1,7 +1,7 @@
 //! Measures the extractor on hostile pages: seconds and MB/s of each shape, and how much longer a
 //! page of twice the size takes (about 2 if the work is linear).
 //!
-//! `cargo bench --bench extract`; without `--bench` sizes are a hundredth. `extract/tests.rs`
+//! `cargo bench --bench extract`; without `--bench` sizes are a hundredth. `extract/tests/mod.rs`
 //! asserts counts of steps.
 
 use std::hint::black_box;

@@ -25,10 +25,6 @@ mod subject;
 mod tags;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_of_others;
-#[cfg(test)]
-mod tests_of_subject;
 mod times;
 mod tokens;
 mod tree;

@@ -520,5 +520,4 @@ impl<D: Dialect> Reader for Frames<D> {
 }
 
 #[cfg(test)]
-#[path = "frames_tests.rs"]
 mod tests;

@@ -1,6 +1,9 @@
 //! Tests of the extractor as a whole: an article has the same text in any site's chrome and in any
 //! charset, and no page causes a panic or work out of proportion to its size.
 
+mod others;
+mod subject;
+
 use crate::extract::{Options, counted_html, html, plain};
 use proptest::prelude::*;
 
