@@ -253,8 +253,7 @@ impl Sender<'_> {
 
     /// The answers to a batch of this many rows; `None` if it is too large for the server.
     fn post(&self, batch: &[u8], rows: usize) -> Result<Option<String>> {
-        let failed = |kind, why: &str| Error::new(kind, format!("{}: {}", self.url, plain(why)));
-        let mut refused = failed(Kind::TryAgain, "not sent");
+        let mut refused = self.failed(Kind::TryAgain, "not sent");
         let mut silent_until: Option<Instant> = None;
         let mut is_told = false;
         for _ in 0..TRIES {
@@ -262,73 +261,92 @@ impl Sender<'_> {
             if left.is_some_and(|left| left.is_zero()) {
                 break;
             }
-            let Answered { status, retry_after, location, body } =
-                match self.ask(batch, left.unwrap_or(TIMEOUT)) {
-                    Ok(answered) => answered,
-                    // The server may be starting again. Rows that it took are found when they are
-                    // sent again. It would never answer otherwise.
-                    Err(error) if error.to_string().contains(NO_TLS) => {
-                        return Err(failed(Kind::Usage, "it answers without TLS; write http://"));
+            let answered = match self.ask(batch, left.unwrap_or(TIMEOUT)) {
+                Ok(answered) => answered,
+                // The server may be starting again. Rows that it took are found when they are sent
+                // again.
+                Err(error) => {
+                    refused = self.unanswered(error)?;
+                    if silent_until.is_none() {
+                        tracing::warn!("{refused}; tries again for a minute");
+                        silent_until = Some(Instant::now() + SILENT_MAX);
                     }
-                    Err(error) => {
-                        let unanswered =
-                            Error::new(Kind::TryAgain, self.url.to_owned() + &self.by_proxy());
-                        refused = match error {
-                            ureq::Error::Io(error) => unanswered.caused_by(error),
-                            error => unanswered.caused_by(error),
-                        };
-                        if silent_until.is_none() {
-                            tracing::warn!("{refused}; tries again for a minute");
-                            silent_until = Some(Instant::now() + SILENT_MAX);
-                        }
-                        sleep(Duration::from_secs(1));
-                        continue;
-                    }
-                };
-            silent_until = None;
-            let wordless = format!("it answers {} without a word", status.as_str());
-            let said = if body.trim().is_empty() { &wordless } else { &body };
-            match status {
-                StatusCode::OK => {
-                    let are_answers = body.lines().all(|answer| answer.starts_with('{'));
-                    if are_answers && body.lines().count() == rows {
-                        return Ok(Some(body));
-                    }
-                    let why = "it does not answer rows as `pagefold serve` does; write the \
-                               address of such a server";
-                    return Err(failed(Kind::Usage, why));
+                    sleep(Duration::from_secs(1));
+                    continue;
                 }
-                StatusCode::PAYLOAD_TOO_LARGE => return Ok(None),
-                // On a slow link a part of the rows arrives in time.
-                StatusCode::REQUEST_TIMEOUT if rows > 1 => return Ok(None),
-                StatusCode::REQUEST_TIMEOUT
-                | StatusCode::TOO_MANY_REQUESTS
-                | StatusCode::SERVICE_UNAVAILABLE => {
-                    let pause = Duration::from_secs(retry_after.unwrap_or(1));
-                    refused = failed(Kind::TryAgain, said);
+            };
+            silent_until = None;
+            match self.meaning(answered, rows)? {
+                Meaning::Answers(answers) => return Ok(Some(answers)),
+                Meaning::TooLarge => return Ok(None),
+                Meaning::Again(pause, error) => {
+                    refused = error;
                     if !std::mem::replace(&mut is_told, true) {
                         tracing::warn!("{refused}; sends the rows up to {TRIES} times");
                     }
                     sleep(pause.min(PAUSE_MAX));
                 }
-                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                    return Err(failed(Kind::Permission, said));
-                }
-                StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
-                    let why =
-                        "no rows are taken there; end the URL with /check, /insert or /remove";
-                    return Err(failed(Kind::Usage, why));
-                }
-                status if status.is_redirection() => {
-                    let to = location.as_deref().unwrap_or("another address");
-                    let why = format!("it redirects to {to}; write that address");
-                    return Err(failed(Kind::Usage, &why));
-                }
-                status if status.is_server_error() => return Err(failed(Kind::TryAgain, said)),
-                _ => return Err(failed(Kind::Usage, said)),
             }
         }
         Err(refused)
+    }
+
+    fn failed(&self, kind: Kind, why: &str) -> Error {
+        Error::new(kind, format!("{}: {}", self.url, plain(why)))
+    }
+
+    /// The error of a server that does not answer and may do so later.
+    ///
+    /// # Errors
+    ///
+    /// `Usage` if it would never answer.
+    fn unanswered(&self, error: ureq::Error) -> Result<Error> {
+        if error.to_string().contains(NO_TLS) {
+            return Err(self.failed(Kind::Usage, "it answers without TLS; write http://"));
+        }
+        let unanswered = Error::new(Kind::TryAgain, self.url.to_owned() + &self.by_proxy());
+        Ok(match error {
+            ureq::Error::Io(error) => unanswered.caused_by(error),
+            error => unanswered.caused_by(error),
+        })
+    }
+
+    /// What an answer says of a batch of this many rows.
+    fn meaning(&self, answered: Answered, rows: usize) -> Result<Meaning> {
+        let Answered { status, retry_after, location, body } = answered;
+        let wordless = format!("it answers {} without a word", status.as_str());
+        let said = if body.trim().is_empty() { &wordless } else { &body };
+        Err(match status {
+            StatusCode::OK => {
+                let are_answers = body.lines().all(|answer| answer.starts_with('{'));
+                if are_answers && body.lines().count() == rows {
+                    return Ok(Meaning::Answers(body));
+                }
+                let why = "it does not answer rows as `pagefold serve` does; write the address of \
+                           such a server";
+                self.failed(Kind::Usage, why)
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => return Ok(Meaning::TooLarge),
+            // On a slow link a part of the rows arrives in time.
+            StatusCode::REQUEST_TIMEOUT if rows > 1 => return Ok(Meaning::TooLarge),
+            StatusCode::REQUEST_TIMEOUT
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::SERVICE_UNAVAILABLE => {
+                let pause = Duration::from_secs(retry_after.unwrap_or(1));
+                return Ok(Meaning::Again(pause, self.failed(Kind::TryAgain, said)));
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.failed(Kind::Permission, said),
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+                let why = "no rows are taken there; end the URL with /check, /insert or /remove";
+                self.failed(Kind::Usage, why)
+            }
+            status if status.is_redirection() => {
+                let to = location.as_deref().unwrap_or("another address");
+                self.failed(Kind::Usage, &format!("it redirects to {to}; write that address"))
+            }
+            status if status.is_server_error() => self.failed(Kind::TryAgain, said),
+            _ => self.failed(Kind::Usage, said),
+        })
     }
 
     /// The proxy of the environment through which rows go, if there is one.
@@ -381,6 +399,16 @@ impl Printed {
     fn is_full(&self) -> bool {
         self.reason.as_deref() == Some(FULL)
     }
+}
+
+/// What an answer says of a batch.
+enum Meaning {
+    /// The answers to its rows, a line each.
+    Answers(String),
+    /// The server takes smaller ones only.
+    TooLarge,
+    /// It may be sent again after this pause; the error if it is not.
+    Again(Duration, Error),
 }
 
 /// What the server answered.

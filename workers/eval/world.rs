@@ -81,71 +81,17 @@ pub(super) fn rows<'a, R: Row>(
 /// `Io` if a table cannot be mapped.
 pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) -> Result<World> {
     let snapshot = Snapshot::of(store, head);
-    let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
-    let mut found: Vec<PageRow> = match labels.truth {
-        Truth::Labels(_) | Truth::Judged(_) => {
-            rows(&pages, &distinct(labels.urls.iter().map(|(_, doc)| *doc))).collect()
-        }
-        Truth::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
-    };
-    let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
-    // Both tables have the same pages in the same order.
-    let named = rows(&urls, &docs).map(|row| row.text().into_owned());
-    let mut urls: BTreeMap<Id, String> = docs.iter().copied().zip(named).collect();
-    found.sort_by(|a, b| urls.get(&a.doc).cmp(&urls.get(&b.doc)).then(a.doc.cmp(&b.doc)));
-
+    let (found, urls) = pages_by_url(&snapshot, labels)?;
     let contents =
         distinct(found.iter().map(|page| page.content).filter(|content| !content.is_none()));
-    let clusters = clusters_of(&snapshot, &contents)?;
     let facts: BTreeMap<Id, ContentRow> =
         rows(&snapshot.table::<ContentRow>()?, &contents).map(|row| (row.content, row)).collect();
-    let (mut texts, mut chars) = (Vec::new(), Vec::new());
-    let (mut numbers, mut cluster_numbers) = (BTreeMap::new(), BTreeMap::new());
-    let mut content_numbers = BTreeMap::new();
-    let mut placed = Vec::with_capacity(found.len());
+    let clusters = clusters_of(&snapshot, &contents)?;
+    let mut placed = Placed::default();
     for page in &found {
-        let facts = facts.get(&page.content);
-        let next = texts.len() as u32;
-        let apart = page.content.is_none() || facts.is_some_and(|row| row.says_little(options));
-        let text = if apart { next } else { *numbers.entry(page.content).or_insert(next) };
-        if text == next {
-            chars.push(facts.map_or(0, |row| row.chars));
-            texts.push(Text {
-                content: page.content,
-                fingerprint: facts.map_or(0, |row| row.fingerprint),
-                is_known: !apart && facts.is_some_and(ContentRow::is_comparable),
-            });
-        }
-        // A page that is apart is a cluster of its own, because its DocId is unique.
-        let cluster = clusters.get(&page.content).copied().filter(|_| !apart).unwrap_or(page.doc);
-        // An empty page is like no other.
-        let content = if page.content.is_none() { page.doc } else { page.content };
-        let next_content = content_numbers.len() as u32;
-        let next = cluster_numbers.len() as u32;
-        placed.push(Page {
-            host: page.host,
-            text,
-            content: *content_numbers.entry(content).or_insert(next_content),
-            cluster: *cluster_numbers.entry(cluster).or_insert(next),
-        });
+        placed.add(page, facts.get(&page.content), &clusters, options);
     }
-    let mut pairs = Vec::new();
-    for row in rows(&snapshot.table::<PairRow>()?, &contents).filter(|row| row.content < row.other)
-    {
-        if let (Some(&a), Some(&b)) = (numbers.get(&row.content), numbers.get(&row.other)) {
-            let PairRow { similarity, reason, proposals, .. } = row;
-            let accepted = row.is_accepted();
-            pairs.push(TextPair {
-                a: a.min(b),
-                b: a.max(b),
-                similarity,
-                reason,
-                accepted,
-                proposals,
-            });
-        }
-    }
-    pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+    let pairs = placed.pairs(rows(&snapshot.table::<PairRow>()?, &contents));
     let docs: BTreeMap<Id, u32> = (0..).zip(&found).map(|(at, page)| (page.doc, at)).collect();
     let places: Vec<Option<u32>> =
         labels.urls.iter().map(|(_, doc)| docs.get(doc).copied()).collect();
@@ -159,8 +105,94 @@ pub fn gather(store: &Store, head: &Head, options: &Options, labels: &Labels) ->
     };
     let (truth, unknown) = truth(labels, &places, docs.len(), is_of_now);
     let of_kind = of_kind(labels, &places);
-    let urls = found.iter().map(|page| urls.remove(&page.doc).unwrap_or_default()).collect();
-    Ok(World { scene: Scene { pages: placed, chars, pairs, truth }, urls, texts, unknown, of_kind })
+    let Placed { pages, chars, texts, .. } = placed;
+    Ok(World { scene: Scene { pages, chars, pairs, truth }, urls, texts, unknown, of_kind })
+}
+
+/// The pages of the scene and their URLs, in the order of the URLs.
+fn pages_by_url(snapshot: &Snapshot<'_>, labels: &Labels) -> Result<(Vec<PageRow>, Vec<String>)> {
+    let (pages, urls) = (snapshot.table::<PageRow>()?, snapshot.table::<UrlRow>()?);
+    let found: Vec<PageRow> = match labels.truth {
+        Truth::Labels(_) | Truth::Judged(_) => {
+            rows(&pages, &distinct(labels.urls.iter().map(|(_, doc)| *doc))).collect()
+        }
+        Truth::Listed(_) => pages.portions(PORTION_ROWS).flatten().collect(),
+    };
+    let docs: Vec<Id> = found.iter().map(|page| page.doc).collect();
+    // Both tables have the same pages in the same order.
+    let named = rows(&urls, &docs).map(|row| row.text().into_owned());
+    let mut named: Vec<(String, PageRow)> = named.zip(found).collect();
+    named.sort_by(|(url, page), (other, later)| url.cmp(other).then(page.doc.cmp(&later.doc)));
+    Ok(named.into_iter().map(|(url, page)| (page, url)).unzip())
+}
+
+/// The pages of the scene with the numbers of their texts, contents and clusters.
+#[derive(Default)]
+struct Placed {
+    pages: Vec<Page>,
+    texts: Vec<Text>,
+    /// The characters of each text.
+    chars: Vec<u32>,
+    /// The numbers of texts that may fold.
+    text_numbers: BTreeMap<Id, u32>,
+    content_numbers: BTreeMap<Id, u32>,
+    cluster_numbers: BTreeMap<Id, u32>,
+}
+
+impl Placed {
+    /// Adds a page, with what is known of its content.
+    fn add(
+        &mut self,
+        page: &PageRow,
+        facts: Option<&ContentRow>,
+        clusters: &BTreeMap<Id, Id>,
+        options: &Options,
+    ) {
+        let next = self.texts.len() as u32;
+        let apart = page.content.is_none() || facts.is_some_and(|row| row.says_little(options));
+        let text = match apart {
+            true => next,
+            false => *self.text_numbers.entry(page.content).or_insert(next),
+        };
+        if text == next {
+            self.chars.push(facts.map_or(0, |row| row.chars));
+            self.texts.push(Text {
+                content: page.content,
+                fingerprint: facts.map_or(0, |row| row.fingerprint),
+                is_known: !apart && facts.is_some_and(ContentRow::is_comparable),
+            });
+        }
+        // A page that is apart is a cluster of its own, because its DocId is unique.
+        let cluster = clusters.get(&page.content).copied().filter(|_| !apart).unwrap_or(page.doc);
+        // An empty page is like no other.
+        let content = if page.content.is_none() { page.doc } else { page.content };
+        let (content, cluster) = (
+            number(&mut self.content_numbers, content),
+            number(&mut self.cluster_numbers, cluster),
+        );
+        self.pages.push(Page { host: page.host, text, content, cluster });
+    }
+
+    /// The decided pairs of texts of the scene, each once.
+    fn pairs(&self, rows: impl Iterator<Item = PairRow>) -> Vec<TextPair> {
+        let pair = |row: PairRow| {
+            let numbers = &self.text_numbers;
+            let (a, b) = numbers.get(&row.content).zip(numbers.get(&row.other))?;
+            let accepted = row.is_accepted();
+            let PairRow { similarity, reason, proposals, .. } = row;
+            Some(TextPair { a: *a.min(b), b: *a.max(b), similarity, reason, accepted, proposals })
+        };
+        let mut pairs: Vec<TextPair> =
+            rows.filter(|row| row.content < row.other).filter_map(pair).collect();
+        pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        pairs
+    }
+}
+
+/// The number of `id`: ids are numbered as they come.
+fn number(numbers: &mut BTreeMap<Id, u32>, id: Id) -> u32 {
+    let next = numbers.len() as u32;
+    *numbers.entry(id).or_insert(next)
 }
 
 /// An id for the cluster of each of `contents` (ascending); equal ids are equal clusters.

@@ -13,7 +13,7 @@ use crate::export::tables::{PORTION_ROWS, Tables, by_rows, by_url_bytes, find};
 use crate::id::Id;
 use crate::job::clusters::Options;
 use crate::store::manifest::Source;
-use crate::tables::{ClusterRow, PageRow, PairRow};
+use crate::tables::{ClusterRow, ContentRow, PageRow, PairRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of pages, and how they fold.
@@ -76,32 +76,32 @@ impl<'a> FoldedPage<'a> {
             u64::from(page.url_bytes) + shown.map_or(0, |shown| u64::from(shown.url_bytes));
         FoldedPage { page, cluster, representative, shown_content, url_bytes }
     }
+
+    /// Whether the page represents itself.
+    fn is_shown(&self) -> bool {
+        self.representative == self.page.doc
+    }
 }
 
-/// Writes all pages with their clusters, and the targets of pages that fold or are gone. Pages name
-/// their source by its place in `sources`. Also returns the texts whose pages do not fold.
-pub(super) fn write(
-    tables: &Tables,
-    options: &Options,
-    sources: &[Source],
-    place: &Place<'_>,
-) -> Result<(Folds, LittleTexts, Files)> {
-    let mut little = little::Largest::find(tables, options);
-    let mut members = Sink::<Member>::create(Member::NAME, place)?;
-    let mut redirects = Sink::<Redirect>::create(Redirect::NAME, place)?;
-    let sources: Vec<SharedText> =
-        sources.iter().map(|source| SharedText::from(source.name.clone())).collect();
-    let mut folds = Folds::default();
-    for pages in tables.pages.portions(PORTION_ROWS) {
-        pages.iter().for_each(|page| little.see(page));
+/// The tables `members` and `redirects` while they are written.
+struct Writer {
+    members: Sink<Member>,
+    redirects: Sink<Redirect>,
+    /// The names of sources, by their numbers.
+    sources: Vec<SharedText>,
+    folds: Folds,
+}
+
+impl Writer {
+    /// Writes pages that follow each other in the order of their DocIds.
+    fn write(&mut self, tables: &Tables, pages: &[PageRow]) -> Result<()> {
         let contents =
             distinct(pages.iter().map(|page| page.content).filter(|content| !content.is_none()));
         let content_clusters = tables.clusters_of(&contents);
         let contents = tables.contents.matching(&contents);
         let clusters: Vec<_> = pages.iter().map(|page| content_clusters.of(page.content)).collect();
-        let shown = tables
-            .pages
-            .matching(&distinct(clusters.iter().flatten().map(|row| row.representative)));
+        let representatives = clusters.iter().flatten().map(|row| row.representative);
+        let shown = tables.pages.matching(&distinct(representatives));
         let folded: Vec<FoldedPage<'_>> = pages
             .iter()
             .zip(clusters)
@@ -114,48 +114,91 @@ pub(super) fn write(
             let urls =
                 tables.urls(folded.iter().flat_map(|one| [one.page.doc, one.representative]));
             let mut url_at = 0;
-            for &FoldedPage { page, cluster, representative, shown_content, .. } in folded {
-                let facts = find(&contents, page.content);
-                let url = SharedText::from(urls.after(&mut url_at, page.doc));
-                let shown_url = match representative == page.doc {
+            for one in folded {
+                let facts = find(&contents, one.page.content);
+                let url = SharedText::from(urls.after(&mut url_at, one.page.doc));
+                let shown_url = match one.is_shown() {
                     true => url.clone(),
-                    false => urls.of(representative).into(),
+                    false => urls.of(one.representative).into(),
                 };
-                folds.pages += 1;
-                if representative == page.doc {
-                    folds.kept += 1;
-                } else {
-                    let (reason, similarity) = verdicts.why(page.content, shown_content);
-                    let identical = shown_content == page.content;
-                    *(if identical { &mut folds.identical } else { &mut folds.near }) += 1;
-                    let relation = if identical { "identical" } else { "near" };
-                    let (url, representative) = (url.clone(), shown_url.clone());
-                    redirects.push(Redirect {
-                        url,
-                        representative,
-                        relation,
-                        reason,
-                        similarity,
-                    })?;
-                }
-                members.push(Member {
-                    url,
-                    doc: Hex(page.doc),
-                    content: facts.map(|facts| Hex(facts.content)),
-                    fingerprint: facts.map(|facts| Hex(facts.fingerprint)),
-                    chars: facts.map_or(0, |facts| facts.chars),
-                    cluster: Hex(cluster.map_or(page.doc, |row| row.cluster)),
-                    cluster_size: cluster.map_or(1, |row| row.pages),
-                    representative: shown_url,
-                    is_representative: representative == page.doc,
-                    date: Moment::of(page.date),
-                    source: sources.get(usize::from(page.source)).cloned().unwrap_or_default(),
-                    first_epoch: page.first_epoch,
-                    last_epoch: page.last_epoch,
-                })?;
+                self.write_redirect(one, &verdicts, &url, &shown_url)?;
+                self.write_member(one, facts, url, shown_url)?;
             }
         }
+        Ok(())
     }
+
+    /// Counts a page, and writes where it folds.
+    fn write_redirect(
+        &mut self,
+        one: &FoldedPage<'_>,
+        verdicts: &Verdicts,
+        url: &SharedText,
+        shown_url: &SharedText,
+    ) -> Result<()> {
+        self.folds.pages += 1;
+        if one.is_shown() {
+            self.folds.kept += 1;
+            return Ok(());
+        }
+        let (reason, similarity) = verdicts.why(one.page.content, one.shown_content);
+        let relation = if one.shown_content == one.page.content {
+            self.folds.identical += 1;
+            "identical"
+        } else {
+            self.folds.near += 1;
+            "near"
+        };
+        let (url, representative) = (url.clone(), shown_url.clone());
+        self.redirects.push(Redirect { url, representative, relation, reason, similarity })
+    }
+
+    fn write_member(
+        &mut self,
+        one: &FoldedPage<'_>,
+        facts: Option<&ContentRow>,
+        url: SharedText,
+        shown_url: SharedText,
+    ) -> Result<()> {
+        let (page, cluster) = (one.page, one.cluster);
+        self.members.push(Member {
+            url,
+            doc: Hex(page.doc),
+            content: facts.map(|facts| Hex(facts.content)),
+            fingerprint: facts.map(|facts| Hex(facts.fingerprint)),
+            chars: facts.map_or(0, |facts| facts.chars),
+            cluster: Hex(cluster.map_or(page.doc, |row| row.cluster)),
+            cluster_size: cluster.map_or(1, |row| row.pages),
+            representative: shown_url,
+            is_representative: one.is_shown(),
+            date: Moment::of(page.date),
+            source: self.sources.get(usize::from(page.source)).cloned().unwrap_or_default(),
+            first_epoch: page.first_epoch,
+            last_epoch: page.last_epoch,
+        })
+    }
+}
+
+/// Writes all pages with their clusters, and the targets of pages that fold or are gone. Pages name
+/// their source by its place in `sources`. Also returns the texts whose pages do not fold.
+pub(super) fn write(
+    tables: &Tables,
+    options: &Options,
+    sources: &[Source],
+    place: &Place<'_>,
+) -> Result<(Folds, LittleTexts, Files)> {
+    let mut little = little::Largest::find(tables, options);
+    let mut writer = Writer {
+        members: Sink::create(Member::NAME, place)?,
+        redirects: Sink::create(Redirect::NAME, place)?,
+        sources: sources.iter().map(|source| SharedText::from(source.name.clone())).collect(),
+        folds: Folds::default(),
+    };
+    for pages in tables.pages.portions(PORTION_ROWS) {
+        pages.iter().for_each(|page| little.see(page));
+        writer.write(tables, &pages)?;
+    }
+    let Writer { members, mut redirects, mut folds, .. } = writer;
     folds.gone = gone::write(tables, options, &mut redirects)?;
     let mut files = members.finish()?;
     files.extend(redirects.finish()?);

@@ -52,41 +52,19 @@ const PASS_BYTES: u64 = 128 << 20;
 /// Stores the changed pages and URLs of this worker and the rows of pages that are gone, and emits
 /// the pages that gained or lost a content.
 pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
-    let plan = &epoch.shared.plan;
     let visits = epoch.split_visits()?;
     let before = Before { pages: epoch.before()?, urls: epoch.before()?, gone: epoch.before()? };
-    let complete = plan.complete.then_some(plan.source);
-    let retention = splits::retention(plan, &epoch.shared.attempt)?;
-    let lapse = LapseRule { retention, complete, seen_max: seen_max(plan) };
-    let (time, source, gone_min) = (plan.logical_time, plan.source, plan.gone_min);
-    let keeps_missing = plan.complete && splits::unreadable(plan, &epoch.shared.attempt)? > 0;
-    let row_keys = epoch.shared.job.read.key == PageKey::Row;
-    let replaced = plan.replaced.as_deref();
-    let rule = WinnerRule {
-        epoch: plan.epoch,
-        time,
-        source,
-        lapse,
-        replaced,
-        keeps_missing,
-        gone_min,
-        row_keys,
-    };
+    let rule = winner_rule(epoch)?;
     let inbox = epoch.shared.job.serve.inbox.as_deref();
     let is_of_inbox = |input: &&Input| inbox.is_some_and(|inbox| input.file().starts_with(inbox));
-    let inserted = plan.inputs.iter().filter(is_of_inbox).map(Input::key).collect();
+    let inserted = epoch.shared.plan.inputs.iter().filter(is_of_inbox).map(Input::key).collect();
     let mut pages = epoch.writer::<PageRow>()?;
     let mut urls = epoch.writer::<UrlRow>()?;
     let mut gone = epoch.writer::<GoneRow>()?;
-    let rows = visits.segments().iter().map(|segment| segment.rows).sum::<u64>();
-    let bytes = visits.segments().iter().map(|segment| segment.bytes).sum::<u64>();
-    // Every known page may have to be deleted, and every page that is gone to be forgotten. The
-    // visits are those of all workers.
-    let known =
-        if lapse.is_never() { 0 } else { before.pages.rows() as u64 } + before.gone.rows() as u64;
-    let by_rows = (rows.div_ceil(epoch.peers as u64) + known).div_ceil(PASS_ROWS);
-    let by_bytes = bytes.div_ceil(epoch.peers as u64 * PASS_BYTES);
-    for range in passes(epoch, by_rows.max(by_bytes)) {
+    // Every known page may have to be deleted, and every page that is gone to be forgotten.
+    let deleted = if rule.lapse.is_never() { 0 } else { before.pages.rows() as u64 };
+    let known = deleted + before.gone.rows() as u64;
+    for range in passes(epoch, pass_count(epoch, &visits, known)) {
         let mut rows = in_range(&visits, range)?;
         rows.sort_unstable();
         // Repeated visits within one portion of a split are counted already. The sum of both counts
@@ -123,6 +101,37 @@ pub fn pages(epoch: &Epoch, emit: &mut dyn FnMut(PageContent)) -> Result<()> {
     epoch.finish(urls)?;
     epoch.finish(gone)?;
     Ok(())
+}
+
+/// The rule by which this epoch's visits win.
+fn winner_rule(epoch: &Epoch) -> Result<WinnerRule<'_>> {
+    let (plan, attempt) = (&epoch.shared.plan, &epoch.shared.attempt);
+    Ok(WinnerRule {
+        epoch: plan.epoch,
+        time: plan.logical_time,
+        source: plan.source,
+        lapse: LapseRule {
+            retention: splits::retention(plan, attempt)?,
+            complete: plan.complete.then_some(plan.source),
+            seen_max: seen_max(plan),
+        },
+        replaced: plan.replaced.as_deref(),
+        keeps_missing: plan.complete && splits::unreadable(plan, attempt)? > 0,
+        gone_min: plan.gone_min,
+        row_keys: epoch.shared.job.read.key == PageKey::Row,
+    })
+}
+
+/// The number of passes in which this worker's share of `visits`, which are those of all workers,
+/// and `known` rows of its own fit into memory.
+fn pass_count(epoch: &Epoch, visits: &SplitVisits, known: u64) -> u64 {
+    let (rows, bytes) = visits
+        .segments()
+        .iter()
+        .fold((0, 0), |(rows, bytes), segment| (rows + segment.rows, bytes + segment.bytes));
+    let workers = epoch.peers as u64;
+    let by_rows = (rows.div_ceil(workers) + known).div_ceil(PASS_ROWS);
+    by_rows.max(bytes.div_ceil(workers * PASS_BYTES))
 }
 
 /// A URL that the epoch may change.
