@@ -8,15 +8,16 @@ use crate::error::{Error, Kind, Result};
 use crate::figures::{counted, grouped};
 use crate::job::Job;
 use crate::plan::consumed::{ConsumedInput, Reading, Taken};
-use crate::plan::inputs::Input;
+use crate::plan::inputs::{self, Input};
 use crate::read;
 use crate::store::consumed::Retention;
 use crate::store::past::{Past, Step};
 use crate::store::{Store, digest_of, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All that is to be replayed.
 pub struct Replay {
@@ -32,8 +33,28 @@ pub struct Replay {
     marks: Vec<String>,
     /// The paths of all inputs by the digest of their bytes, because files may be renamed.
     paths: BTreeMap<String, BTreeSet<String>>,
+    /// The names of the job's inputs.
+    patterns: Vec<PathBuf>,
+    /// The job's inputs at present, listed when an input is at none of its paths: the folder may
+    /// have been moved.
+    present: OnceCell<Vec<Present>>,
     /// The job's options of reading.
     pub reading: Reading,
+}
+
+/// An input of the job at present.
+struct Present {
+    path: PathBuf,
+    bytes: u64,
+    /// With its digest, after its first use; `None` if it cannot be read.
+    digested: OnceCell<Option<Input>>,
+}
+
+impl Present {
+    fn digested(&self) -> Option<&Input> {
+        let digest = || Input::stat(&self.path).and_then(Input::digest).ok();
+        self.digested.get_or_init(digest).as_ref()
+    }
 }
 
 /// What one epoch took, with the present paths of its files.
@@ -125,7 +146,8 @@ impl Replay {
             *mark = digest_of(&json!([last, mark]));
             last.clone_from(mark);
         }
-        Ok(Replay { of, epoch, logical_time, steps, marks, paths, reading })
+        let (patterns, present) = (job.read.inputs.clone(), OnceCell::new());
+        Ok(Replay { of, epoch, logical_time, steps, marks, paths, patterns, present, reading })
     }
 
     /// The epochs at which a new store may be, with their marks: after each step that counts, and
@@ -251,7 +273,20 @@ impl Replay {
         (unnumbered(read).collect(), unnumbered(others).collect())
     }
 
-    /// The file with the bytes of `input`, under its path or under a later one.
+    /// The job's inputs at present.
+    fn present(&self) -> &[Present] {
+        self.present.get_or_init(|| {
+            let paths = inputs::find(&self.patterns).unwrap_or_default().into_iter();
+            let present = |path: PathBuf| {
+                let bytes = path.metadata().ok()?.len();
+                Some(Present { path, bytes, digested: OnceCell::new() })
+            };
+            paths.filter_map(present).collect()
+        })
+    }
+
+    /// The file with the bytes of `input`, under its path, under a later one, or among the job's
+    /// inputs.
     fn found(&self, step: &Step, input: &Input) -> Result<Input> {
         let first = match input.refreshed() {
             Ok(found) => return Ok(found),
@@ -263,6 +298,11 @@ impl Replay {
             if let Ok(found) = (Input { path: path.clone(), ..input.clone() }).refreshed() {
                 return Ok(found);
             }
+        }
+        let same_size = self.present().iter().filter(|present| present.bytes == input.bytes);
+        let moved = same_size.filter_map(Present::digested).find(|now| now.digest == input.digest);
+        if let Some(found) = moved {
+            return Ok(found.clone());
         }
         let line = format!("epoch {} read an input that a rebuild needs", step.epoch);
         Err(Error::new(Kind::NoInput, line).caused_by(first))
@@ -310,7 +350,7 @@ mod tests {
 
     fn job(root: &Path) -> Job {
         serde_json::from_value(json!({
-            "store": root, "read": { "inputs": ["in"] }, "output": { "dir": "out" },
+            "store": root, "read": { "inputs": [root.join("in")] }, "output": { "dir": "out" },
         }))
         .expect("a job")
     }
@@ -410,5 +450,22 @@ mod tests {
         std::fs::write(&copy.path, "others").expect("written");
         let error = replay.check_inputs(&store).expect_err("gone");
         assert!(error.kind() == Kind::NoInput && error.to_string().contains("epoch 1"), "{error}");
+    }
+    /// After the folder of a crawl was moved, the error of a rebuild advised to give the store up,
+    /// although the job's inputs had the same bytes.
+    #[test]
+    fn moved_inputs_are_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("store");
+        let store = Store::open_or_create(&root, &json!({})).expect("made");
+        let first = input(folder.path(), "1", "old");
+        let steps = [step(&store, 1, std::slice::from_ref(&first), Some(1), false)];
+        std::fs::create_dir(root.join("in")).expect("made");
+        std::fs::write(root.join("in/another"), "new").expect("written");
+        std::fs::rename(&first.path, root.join("in/moved")).expect("moved");
+        let replay = replay(&store, 1, &steps);
+        replay.check_inputs(&store).expect("found");
+        let past = replay.past_epoch(&store, &replay.steps[0]).expect("found");
+        assert!(past.inputs[0].path.ends_with("in/moved"));
     }
 }
