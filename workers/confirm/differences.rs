@@ -20,7 +20,9 @@ use crate::confirm::align::{Passage, Tokens, is_han_token};
 use crate::confirm::words::likeness::{only_lacks, share_few_characters};
 use crate::confirm::words::negations::{are_reversed, deny, revokes};
 use crate::confirm::words::span_words::SpanWords;
-use crate::confirm::words::spelled::{FACT_WORDS_MAX, are_other_passages, are_other_words};
+use crate::confirm::words::spelled::{
+    FACT_WORDS_MAX, are_other_passages, are_other_words, are_spellings,
+};
 use crate::confirm::words::{are_all_opposites, are_short_names};
 use crate::text::characters::is_kana;
 use crate::text::dictionary::UserDictionary;
@@ -113,11 +115,16 @@ pub fn word_difference(
     if words && one && are_short_names(a.token(x.start), b.token(y.start)) {
         return Difference::Word;
     }
-    let are_japanese = has_kana(a.within(x)) && has_kana(b.within(y));
-    if are_japanese || !has_han(a.within(x)) && !has_han(b.within(y)) {
-        let others = words && are_other_words(a.within(x), b.within(y))
-            || large_passages && are_other_passages(a.within(x), b.within(y));
-        return word_if(others);
+    let (one_side, other_side) = (a.within(x), b.within(y));
+    let are_spelled = !has_han(one_side) && !has_han(other_side);
+    let are_japanese = has_kana(one_side) && has_kana(other_side);
+    if are_spelled || are_japanese {
+        let others = words && are_other_words(one_side, other_side)
+            || large_passages && are_other_passages(one_side, other_side);
+        // Many Japanese names are in jieba's dictionary, too.
+        if others || are_spelled || are_spellings(one_side, other_side) {
+            return word_if(others);
+        }
     }
     if words && are_all_opposites(a, b, span) {
         return Difference::Word;
@@ -125,7 +132,7 @@ pub fn word_difference(
     let words_around = SpanWords::around(a, x, dictionary).zip(SpanWords::around(b, y, dictionary));
     let Some((left, right)) = words_around else { return Difference::Edit };
     let is_broken = x.len() == y.len() && SpanWords::is_broken(&left, &right);
-    if is_broken || only_lacks(a.within(x), b.within(y)) {
+    if is_broken || only_lacks(one_side, other_side) {
         return Difference::Edit;
     }
     // A clause that was rewritten has other words, too.
@@ -184,7 +191,7 @@ fn has_han(passage: Passage<'_>) -> bool {
 }
 
 /// Whether kana stand in a passage or touch it. Then its Chinese characters are parts of Japanese
-/// words, which jieba's dictionary lacks.
+/// words, most of which jieba's dictionary lacks.
 fn has_kana(passage: Passage<'_>) -> bool {
     let Passage { tokens, range } = passage;
     let is_kana = |at: usize| tokens.token(at).starts_with(is_kana);
@@ -331,6 +338,11 @@ mod tests {
             ("国道で軽トラックと自転車が衝突した", "国道でバイクと自転車が衝突した", vec![Word]),
             ("男性が重傷を負い運ばれた", "男性が軽いけがを負い運ばれた", vec![Word]),
             ("我々はそれを見た", "われわれはそれを見た", vec![Edit]),
+            // Names of persons and places with one other character were edits beside kana.
+            ("昨日は山本さんが来た", "昨日は山田さんが来た", vec![Name]),
+            ("隣に加藤の店がある", "隣に佐藤の店がある", vec![Name]),
+            ("男は长野から来た", "男は长崎から来た", vec![Name]),
+            ("中国の客が多い", "韩国の客が多い", vec![Name]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("本院受理原告李志强诉某公司一案", "本院受理原告李志刚诉某公司一案", vec![Name]),
             ("校长王小明昨天宣布了结果", "校长王晓明昨天宣布了结果", vec![Name]),

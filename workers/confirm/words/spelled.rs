@@ -56,17 +56,13 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
     if chars > LETTERS_MAX {
         return false;
     }
-    let pairs: Vec<_> = match x.len() == y.len() {
-        true => x.clone().zip(y.clone()).map(|(i, j)| (i..i + 1, j..j + 1)).collect(),
-        false => vec![(x.clone(), y.clone())],
-    };
     let says_otherwise = |(i, j): &(Range<usize>, Range<usize>)| {
         i.len() == 1
             && j.len() == 1
             && (is_prefixed(a.token(i.start), b.token(j.start))
                 || are_opposites((a, i.start), (b, j.start)))
     };
-    if pairs.iter().any(says_otherwise) {
+    if pairs(x, y).iter().any(says_otherwise) {
         return true;
     }
     let hold_together = |tokens: &Tokens<'_>, range: &Range<usize>| {
@@ -79,14 +75,7 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
     if !p.iter().chain(&q).any(|c| runs_on(*c)) {
         return has_content(a, x) && has_content(b, y) && are_parted(&p, &q);
     }
-    // Each word has its own particles.
-    let (mut p, mut q) = (Vec::new(), Vec::new());
-    for (i, j) in &pairs {
-        let (own, other) = (letters(a, i), letters(b, j));
-        let (own, other) = without_equal_ends(&own, &other);
-        p.extend_from_slice(own);
-        q.extend_from_slice(other);
-    }
+    let (p, q) = own_letters(one, other);
     let negates = |own: &[char], other: &[char]| {
         other.is_empty()
             && own.len() <= CONTENT_LETTERS_MIN
@@ -103,10 +92,6 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
             are_syllables || have_han && side.iter().all(|c| is_han(*c) || is_syllable(c));
         side.len() >= if is_dense { CONTENT_SYLLABLES_MIN } else { CONTENT_LETTERS_MIN }
     };
-    // `我々` and `われわれ`.
-    let is_spelling = |one: &[char], other: &[char]| {
-        one.iter().all(|c| is_han(*c)) && other.iter().all(|c| is_hiragana(*c))
-    };
     negates(&p, &q)
         || negates(&q, &p)
         || says_something(&p)
@@ -117,8 +102,40 @@ pub fn are_other_words(one: Passage<'_>, other: Passage<'_>) -> bool {
             && are_parted(&p, &q)
 }
 
-fn is_hiragana(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{309f}')
+/// Whether one of two passages has Chinese characters where the other one has hiragana, which may
+/// spell the same Japanese word: `我々`, `われわれ`. Symmetric.
+pub fn are_spellings(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let (p, q) = own_letters(one, other);
+    is_spelling(&p, &q) || is_spelling(&q, &p)
+}
+
+fn is_spelling(one: &[char], other: &[char]) -> bool {
+    !one.is_empty()
+        && !other.is_empty()
+        && one.iter().all(|c| is_han(*c))
+        && other.iter().all(|c| matches!(c, '\u{3040}'..='\u{309f}'))
+}
+
+/// The tokens of two passages that stand in the same places of both; if one has more tokens, the
+/// whole passages.
+fn pairs(x: &Range<usize>, y: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
+    match x.len() == y.len() {
+        true => x.clone().zip(y.clone()).map(|(i, j)| (i..i + 1, j..j + 1)).collect(),
+        false => vec![(x.clone(), y.clone())],
+    }
+}
+
+/// The letters of two passages without those with which both begin or end. Each word has its own
+/// particles.
+fn own_letters(one: Passage<'_>, other: Passage<'_>) -> (Vec<char>, Vec<char>) {
+    let (mut p, mut q) = (Vec::new(), Vec::new());
+    for (i, j) in pairs(one.range, other.range) {
+        let (own, others) = (letters(one.tokens, &i), letters(other.tokens, &j));
+        let (own, others) = without_equal_ends(&own, &others);
+        p.extend_from_slice(own);
+        q.extend_from_slice(others);
+    }
+    (p, q)
 }
 
 /// Whether two passages of any length, without a Chinese character, have no word in common, and
