@@ -127,7 +127,7 @@ fn pairs(x: &Range<usize>, y: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)
 
 /// The letters of two passages without those with which both begin or end. Each word has its own
 /// particles.
-fn own_letters(one: Passage<'_>, other: Passage<'_>) -> (Vec<char>, Vec<char>) {
+pub fn own_letters(one: Passage<'_>, other: Passage<'_>) -> (Vec<char>, Vec<char>) {
     let (mut p, mut q) = (Vec::new(), Vec::new());
     for (i, j) in pairs(one.range, other.range) {
         let (own, others) = (letters(one.tokens, &i), letters(other.tokens, &j));

@@ -1,10 +1,11 @@
 //! Words of a list that mean the same in different regions: `软件` and `软体`, `colour` and `color`. A
 //! copy for readers of another region has the other word everywhere.
 
-use crate::confirm::align::Tokens;
 use crate::confirm::align::edits::Span;
+use crate::confirm::align::{Passage, Tokens};
+use crate::confirm::words::spelled::own_letters;
 use crate::confirm::words::{are_of_one_class, classes};
-use crate::text::characters::is_han;
+use crate::text::characters::{is_han, is_kana};
 use crate::text::lists::{CharSet, WordMap, lines};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -49,11 +50,22 @@ pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     x.len().max(y.len()) <= most
         && are_in_list(a, x)
         && are_in_list(b, y)
-        && around(a, b, span).any(|(x, y)| {
-            let [left, right] =
-                [a.passage(&x), b.passage(&y)].map(|word| word.trim_end_matches(PARTICLES));
-            are_of_one_class(all(), left, right)
-        })
+        && (are_spelled_otherwise(a.within(x), b.within(y))
+            || around(a, b, span).any(|(x, y)| {
+                let [left, right] =
+                    [a.passage(&x), b.passage(&y)].map(|word| word.trim_end_matches(PARTICLES));
+                are_of_one_class(all(), left, right)
+            }))
+}
+
+/// Whether two passages are one Japanese word in Chinese characters and in kana. Particles may touch
+/// the kana, so that both are one token: `には珈琲が`, `にはコーヒーが`.
+fn are_spelled_otherwise(one: Passage<'_>, other: Passage<'_>) -> bool {
+    let has_kana = |side: Passage<'_>| side.tokens.passage(side.range).contains(is_kana);
+    (has_kana(one) || has_kana(other)) && {
+        let (p, q) = own_letters(one, other);
+        are_of_one_class(all(), &String::from_iter(p), &String::from_iter(q))
+    }
 }
 
 /// The span with up to [`SHARED_MAX`] more tokens on either side, which are the same in both texts.
@@ -89,7 +101,8 @@ mod tests {
                 assert_eq!(all()[word], [class], "{word}");
                 let tokens = Tokens::of(word).expect("short");
                 let is_han = (0..tokens.len()).all(|at| tokens.token(at).starts_with(is_han));
-                assert!(tokens.len() == 1 || is_han || word == "u盘", "{word}");
+                let is_one = tokens.len() == 1 || word.contains(is_kana);
+                assert!(is_one || is_han || word == "u盘", "{word}");
             }
         }
         assert!(words.len() > 200);
@@ -106,6 +119,12 @@ mod tests {
             ("用u盘拷贝", "用随身碟拷贝", true),
             ("the colour of it", "the color of it", true),
             ("今天公布的数据", "今天发布数据", true),
+            // A word in katakana was another word than the same one in Chinese characters.
+            ("店には林檎があり", "店にはリンゴがあり", true),
+            ("绮丽な花だ", "キレイな花だ", true),
+            ("店の眼镜屋", "店のメガネ屋", true),
+            ("これは我々の家だ", "これは私たちの家だ", true),
+            ("店には林檎があり", "店にはミカンがあり", false),
             ("他买了软件。", "他买了硬体。", false),
             ("他买了软件。", "他买了软糖。", false),
             ("切好土豆丝", "切好萝卜丝", false),
