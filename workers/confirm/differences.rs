@@ -23,7 +23,7 @@ use crate::confirm::words::span_words::SpanWords;
 use crate::confirm::words::spelled::{
     FACT_WORDS_MAX, are_other_passages, are_other_words, are_spellings,
 };
-use crate::confirm::words::{are_all_opposites, are_short_names};
+use crate::confirm::words::{are_all_opposites, are_one_conjunction, are_short_names};
 use crate::text::characters::is_kana;
 use crate::text::dictionary::UserDictionary;
 
@@ -113,7 +113,7 @@ pub fn word_difference(
     }
     let one = x.len() == 1 && y.len() == 1;
     if words && one && are_short_names(a.token(x.start), b.token(y.start)) {
-        return Difference::Word;
+        return word_if(!are_one_conjunction(a, b, span));
     }
     let (one_side, other_side) = (a.within(x), b.within(y));
     let are_spelled = !has_han(one_side) && !has_han(other_side);
@@ -343,6 +343,10 @@ mod tests {
             ("隣に加藤の店がある", "隣に佐藤の店がある", vec![Name]),
             ("男は长野から来た", "男は长崎から来た", vec![Name]),
             ("中国の客が多い", "韩国の客が多い", vec![Name]),
+            // The same conjunction before another vowel.
+            ("cuadros de padre y hijo que", "cuadros de padre e hijo que", vec![Edit]),
+            ("en la mesa siete o ocho de", "en la mesa siete u ocho de", vec![Edit]),
+            ("in plan y you pay for it", "in plan e you pay for it", vec![Word]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("本院受理原告李志强诉某公司一案", "本院受理原告李志刚诉某公司一案", vec![Name]),
             ("校长王小明昨天宣布了结果", "校长王晓明昨天宣布了结果", vec![Name]),

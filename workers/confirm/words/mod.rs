@@ -219,6 +219,23 @@ pub fn are_short_names(a: &str, b: &str) -> bool {
     is_short(a) && is_short(b) && (letters || of_day || !holds_together(a) && !holds_together(b))
 }
 
+/// Whether two letters are one Spanish conjunction before another vowel: `y` and `e` (and) before an
+/// i, `o` and `u` (or) before an o. Symmetric.
+pub fn are_one_conjunction(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
+    let vowel = match (a.passage(&span.a), b.passage(&span.b)) {
+        ("y", "e") | ("e", "y") => 'i',
+        ("o", "u") | ("u", "o") => 'o',
+        _ => return false,
+    };
+    let goes_on = |tokens: &Tokens<'_>, at: usize| {
+        at < tokens.len() && tokens.gap(at) == " " && {
+            let word = tokens.token(at);
+            word.strip_prefix('h').unwrap_or(word).starts_with(vowel)
+        }
+    };
+    goes_on(a, span.a.end) && goes_on(b, span.b.end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

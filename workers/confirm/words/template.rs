@@ -10,10 +10,10 @@ use crate::confirm::align::clauses::{CLAUSE_EDITS, clauses};
 use crate::confirm::align::digits::is_digit;
 use crate::confirm::align::edits::Span;
 use crate::confirm::align::{Passage, Tokens};
-use crate::confirm::words::are_all_opposites;
 use crate::confirm::words::likeness::{letters, only_lacks, share_few_characters};
 use crate::confirm::words::span_words::SpanWords;
 use crate::confirm::words::spelled::are_parted;
+use crate::confirm::words::{are_all_opposites, are_one_conjunction, holds_together};
 use crate::text::characters::{is_han, runs_on};
 use crate::text::dictionary::UserDictionary;
 use std::collections::HashSet;
@@ -178,14 +178,21 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 }
 
 /// Whether two letters that stand alone name two things: `building f`, `building d`. `a` and `i`
-/// are words.
+/// are words, and so are other letters within a clause, unless a function word follows a name.
 fn are_single_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_one = |Passage { tokens, range }: Passage<'_>| {
-        let letter = |at: usize| matches!(tokens.token(at).as_bytes(), [b'b'..=b'h' | b'j'..=b'z']);
-        let begins = |at: usize| at > 0 && matches!(tokens.gap(at), " ");
-        range.len() == 1 && letter(range.start) && begins(range.start) && !tokens.touches(range.end)
+        let (at, next) = (range.start, range.end);
+        let letter = || matches!(tokens.token(at).as_bytes(), [b'b'..=b'h' | b'j'..=b'z']);
+        let holds = |at: usize| holds_together(tokens.token(at));
+        let ends_clause = || next == tokens.len() || tokens.gap(next) != " ";
+        range.len() == 1
+            && letter()
+            && at > 0
+            && tokens.gap(at) == " "
+            && !tokens.touches(next)
+            && (ends_clause() || !holds(at - 1) && holds(next))
     };
-    is_one(a.within(&span.a)) && is_one(b.within(&span.b))
+    is_one(a.within(&span.a)) && is_one(b.within(&span.b)) && !are_one_conjunction(a, b, span)
 }
 
 #[cfg(test)]
@@ -229,6 +236,16 @@ mod tests {
             |letter: &str| format!("the office is in building {letter}, on the first floor");
         assert_eq!(count(&office("f"), &office("d")), 1, "letters are names");
         assert_eq!(count(&office("f"), &office("a")), 0, "a may be an article");
+        let within = |letter: &str| format!("the vitamin {letter} in it is good for the skin");
+        assert_eq!(count(&within("c"), &within("d")), 1, "letters within a clause");
+        for [letter, other, rest] in [
+            ["u", "w", "can see the tower from here"],
+            ["s", "z", "mesta na jih kolem reky"],
+            ["y", "e", "hijo que pintaron las calles"],
+        ] {
+            let of = |letter: &str| format!("the thing is that {letter} {rest}");
+            assert_eq!(count(&of(letter), &of(other)), 0, "{rest}");
+        }
         assert_eq!(count("气象台发布黄色预警信号", "气象台发布红色预警信号"), 1, "opposites");
         let long = |colour: &str| page("miki", colour, "cotton") + &" and so on".repeat(80);
         assert_eq!(count(&long("navy"), &long("white")), 0, "in a long text it may be an edit");
