@@ -247,6 +247,7 @@ mod tests {
             assert_eq!(count(&of(letter), &of(other)), 0, "{rest}");
         }
         assert_eq!(count("气象台发布黄色预警信号", "气象台发布红色预警信号"), 1, "opposites");
+        assert_eq!(count("关闭时间将由凌晨零时", "关闭时间维持凌晨零时"), 1, "no slips");
         let long = |colour: &str| page("miki", colour, "cotton") + &" and so on".repeat(80);
         assert_eq!(count(&long("navy"), &long("white")), 0, "in a long text it may be an edit");
         assert_eq!(count(&a, &page("miki cohomoga", "navi", "coton")), 0, "misspelt");
