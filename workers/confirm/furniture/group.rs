@@ -237,8 +237,11 @@ fn ends_before_time(before: &str) -> bool {
     }
 }
 
-/// Words in front of a time that is a fact: opening hours, deadlines, results.
-pub const FACTS: [&str; 9] = ["时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于"];
+/// Words in front of a time that is a fact: opening hours, deadlines, results, beginnings.
+pub const FACTS: [&str; 16] = [
+    "时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于", "集合", "开会", "开始",
+    "开幕", "开演", "开赛", "出发",
+];
 
 /// What may follow the day of today in the head of a page.
 const BEHIND_DAY: [&str; 4] = ["星期", "周", "礼拜", "农历"];
