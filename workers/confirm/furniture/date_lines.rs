@@ -20,7 +20,7 @@ const HEADLINE_CHARS: usize = 120;
 /// sentence: `(place, 5 march)`, `place, 5 march -`, `place, 5 march (agency) -`, `某社某地3月5日电`, or
 /// `by author, 5 march 2025`.
 pub fn start(before: &str, date: &str, after: &str) -> Option<usize> {
-    in_brackets(before, after)
+    in_brackets(before, date, after)
         .or_else(|| ends_with_dash(before, after).then_some(before.len()))
         .or_else(|| is_dispatch(before, after).then_some(before.len()))
         .or_else(|| is_behind_place(before, date, after).then_some(0))
@@ -28,7 +28,7 @@ pub fn start(before: &str, date: &str, after: &str) -> Option<usize> {
 
 /// The place of a date in brackets of their own, in front of the text or behind its headline;
 /// `today (5 march)` is part of a sentence.
-fn in_brackets(before: &str, after: &str) -> Option<usize> {
+fn in_brackets(before: &str, date: &str, after: &str) -> Option<usize> {
     let open = before.rfind('(')?;
     let (front, bracket) = before.split_at(open);
     let is_short = |text: &str| text.chars().nth(DATE_LINE_CHARS).is_none();
@@ -42,7 +42,14 @@ fn in_brackets(before: &str, after: &str) -> Option<usize> {
         }
         false => is_behind_headline(front) && has_place,
     };
+    let is_line = is_line && !is_year_of_work(front, date);
     (closes && is_line && is_short(bracket) && !bracket.contains(')')).then_some(before.len())
+}
+
+/// Whether a date is the year of the book or the film whose title stands before the bracket.
+fn is_year_of_work(front: &str, date: &str) -> bool {
+    front.trim_end().ends_with('》')
+        && date.trim_end_matches('年').chars().all(|c| digit_value(c).is_some())
 }
 
 /// Whether `front` may be a headline, perhaps with a line of the kind above or below it.
