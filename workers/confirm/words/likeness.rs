@@ -41,7 +41,14 @@ pub fn only_lacks(a: Passage<'_>, b: Passage<'_>) -> bool {
 
 /// The letters, digits and characters of a passage.
 pub fn letters(passage: &str) -> impl Iterator<Item = char> + '_ {
-    passage.chars().filter(|c| c.is_alphanumeric())
+    passage.chars().filter(|c| c.is_alphanumeric()).flat_map(without_eszett)
+}
+
+/// `ss` for `ß`, which Swiss and older German texts and capitals do not have; other letters as they
+/// are.
+pub fn without_eszett(c: char) -> impl Iterator<Item = char> {
+    let (letter, times) = if c == 'ß' { ('s', 2) } else { (c, 1) };
+    std::iter::repeat_n(letter, times)
 }
 
 #[cfg(test)]

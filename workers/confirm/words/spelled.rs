@@ -9,7 +9,7 @@
 use crate::confirm::align::digits::is_digit;
 use crate::confirm::align::lcs::common;
 use crate::confirm::align::{Passage, Tokens};
-use crate::confirm::words::likeness::share_few_letters;
+use crate::confirm::words::likeness::{share_few_letters, without_eszett};
 use crate::confirm::words::negations::{is_inside, is_prefixed};
 use crate::confirm::words::{are_opposites, holds_together};
 use crate::text::characters::{is_han, is_mark_of_letter, is_spaced_letter, runs_on};
@@ -186,7 +186,8 @@ pub fn are_parted(p: &[char], q: &[char]) -> bool {
 fn letters(tokens: &Tokens<'_>, range: &Range<usize>) -> Vec<char> {
     let is_accent = |c: &char| matches!(c, '\u{300}'..='\u{36f}');
     let chars = range.clone().flat_map(|at| tokens.token(at).nfd()).filter(|c| !is_accent(c));
-    chars.nfc().filter(|c| c.is_alphanumeric() || is_mark_of_letter(*c)).collect()
+    let letters = chars.nfc().filter(|c| c.is_alphanumeric() || is_mark_of_letter(*c));
+    letters.flat_map(without_eszett).collect()
 }
 
 /// Ends that deny a Japanese verb or adjective, and the most letters of an end that does not:
@@ -265,6 +266,7 @@ mod tests {
             ("die städte wachsen", "die stadt wächst"),
             ("gdańsk jest piękny", "gdansk jest piekny"),
             ("l'école d'été commence", "l'ecole d'ete commence"),
+            ("er sagt, daß sie zu fuß geht", "er sagt, dass sie zu fuss geht"),
             ("요금을 인상한다고 밝혔다", "요금을 인상했다고 밝혔습니다"),
             ("コンピュータを買う", "コンピューターを買う"),
             ("検討しています", "検討しております"),
