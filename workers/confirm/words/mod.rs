@@ -219,8 +219,8 @@ pub fn are_short_names(a: &str, b: &str) -> bool {
     is_short(a) && is_short(b) && (letters || of_day || !holds_together(a) && !holds_together(b))
 }
 
-/// Whether two letters are one Spanish conjunction before another vowel: `y` and `e` (and) before an
-/// i, `o` and `u` (or) before an o. Symmetric.
+/// Whether two letters are one Spanish conjunction before another vowel: `y` and `e` (and) before
+/// an i, `o` and `u` (or) before an o. Symmetric.
 pub fn are_one_conjunction(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let vowel = match (a.passage(&span.a), b.passage(&span.b)) {
         ("y", "e") | ("e", "y") => 'i',

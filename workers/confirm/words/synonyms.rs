@@ -58,8 +58,8 @@ pub fn are_replaced(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
             }))
 }
 
-/// Whether two passages are one Japanese word in Chinese characters and in kana. Particles may touch
-/// the kana, so that both are one token: `には珈琲が`, `にはコーヒーが`.
+/// Whether two passages are one Japanese word in Chinese characters and in kana. Particles may
+/// touch the kana, so that both are one token: `には珈琲が`, `にはコーヒーが`.
 fn are_spelled_otherwise(one: Passage<'_>, other: Passage<'_>) -> bool {
     let has_kana = |side: Passage<'_>| side.tokens.passage(side.range).contains(is_kana);
     (has_kana(one) || has_kana(other)) && {
