@@ -123,8 +123,8 @@ const BEHIND_SUBJECT: [&str; 21] = [
 ];
 /// The fewest words of such a subject: one word may be a button of a menu.
 const SUBJECT_TOKENS_MIN: usize = 2;
-/// Words that such a subject does not have. Behind the verb they are the subject: `home page are you
-/// looking for`.
+/// Words that such a subject does not have. Behind the verb they are the subject: `home page are
+/// you looking for`.
 const PRONOUNS: [&str; 15] = [
     "i", "you", "he", "she", "it", "we", "they", "this", "that", "there", "your", "er", "sie",
     "es", "wir",
