@@ -347,6 +347,7 @@ mod tests {
             ("cuadros de padre y hijo que", "cuadros de padre e hijo que", vec![Edit]),
             ("en la mesa siete o ocho de", "en la mesa siete u ocho de", vec![Edit]),
             ("in plan y you pay for it", "in plan e you pay for it", vec![Word]),
+            ("the variable y in each year", "the variable e in each year", vec![Word]),
             ("本院受理原告张伟诉被告李强一案", "本院受理原告王芳诉被告李强一案", vec![Name]),
             ("本院受理原告李志强诉某公司一案", "本院受理原告李志刚诉某公司一案", vec![Name]),
             ("校长王小明昨天宣布了结果", "校长王晓明昨天宣布了结果", vec![Name]),

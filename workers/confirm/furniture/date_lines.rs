@@ -48,7 +48,7 @@ fn in_brackets(before: &str, date: &str, after: &str) -> Option<usize> {
 
 /// Whether a date is the year of the book or the film whose title stands before the bracket.
 fn is_year_of_work(front: &str, date: &str) -> bool {
-    front.trim_end().ends_with('》')
+    front.trim_end().ends_with(['》', '〉', '』', '”', '"'])
         && date.trim_end_matches('年').chars().all(|c| digit_value(c).is_some())
 }
 

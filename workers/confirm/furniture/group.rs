@@ -176,6 +176,8 @@ impl<'t> Group<'t> {
         before.len() < self.bytes.start
             && before.ends_with(is_han)
             && !FACTS.iter().any(|word| before.ends_with(word))
+            && (times::has_year(self.group())
+                || !BEGINNINGS.iter().any(|word| before.ends_with(word)))
             && (piece.chars().count() > LABEL_CHARS_MAX || front.ends_with(SENTENCE_ENDS))
     }
 
@@ -237,10 +239,14 @@ fn ends_before_time(before: &str) -> bool {
     }
 }
 
-/// Words in front of a time that is a fact: opening hours, deadlines, results, beginnings.
-pub const FACTS: [&str; 16] = [
-    "时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于", "集合", "开会", "开始",
-    "开幕", "开演", "开赛", "出发",
+/// Words in front of a time that is a fact: opening hours, deadlines, results.
+pub const FACTS: [&str; 9] = ["时间", "日期", "截止", "截至", "期至", "比分", "至", "到", "于"];
+
+/// Words in front of a time at which something begins. A date with its year is a stamp behind any
+/// sentence.
+const BEGINNINGS: [&str; 14] = [
+    "集合", "开会", "开始", "开幕", "开演", "开赛", "开门", "出发", "发车", "上课", "签到", "入场",
+    "起飞", "放映",
 ];
 
 /// What may follow the day of today in the head of a page.

@@ -39,7 +39,7 @@ pub fn only_lacks(a: Passage<'_>, b: Passage<'_>) -> bool {
         && less.range.clone().all(|at| rest.any(|token| token == less.tokens.token(at)))
 }
 
-/// The letters, digits and characters of a passage.
+/// The letters, digits and characters of a passage, with `ss` for `ß`.
 pub fn letters(passage: &str) -> impl Iterator<Item = char> + '_ {
     passage.chars().filter(|c| c.is_alphanumeric()).flat_map(without_eszett)
 }

@@ -230,7 +230,8 @@ pub fn are_one_conjunction(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool 
     let goes_on = |tokens: &Tokens<'_>, at: usize| {
         at < tokens.len() && tokens.gap(at) == " " && {
             let word = tokens.token(at);
-            word.strip_prefix('h').unwrap_or(word).starts_with(vowel)
+            // `y in` is no Spanish.
+            word.strip_prefix('h').unwrap_or(word).starts_with(vowel) && !holds_together(word)
         }
     };
     goes_on(a, span.a.end) && goes_on(b, span.b.end)

@@ -68,8 +68,7 @@ const NOUNS_AND_ADJECTIVES: &str = "nabz";
 /// Those of particles, prepositions and conjunctions.
 const PARTICLES: &str = "ucp";
 
-/// Particles that sound alike, so that a slip for a word of two characters often has one of them:
-/// 的倒 for 得到.
+/// Particles that sound alike, so that slips put one in place of another: 的倒 for 得到.
 const SLIPS: [char; 3] = ['的', '地', '得'];
 
 /// The longest window whose words are looked for. A longer one holds what is no word, such as
@@ -104,13 +103,18 @@ impl SpanWords {
     }
 
     /// Whether wrong characters broke the words of one of two sides of as many tokens: the other
-    /// side has words of the dictionary, one of which reaches beyond the span or is all of it, and
-    /// nothing is left of them but particles and fragments. Symmetric.
+    /// side has words of the dictionary, one of which reaches beyond the span or has a particle that
+    /// sounds like one of this side, and nothing is left of them but particles and fragments.
+    /// Symmetric.
     pub fn is_broken(left: &SpanWords, right: &SpanWords) -> bool {
         let broken = |side: &SpanWords, other: &SpanWords| {
-            let is_slip = |c: &char| SLIPS.contains(c);
-            let is_word = || side.letters.len() == 2 && side.letters.iter().any(is_slip);
-            (other.is_cut || other.has_known && is_word())
+            let are_slips = || {
+                let mut letters = side.letters.iter().zip(&other.letters);
+                side.letters.len() == 2
+                    && other.letters.len() == 2
+                    && letters.any(|(x, y)| x != y && SLIPS.contains(x) && SLIPS.contains(y))
+            };
+            (other.is_cut || other.has_known && are_slips())
                 && !other.has_fragment
                 && side.has_particle
                 && !side.has_known

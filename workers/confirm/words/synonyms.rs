@@ -1,5 +1,6 @@
-//! Words of a list that mean the same in different regions: `软件` and `软体`, `colour` and `color`. A
-//! copy for readers of another region has the other word everywhere.
+//! Words of a list that mean the same in different regions, or are spelled in two ways: `软件` and
+//! `软体`, `colour` and `color`, `珈琲` and `コーヒー`. A copy for readers of another region has the other
+//! word everywhere.
 
 use crate::confirm::align::edits::Span;
 use crate::confirm::align::{Passage, Tokens};

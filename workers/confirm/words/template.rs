@@ -179,7 +179,8 @@ fn is_slot(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
 }
 
 /// Whether two letters that stand alone name two things: `building f`, `building d`. `a` and `i`
-/// are words, and so are other letters within a clause, unless a function word follows a name.
+/// are words. Within a clause a letter is a name only if a content word stands before it and a
+/// function word behind it.
 fn are_single_letters(a: &Tokens<'_>, b: &Tokens<'_>, span: &Span) -> bool {
     let is_one = |Passage { tokens, range }: Passage<'_>| {
         let (at, next) = (range.start, range.end);
@@ -254,6 +255,8 @@ mod tests {
             ("他对这个地区很熟", "他对这个的去很熟", 0),
             ("他的确很会说话", "他地却很会说话", 0),
             ("关闭时间将由凌晨零时", "关闭时间维持凌晨零时", 1),
+            ("这是错的答案", "这是正确答案", 1),
+            ("店里卖新的汽车", "店里卖二手汽车", 1),
         ] {
             assert_eq!(count(a, b), slots, "slips for a whole word: {a} {b}");
         }

@@ -2,7 +2,7 @@
 //! sentence, or behind its last one.
 //!
 //! The same lines are facts elsewhere: a diary has `8 march 2024`, a cast list `翻译: 王芳`, a price
-//! list `Try 3 months for 3 euros`. So their place decides, not their words alone
+//! list `Subscribe for $1 a week`. So their place decides, not their words alone
 //! ([`super::SiteLines`] knows it), and their words are told by parts: what is said of a
 //! name, by whom a reader is asked, what stands beside a date.
 
@@ -27,6 +27,8 @@ const SOURCE_WORDS_MAX: usize = 5;
 /// The most words of a line that asks something, and of one that names a device.
 const ASK_WORDS_MAX: usize = 10;
 const DEVICE_WORDS_MAX: usize = 6;
+/// The fewest bytes of the name of an account. `A7` is a road.
+const ACCOUNT_BYTES_MIN: usize = 4;
 
 /// Marks that end a sentence.
 const SENTENCE_ENDS: [char; 7] = ['。', '.', '!', '?', '！', '？', '…'];
@@ -49,6 +51,7 @@ struct Lists {
     asks: Vec<&'static str>,
     offers: Vec<&'static str>,
     sent: Vec<&'static str>,
+    clients: WordSet,
 }
 
 fn lists() -> &'static Lists {
@@ -69,6 +72,7 @@ fn lists() -> &'static Lists {
             asks: sorted("asks"),
             offers: sorted("offers"),
             sent: sorted("sent"),
+            clients: set("client"),
         }
     })
 }
@@ -93,24 +97,29 @@ pub fn is_heading(line: &str) -> bool {
 }
 
 /// Whether `line`, in normal form, is a date with its year and perhaps a clock, and says nothing
-/// else. An event begins at the full or the half hour.
+/// else. An event begins at a quarter of an hour.
 pub fn is_date(line: &str) -> bool {
-    let is_of_event = |(at, mark): (usize, &str)| {
-        let behind = &line[at + mark.len()..];
-        !behind.starts_with(|c: char| c.is_ascii_digit() || c == ':')
-    };
     let mut sum = Sum::default();
-    sum.add_words(line)
-        && sum.is_date_alone()
-        && ![":00", ":30"].iter().any(|mark| line.match_indices(mark).any(is_of_event))
+    sum.add_words(line) && sum.is_date_alone() && !is_of_event(line, 15)
+}
+
+/// Whether the clock of `line`, in normal form, is one that people choose: its minutes are a
+/// multiple of `minutes`. Seconds and midnight are written by programs.
+fn is_of_event(line: &str, minutes: u32) -> bool {
+    let Some((hour, rest)) = line.split_once(':') else { return false };
+    let (digits, behind) = rest.split_at_checked(2).unwrap_or((rest, ""));
+    let minute = digits.parse::<u32>().ok();
+    let hour = hour.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    let is_zero = hour.parse() == Ok(0) || hour == "12" && behind.trim_start().starts_with("a");
+    let is_midnight = minute == Some(0) && is_zero;
+    !behind.starts_with(':') && !is_midnight && minute.is_some_and(|n| n.is_multiple_of(minutes))
 }
 
 /// The bytes of the label that `line` begins with, if only a date is behind it: `日期:`, `date:`.
 /// In the first line of a page this is its date.
 pub fn label_of_date(line: &str, normal: &str) -> Option<usize> {
     let date = without(normal, &["日期", "时间", "date"])?.trim_start_matches([':', ' ']);
-    // The time of a meeting has its clock.
-    let is_of_meeting = normal.starts_with("时间") && date.contains(':');
+    let is_of_meeting = normal.starts_with("时间") && is_of_event(date, 5);
     let (label, rest) = line.split_at(line.find([':', '：'])?);
     let bytes = label.len() + rest.chars().next().map_or(0, char::len_utf8);
     (is_date(date) && !is_of_meeting && label.trim().chars().count() <= "date".len())
@@ -170,7 +179,7 @@ fn is_role_with_names(line: &str) -> bool {
         && !behind.contains(' ')
         && weight(behind) <= NAME_LETTERS_MAX;
     // An exercise asks from which book a sentence comes.
-    let is_book = role == "出处" && names.contains('《');
+    let is_book = role == "出处" && names.contains('《') && !names.ends_with("报》");
     let are_roles = behind.split(' ').all(|part| match part.split_once(':') {
         Some((role, _)) => lists().roles.contains(&role),
         None => true,
@@ -230,7 +239,8 @@ fn has_source(line: &str) -> bool {
 
 /// Whether `word` is the name of an account: `bprice42`.
 fn is_account(word: &str) -> bool {
-    word.starts_with(char::is_alphabetic) && word.contains(|c: char| c.is_ascii_digit())
+    let has_digit = word.contains(|c: char| c.is_ascii_digit());
+    has_digit && word.starts_with(char::is_alphabetic) && word.len() >= ACCOUNT_BYTES_MIN
 }
 
 /// What the words of a line say of its author.
@@ -261,7 +271,10 @@ impl Said {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
         let before = self.before.take();
         if bare.is_empty() {
-            self.has_mark |= BETWEEN.contains(&word);
+            if BETWEEN.contains(&word) {
+                self.has_mark = true;
+                self.end_name();
+            }
             return true;
         }
         let lower = bare.to_lowercase();
@@ -323,7 +336,8 @@ impl Said {
         let has_count = self.sum.has_count();
         let tells = self.sum.is_date() || has_count || self.sum.is_of_publishing();
         let is_of_author = self.opens_later || self.opens && self.names > 0;
-        let is_marked = self.has_mark && (self.names == 0 || self.has_job || has_count);
+        let says_no_name = self.names == 0 && !self.sum.is_date_alone();
+        let is_marked = self.has_mark && (says_no_name || self.has_job || has_count);
         self.opens && self.has_account || tells && (is_of_author || is_marked)
     }
 
@@ -350,7 +364,7 @@ pub fn is_byline(line: &str) -> bool {
 fn is_device(line: &str) -> bool {
     let line = line.trim();
     let is_short = line.split(' ').count() <= DEVICE_WORDS_MAX && !line.contains(char::is_numeric);
-    is_short && without(line, &lists().sent).is_some()
+    is_short && without(line, &lists().sent).is_some() || lists().clients.contains(line)
 }
 
 /// Whether a line asks the reader to pay for the site, or to read more of it.
@@ -450,6 +464,9 @@ mod tests {
             "By Order of the County Court",
             "By Air and Sea",
             "By 7 March",
+            "By U2",
+            "8 March 2024 | 19:30",
+            "8 March 2024 – 10 March 2024",
             "出处：《论语》",
             "值班：王海燕",
             "译：我们明天回家",
@@ -505,6 +522,7 @@ mod tests {
             "Get 50% off the second pair",
             "Insurance for the web of roads",
             "Full version for Mac",
+            "Twitter for beginners",
             "Available for Android",
             "Sent via Royal Mail",
             "Get 6 months for £99",
@@ -524,7 +542,9 @@ mod tests {
             "Fri, 8 Mar 2024",
             "14. März 2024",
             "14 марта 2024, 09:12",
-            "2024-03-08 10:30:12",
+            "2024-03-08 10:30:00",
+            "2024-03-08 00:00",
+            "March 14, 2024 12:00 AM",
         ] {
             assert!(of_normal(line, |_, normal| is_date(normal)), "{line}");
         }
@@ -537,7 +557,7 @@ mod tests {
             "3月8日",
             "2024-03-08 12 comments",
             "8 March 2024, 10:00",
-            "2024-03-08 19:30",
+            "2024-03-08 19:45",
             "1.2.3",
         ] {
             assert!(!of_normal(line, |_, normal| is_date(normal)), "{line}");
@@ -547,6 +567,7 @@ mod tests {
         assert_eq!(label("Date: 8 March 2024"), Some("Date:".len()));
         assert_eq!(label("Date: 8 March"), None);
         assert_eq!(label("时间：2024-03-08 19:05"), None);
+        assert_eq!(label("时间：2024-03-08 10:32"), Some("时间：".len()));
         assert_eq!(label("Exam date: 8 March 2024"), None);
     }
 
@@ -574,7 +595,7 @@ mod tests {
     fn the_list_is_well_formed() {
         let kinds = [
             "heading", "role", "of", "source", "from", "opener", "before", "job", "joins", "asks",
-            "offers", "sent",
+            "offers", "sent", "client",
         ];
         for line in crate::text::lists::lines(LIST) {
             let (kind, words) = line.split_once(' ').expect("a kind");
