@@ -15,7 +15,7 @@ use crate::store::past::{Past, Step};
 use crate::store::{Store, digest_of, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -33,27 +33,36 @@ pub struct Replay {
     marks: Vec<String>,
     /// The paths of all inputs by the digest of their bytes, because files may be renamed.
     paths: BTreeMap<String, BTreeSet<String>>,
-    /// The names of the job's inputs.
+    /// The job's `[read] inputs`, which may be patterns.
     patterns: Vec<PathBuf>,
     /// The job's inputs at present, listed when an input is at none of its paths: the folder may
     /// have been moved.
     present: OnceCell<Vec<Present>>,
+    /// Where moved inputs are, by their former paths and digests.
+    moved: RefCell<BTreeMap<(String, String), String>>,
     /// The job's options of reading.
     pub reading: Reading,
 }
 
 /// An input of the job at present.
 struct Present {
-    path: PathBuf,
-    bytes: u64,
-    /// With its digest, after its first use; `None` if it cannot be read.
-    digested: OnceCell<Option<Input>>,
+    input: Input,
+    /// The digest of its bytes, after its first use; `None` if it cannot be read.
+    digest: OnceCell<Option<String>>,
 }
 
 impl Present {
-    fn digested(&self) -> Option<&Input> {
-        let digest = || Input::stat(&self.path).and_then(Input::digest).ok();
-        self.digested.get_or_init(digest).as_ref()
+    /// Whether it has the bytes of `former`. A file that was moved with its folder has its times and
+    /// its inode, too, and is not read.
+    fn has_bytes_of(&self, former: &Input) -> bool {
+        let digest = || {
+            let digested = self.input.clone().digest();
+            let warned = digested.inspect_err(|error| tracing::warn!("{error}"));
+            warned.ok().map(|input| input.digest)
+        };
+        self.input.bytes == former.bytes
+            && (self.input.looks_like(former)
+                || self.digest.get_or_init(digest).as_ref() == Some(&former.digest))
     }
 }
 
@@ -146,8 +155,20 @@ impl Replay {
             *mark = digest_of(&json!([last, mark]));
             last.clone_from(mark);
         }
-        let (patterns, present) = (job.read.inputs.clone(), OnceCell::new());
-        Ok(Replay { of, epoch, logical_time, steps, marks, paths, patterns, present, reading })
+        let (patterns, present, moved) =
+            (job.read.inputs.clone(), OnceCell::new(), RefCell::default());
+        Ok(Replay {
+            of,
+            epoch,
+            logical_time,
+            steps,
+            marks,
+            paths,
+            patterns,
+            present,
+            moved,
+            reading,
+        })
     }
 
     /// The epochs at which a new store may be, with their marks: after each step that counts, and
@@ -221,8 +242,8 @@ impl Replay {
         let Some(first) = first else { return Ok(()) };
         let kind = first.kind();
         let line = format!(
-            "{} of {} that a rebuild reads again cannot be read as they were; put them back, or move the store away: \
-             the next run builds a new one from the inputs that still exist, and what only the others had is forgotten. \
+            "{} of {} that a rebuild reads again cannot be read as they were; put them back, or name in [read] inputs the \
+             folder to which they were moved. To do without them, move the store away: the next run builds a new one from the inputs that still exist, and what only the others had is forgotten. \
              The first",
             grouped(missing),
             counted(read, "input")
@@ -276,13 +297,34 @@ impl Replay {
     /// The job's inputs at present.
     fn present(&self) -> &[Present] {
         self.present.get_or_init(|| {
-            let paths = inputs::find(&self.patterns).unwrap_or_default().into_iter();
-            let present = |path: PathBuf| {
-                let bytes = path.metadata().ok()?.len();
-                Some(Present { path, bytes, digested: OnceCell::new() })
-            };
-            paths.filter_map(present).collect()
+            // A folder that is not there any more hides no other one.
+            let found = |pattern| inputs::find(std::slice::from_ref(pattern)).unwrap_or_default();
+            let paths = self.patterns.iter().flat_map(found);
+            let inputs = paths.filter_map(|path| Input::stat(&path).ok());
+            inputs.map(|input| Present { input, digest: OnceCell::new() }).collect()
         })
+    }
+
+    /// The path among the job's inputs to which `input` was moved: one with its bytes, best with the
+    /// same name. Two inputs with the same bytes have two paths, because a copy that no epoch has
+    /// taken is due.
+    fn moved(&self, input: &Input) -> Option<String> {
+        let mut moved = self.moved.borrow_mut();
+        let key = (input.path.clone(), input.digest.clone());
+        if let Some(path) = moved.get(&key) {
+            return Some(path.clone());
+        }
+        let (former, mut best) = (input.file(), None);
+        for present in self.present().iter().filter(|present| present.has_bytes_of(input)) {
+            let file = present.input.file();
+            let parts = file.components().rev().zip(former.components().rev());
+            let same_end = parts.take_while(|(own, other)| own == other).count();
+            let is_free = !moved.values().any(|path| *path == present.input.path);
+            best = best.max(Some(((same_end > 0, is_free, same_end), &present.input.path)));
+        }
+        let path = best.map(|(_, path)| path.clone())?;
+        moved.insert(key, path.clone());
+        Some(path)
     }
 
     /// The file with the bytes of `input`, under its path, under a later one, or among the job's
@@ -299,10 +341,8 @@ impl Replay {
                 return Ok(found);
             }
         }
-        let same_size = self.present().iter().filter(|present| present.bytes == input.bytes);
-        let moved = same_size.filter_map(Present::digested).find(|now| now.digest == input.digest);
-        if let Some(found) = moved {
-            return Ok(found.clone());
+        if let Some(path) = self.moved(input) {
+            return Input { path, ..input.clone() }.refreshed();
         }
         let line = format!("epoch {} read an input that a rebuild needs", step.epoch);
         Err(Error::new(Kind::NoInput, line).caused_by(first))
@@ -451,21 +491,30 @@ mod tests {
         let error = replay.check_inputs(&store).expect_err("gone");
         assert!(error.kind() == Kind::NoInput && error.to_string().contains("epoch 1"), "{error}");
     }
+
     /// After the folder of a crawl was moved, the error of a rebuild advised to give the store up,
-    /// although the job's inputs had the same bytes.
+    /// although the job's inputs had the same bytes. Each of two inputs with the same bytes has its
+    /// own file: otherwise the other file would be due after the rebuild, and its old pages win.
     #[test]
     fn moved_inputs_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("store");
         let store = Store::open_or_create(&root, &json!({})).expect("made");
-        let first = input(folder.path(), "1", "old");
-        let steps = [step(&store, 1, std::slice::from_ref(&first), Some(1), false)];
         std::fs::create_dir(root.join("in")).expect("made");
-        std::fs::write(root.join("in/another"), "new").expect("written");
-        std::fs::rename(&first.path, root.join("in/moved")).expect("moved");
-        let replay = replay(&store, 1, &steps);
+        std::fs::write(root.join("in/0"), "new").expect("written");
+        let mut steps = Vec::new();
+        for (epoch, name) in [(1, "1"), (2, "2"), (3, "3")] {
+            let bytes = if name == "2" { "new" } else { "old" };
+            let former = input(folder.path(), name, bytes);
+            steps.push(step(&store, epoch, std::slice::from_ref(&former), Some(1), false));
+            let moved = root.join("in").join(if name == "3" { "4" } else { name });
+            std::fs::rename(&former.path, moved).expect("moved");
+        }
+        let replay = replay(&store, 3, &steps);
         replay.check_inputs(&store).expect("found");
-        let past = replay.past_epoch(&store, &replay.steps[0]).expect("found");
-        assert!(past.inputs[0].path.ends_with("in/moved"));
+        for (step, name) in replay.steps.iter().zip(["in/1", "in/2", "in/4"]) {
+            let past = replay.past_epoch(&store, step).expect("found");
+            assert!(past.inputs[0].path.ends_with(name), "{name}");
+        }
     }
 }
