@@ -405,9 +405,9 @@ impl Printed {
 enum Meaning {
     /// The answers to its rows, a line each.
     Answers(String),
-    /// The server takes smaller ones only.
+    /// The batch is too large, or too slow on its way: a smaller one may pass.
     TooLarge,
-    /// It may be sent again after this pause; the error if it is not.
+    /// The batch may be sent again after this pause. The error is for the case that it is not.
     Again(Duration, Error),
 }
 
