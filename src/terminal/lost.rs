@@ -3,6 +3,7 @@
 use crate::terminal::print::{counted, grouped};
 use std::collections::BTreeMap;
 use workers::ask::elsewhere::Elsewhere;
+use workers::commit::guards::OVERWRITTEN_MIN;
 use workers::fold::counters::Counter;
 use workers::job::Job;
 use workers::read::PageKey;
@@ -20,6 +21,8 @@ pub struct Lost {
     changed: u64,
     /// The changed pages whose former record is in another input that still exists.
     changed_here: u64,
+    /// Records without a date that lost to another input without dates.
+    undated: u64,
 }
 
 impl Lost {
@@ -30,7 +33,27 @@ impl Lost {
             replaced: counted(Counter::VisitsOverwritten) + counted(Counter::VisitsReplaced),
             changed: counted(Counter::PagesChanged),
             changed_here,
+            undated: counted(Counter::VisitsUndatedElsewhere),
         }
+    }
+
+    /// The sentence about records without a date of several inputs of `epoch`, if there are so many
+    /// that the inputs may be deltas that should have been read in turn.
+    pub fn undated(self, job: &Job, epoch: u32) -> Option<String> {
+        if self.undated <= OVERWRITTEN_MIN || job.read.complete {
+            return None;
+        }
+        let repair = match epoch.checked_sub(1).filter(|before| *before > 0) {
+            Some(before) => {
+                format!("; to repair, `pagefold rollback JOB {before} --forget-inputs` first")
+            }
+            None => String::new(),
+        };
+        Some(format!(
+            "{} records without a date lost to another input, which may be the older one: if each input is a \
+             later delta, `pagefold run JOB --max-inputs 1` reads one a run{repair}",
+            grouped(self.undated)
+        ))
     }
 
     /// How many of the superseded records had another text.

@@ -76,9 +76,9 @@ impl Guard {
 /// `folds` do not refuse.
 pub const PAGES_MIN: u64 = 1000;
 /// At most this many rows may lose to another row of their key with another text, if most others
-/// were kept: a corpus may have a document twice, once corrected. If the key is the URL, up
-/// to half of all rows may lose, because a crawl meets a page twice.
-const OVERWRITTEN_MIN: u64 = 20;
+/// were kept: a corpus may have a document twice, once corrected. If the key is the URL, almost
+/// half of all rows may lose, because a crawl meets a page twice.
+pub const OVERWRITTEN_MIN: u64 = 20;
 /// `source_folded` refuses only if it concerns at least one in this many of all pages. A crawl of
 /// many hosts always has a host that answers every request with a login page.
 /// `[clusters] pages_warn` warns of such a host.
@@ -149,6 +149,10 @@ pub struct Overwritten {
     pub keys: Vec<String>,
     /// Whether the job has an inbox, which needs keys.
     pub has_inbox: bool,
+    /// How many rows and removals had no date and lost to another input without dates.
+    pub undated_elsewhere: u64,
+    /// Whether the inputs are a complete snapshot, which one epoch reads.
+    pub is_complete: bool,
     /// How many had an earlier date, and are in another input, but not in the inbox.
     pub replaced: u64,
     /// Some of their keys.
@@ -159,7 +163,7 @@ impl Overwritten {
     /// What would be lost, and what helps. Another key needs another store; a store with epochs
     /// gets it by a rebuild.
     fn refusal(&self, accepted: u64, has_pages: bool, allow: &str) -> String {
-        let Overwritten { field, rows, keys, has_inbox, replaced, replaced_keys } = self;
+        let Overwritten { field, rows, keys, has_inbox, replaced, replaced_keys, .. } = self;
         let key = field.as_ref().map_or_else(|| "URL".to_owned(), |name| format!("`{name}`"));
         let has_dates = *replaced > 0 && self.has_many_versions(accepted);
         let keys =
@@ -177,10 +181,17 @@ impl Overwritten {
                 "[read] key = \"row\" keeps all of them, and so does a field with a value for each"
             }
         };
+        // Any other remedy would keep the older row of half of the keys.
+        let in_turn = match self.undated_elsewhere > 0 && !self.is_complete {
+            true => {
+                "If each input is a later delta: `pagefold run JOB --max-inputs 1` reads one a run. "
+            }
+            false => "",
+        };
         format!(
             "{} of {} would be lost: another row has the same {key}, {date}, and another text (such \
-             as {}); nothing was committed. If these are different documents, {keeps}{rebuild}. If \
-             {stays} of each {key} shall stay: {allow}",
+             as {}); nothing was committed. {in_turn}If these are different documents, \
+             {keeps}{rebuild}. If {stays} of each {key} shall stay: {allow}",
             grouped(lost),
             counted(accepted, "row"),
             keys.join(", ")
@@ -203,7 +214,7 @@ impl Figures {
         if *replaced > 0 && self.overwritten.has_many_versions(accepted) {
             return (rows + replaced) as f64 > max * accepted as f64;
         }
-        if field.is_none() && rows <= OVERWRITTEN_MIN.max(accepted / 2) {
+        if field.is_none() && (rows <= OVERWRITTEN_MIN || rows * 2 < accepted) {
             return false;
         }
         let are_few = rows <= OVERWRITTEN_MIN && rows * 2 <= accepted && max > 0.0;
@@ -447,8 +458,8 @@ mod tests {
         assert!(of(21, 40, 0.01).is_some(), "more are no accident");
         assert!(of(3, 5, 0.01).is_some(), "most rows are lost");
         assert!(of(1, 1000, 0.0).is_some(), "none is allowed");
-        assert_eq!(by(None, 500, 1000, 0.01), None, "a crawl meets a URL twice");
-        assert!(by(None, 501, 1000, 0.01).is_some(), "most rows of a few URLs are no pages");
+        assert_eq!(by(None, 499, 1000, 0.01), None, "a crawl meets a URL twice");
+        assert!(by(None, 500, 1000, 0.01).is_some(), "two whole deltas, or a few URLs");
         assert_eq!(by(None, 2, 3, 0.0), None);
         let said = of(500, 1000, 0.01).expect("refused");
         for part in [
@@ -459,6 +470,21 @@ mod tests {
             "--allow overwritten",
         ] {
             assert!(said.contains(part), "{part} in {said}");
+        }
+    }
+
+    /// The remedies that were named for two nightly deltas without dates made every version a page,
+    /// or kept a random one. Deltas are read one by one, unless they are a complete snapshot.
+    #[test]
+    fn deltas_without_dates_are_read_in_turn() {
+        for (undated_elsewhere, is_complete, is_named) in
+            [(500, false, true), (500, true, false), (0, false, false)]
+        {
+            let overwritten =
+                Overwritten { undated_elsewhere, is_complete, ..Overwritten::default() };
+            let said = overwritten.refusal(1000, false, "--allow overwritten");
+            let at = said.find("run JOB --max-inputs 1").zip(said.find("different documents"));
+            assert_eq!(at.is_some_and(|(deltas, others)| deltas < others), is_named, "{said}");
         }
     }
 

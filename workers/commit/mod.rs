@@ -148,6 +148,8 @@ fn overwritten(job: &Job, counters: &Counters, receipts: &[Receipt]) -> Overwrit
         rows: counters.get(Counter::VisitsOverwritten),
         keys: first(|receipt| &receipt.overwritten),
         has_inbox: job.serve.inbox.is_some(),
+        undated_elsewhere: counters.get(Counter::VisitsUndatedElsewhere),
+        is_complete: job.read.complete,
         replaced: counters.get(Counter::VisitsReplacedElsewhere),
         replaced_keys: first(|receipt| &receipt.replaced_elsewhere),
     }

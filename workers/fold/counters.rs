@@ -42,6 +42,9 @@ counters! {
     /// Replaced visits that are in another input than the visit that replaced them, and not in the
     /// inbox of a server.
     VisitsReplacedElsewhere = "visits_replaced_elsewhere",
+    /// Superseded visits and removals without a date that say something else than the visit that
+    /// replaced them, which has no date either and is in another input.
+    VisitsUndatedElsewhere = "visits_undated_elsewhere",
     /// Visits that are older than what the store has of the URL.
     VisitsOutdated = "visits_outdated",
     /// Visits that only saw or removed a page which the store does not have.

@@ -297,13 +297,14 @@ impl Epoch {
         }
     }
 
-    /// Counts the rows of `key` that a row with another text replaced. The receipt names the first
-    /// keys.
+    /// Counts the rows of `key` that a row which says something else replaced. The receipt names
+    /// the first keys with another text.
     pub fn count_lost(&self, key: &[u8], lost: Lost) {
-        let Lost { overwritten, replaced, replaced_elsewhere } = lost;
+        let Lost { overwritten, replaced, replaced_elsewhere, undated_elsewhere } = lost;
         self.count_any(Counter::VisitsOverwritten, overwritten as u64);
         self.count_any(Counter::VisitsReplaced, replaced as u64);
         self.count_any(Counter::VisitsReplacedElsewhere, replaced_elsewhere as u64);
+        self.count_any(Counter::VisitsUndatedElsewhere, undated_elsewhere as u64);
         let receipt = &mut *self.receipt.borrow_mut();
         for (n, named) in [
             (overwritten, &mut receipt.overwritten),

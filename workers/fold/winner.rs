@@ -75,15 +75,18 @@ pub struct WinnerRule<'a> {
     pub row_keys: bool,
 }
 
-/// The numbers of rows of a key that lose to a row of the same epoch with another text.
+/// The numbers of rows of a key that lose to a row of the same epoch that says something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Rows with the same date, or without a date.
+    /// Rows with another text and the same date, or without a date.
     pub overwritten: usize,
-    /// Rows with an earlier date.
+    /// Rows with another text and an earlier date.
     pub replaced: usize,
     /// Replaced rows that are in another input, and that no server inserted.
     pub replaced_elsewhere: usize,
+    /// Rows and removals without a date that lose to one without a date in another input: the input
+    /// that is the later delta may be the one that loses.
+    pub undated_elsewhere: usize,
 }
 
 impl WinnerRule<'_> {
@@ -147,7 +150,7 @@ impl WinnerRule<'_> {
         candidates.max_by_key(|visit| (visit.date, visit.kind, !visit.is_conversion(), *visit))
     }
 
-    /// How many rows of a key lose to a row of the same epoch that has another text. Rows that
+    /// How many rows of a key lose to a row of the same epoch that says something else. Rows that
     /// share a key by accident are two documents, of which one is lost. A row with a later date may
     /// be a newer version of the same document. Of rows in the inputs `inserted` it is one, because
     /// the server has told its client so.
@@ -156,15 +159,28 @@ impl WinnerRule<'_> {
         if visits.len() < 2 {
             return lost;
         }
-        let Some(winner) = self.winner(visits, before).filter(|visit| visit.kind == PAGE) else {
+        let Some(winner) = self.winner(visits, before) else {
             return lost;
         };
+        let is_made_of_it = |visit: &Visit| {
+            visit.is_conversion() && !winner.is_conversion() && visit.date == winner.date
+        };
+        let is_undated_elsewhere = |visit: &&Visit| {
+            (visit.date, winner.date) == (NO_DATE, NO_DATE)
+                && visit.input != winner.input
+                && visit.kind != SEEN
+                && (visit.kind, visit.content) != (winner.kind, winner.content)
+                && !is_made_of_it(visit)
+        };
+        lost.undated_elsewhere = visits.iter().filter(is_undated_elsewhere).count();
+        if winner.kind != PAGE {
+            return lost;
+        }
         let has_other_text = |visit: &&Visit| {
-            let is_made_of_it = visit.is_conversion() && !winner.is_conversion();
             visit.kind == PAGE
                 && !visit.content.is_none()
                 && visit.content != winner.content
-                && !(is_made_of_it && visit.date == winner.date)
+                && !is_made_of_it(visit)
         };
         for visit in visits.iter().filter(has_other_text) {
             if visit.date == winner.date {
@@ -415,7 +431,7 @@ mod tests {
         assert_eq!(of(&[visit(5, PAGE, 1), visit(6, REMOVED, 0)]), 0);
         let elsewhere = Visit { input: 7, ..visit(4, PAGE, 3) };
         let dated = [visit(5, PAGE, 1), elsewhere, visit(6, PAGE, 2), visit(3, PAGE, 2)];
-        let all = Lost { overwritten: 0, replaced: 2, replaced_elsewhere: 1 };
+        let all = Lost { replaced: 2, replaced_elsewhere: 1, ..Lost::default() };
         assert_eq!(lost(&dated), all);
         let inserted = rule(2).count_lost(&dated, &UrlState::default(), &BTreeSet::from([7]));
         assert_eq!(inserted, Lost { replaced_elsewhere: 0, ..all }, "a server said so");
@@ -426,6 +442,23 @@ mod tests {
             newer,
             "one is older than what holds"
         );
+    }
+
+    /// Two deltas without dates in one epoch: the digest decided which of them held, and a removal
+    /// won over the row that came after it, without a count. Rows and removals count that lose to
+    /// another input.
+    #[test]
+    fn undated_rows_of_several_inputs() {
+        let of = |visits: &[Visit]| {
+            let lost = rule(2).count_lost(visits, &UrlState::default(), &BTreeSet::new());
+            lost.undated_elsewhere
+        };
+        let row = |input, kind, content| Visit { input, ..visit(NO_DATE, kind, content) };
+        assert_eq!(of(&[row(1, PAGE, 1), row(2, PAGE, 2), row(3, PAGE, 3)]), 2);
+        assert_eq!(of(&[row(1, REMOVED, 0), row(2, PAGE, 2)]), 1, "a removal holds");
+        assert_eq!(of(&[row(1, PAGE, 1), row(1, PAGE, 2)]), 0, "one input");
+        assert_eq!(of(&[row(1, PAGE, 1), row(2, PAGE, 1), row(3, SEEN, 0)]), 0, "nothing is lost");
+        assert_eq!(of(&[row(1, PAGE, 1), Visit { input: 2, ..visit(5, PAGE, 2) }]), 0, "a date");
     }
 
     /// A page that was only seen keeps everything except when it was last seen. An unknown URL that

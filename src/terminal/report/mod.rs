@@ -120,6 +120,9 @@ impl Outcome<'_> {
         if let Some(exported) = &self.exported {
             warn_of_large_clusters(&exported.summary.large);
         }
+        if let Some(line) = self.lost().undated(self.job, self.plan.epoch) {
+            tracing::warn!("{}", advice::worded(&line));
+        }
         if arguments.quiet {
             return Ok(());
         }
@@ -247,7 +250,7 @@ impl Outcome<'_> {
 
     /// The lines about earlier records and pages that changed or are gone.
     fn say_what_was_lost(&self, lines: &mut Lines) {
-        let lost = Lost::of(|counter| self.counted(counter), self.changed_here);
+        let lost = self.lost();
         let superseded = self.counted(Counter::VisitsSuperseded);
         if superseded > 0 {
             let key = match &self.job.read.key {
@@ -336,6 +339,11 @@ impl Outcome<'_> {
         let rate =
             if self.inputs_read() > 0 { format!("{rate:.0} records/s, ") } else { String::new() };
         lines.line("took", format!("{seconds:.1} s, {rate}{memory:.0} MB at most, {layout}"));
+    }
+
+    /// The records that became no page of the results.
+    fn lost(&self) -> Lost {
+        Lost::of(|counter| self.counted(counter), self.changed_here)
     }
 
     /// How many the epoch counted of a kind.
