@@ -34,7 +34,8 @@ fn assert_undone(bench: &Bench, whole: &[&str]) {
 
 /// The copier took a file for a bomb that the reader had read, because it counted all bytes of
 /// sound records as growth: the rest of a file of one page at many URLs was dropped without a
-/// message. Files that are bombs for the reader are copied whole.
+/// message. Files that are bombs for the reader are copied whole; such a file, which may be sound,
+/// was called damaged.
 #[test]
 fn files_that_grow_much() {
     let bench =
@@ -75,6 +76,9 @@ fn files_that_grow_much() {
     }
     assert_eq!(removed.len(), 6);
     assert_eq!(report["files_whole"], json!(["in/bomb.jsonl.gz"]), "{report}");
+    let said = bench.pagefold("filter", &["--to", "told", "--allow-whole"]).stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("ratio_max") && !said.contains("damaged"), "{said}");
     assert_undone(&bench, &["bomb.jsonl.gz"]);
 }
 

@@ -56,6 +56,14 @@ fn elsewhere(path: &Path) -> Error {
     Error::new(Kind::Data, format!("{}: {why}", path.display()))
 }
 
+/// The error for a file that its reader gave up because of a limit. It may be sound, and is copied
+/// whole.
+fn beyond_limits(path: &Path) -> Error {
+    let why = "it grows beyond [read.limits] ratio_max, so not all of it was read; if it is sound, raise the \
+               limit and rebuild the store";
+    Error::new(Kind::Data, format!("{}: {why}", path.display()))
+}
+
 /// Copies the records of one file.
 pub trait Copier {
     /// The next record. It ends where the one after it begins.
@@ -490,7 +498,7 @@ impl Copier for Members {
             if let Unit::Decoded { side, .. } = &mut self.unit {
                 *side = spot.side;
                 if spot.is_bomb {
-                    return Err(elsewhere(&self.raw.path));
+                    return Err(beyond_limits(&self.raw.path));
                 }
             }
         }
@@ -594,7 +602,7 @@ impl Copier for Lines {
     fn push(&mut self, spot: Spot) -> Result<()> {
         self.end_record(Some(spot.position))?;
         if spot.is_bomb {
-            return Err(elsewhere(self.source.path()));
+            return Err(beyond_limits(self.source.path()));
         }
         self.open = (spot.side, self.names.filter(|_| spot.is_row).map(|_| spot.labels));
         Ok(())
