@@ -45,18 +45,14 @@ pub fn set_job(job: Job) {
     let _ = OF_COMMAND.set(job);
 }
 
-/// `error` with the job of the command line in place of `JOB`.
-pub fn named(error: Error) -> Error {
-    match OF_COMMAND.get() {
-        Some(job) => job.named_in(error),
-        None => error,
-    }
+/// The message of `error` and of its causes with the job of the command line in place of `JOB`.
+pub fn message(error: &Error) -> String {
+    of_line(&error.to_string())
 }
 
-/// The message of `error` with the job of the command line in place of `JOB`.
-pub fn message(error: &Error) -> String {
-    let line = error.to_string();
-    OF_COMMAND.get().map_or(line.clone(), |job| job.worded(&line))
+/// `line`, which an error says, with the job of the command line in place of `JOB`.
+pub fn of_line(line: &str) -> String {
+    OF_COMMAND.get().map_or_else(|| line.to_owned(), |job| job.worded(line))
 }
 
 /// `text` with the job of the command line in place of `JOB`.
@@ -76,11 +72,6 @@ impl Job {
     /// The job at `path` with these `--set`.
     pub fn new(path: &Path, sets: &[String]) -> Job {
         Job { path: path.to_owned(), given: sets.iter().map(|set| Given::set(set)).collect() }
-    }
-
-    /// `error` with this job in place of `JOB` in commands such as `pagefold run JOB`.
-    pub fn named_in(&self, error: Error) -> Error {
-        error.reworded(|line| self.worded(line))
     }
 
     fn worded(&self, line: &str) -> String {

@@ -1,7 +1,7 @@
 //! What a command does after it has committed an epoch, and how an error says that the epoch is
 //! there.
 
-use workers::error::{Error, Result};
+use workers::error::{Error, Kind, Result};
 use workers::export::{self, Exported};
 use workers::job::Job;
 use workers::store::Store;
@@ -9,8 +9,14 @@ use workers::store::manifest::Head;
 
 /// Exports the epoch that a command has just committed. An error says that the epoch is valid.
 pub fn export_committed(job: &Job, store: &Store, head: &Head) -> Result<Exported> {
-    let left = "its results are not written; `pagefold export JOB` writes them";
-    export::export(job, store, head).map_err(|error| committed_but(head, left, error))
+    export::export(job, store, head).map_err(|error| {
+        let left = match error.kind() {
+            // A file of the store is damaged or missing, and its error says what helps.
+            Kind::Io => "its results are not written",
+            _ => "its results are not written; `pagefold export JOB` writes them",
+        };
+        committed_but(head, left, error)
+    })
 }
 
 /// `error`, which left something undone when the epoch of `head` was committed.

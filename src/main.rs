@@ -50,7 +50,6 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let error = advice::named(error);
             logging::print_failure(&error);
             ExitCode::from(error.kind().exit_code())
         }

@@ -134,12 +134,6 @@ impl Error {
         self
     }
 
-    /// Says the line in other words.
-    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Error {
-        self.line = words(&self.line);
-        self
-    }
-
     /// An error of writing results. Damage of the store keeps its own kind, because it ends the
     /// reading thread.
     pub fn as_output(self) -> Error {

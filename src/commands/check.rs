@@ -46,7 +46,10 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
-    let mut found = |host: &str, finding| lines.push(Line { host: host.to_owned(), finding });
+    let mut found = |host: &str, Finding { check, line, code }: Finding| {
+        let finding = Finding { check, line: advice::of_line(&line), code };
+        lines.push(Line { host: host.to_owned(), finding });
+    };
     found(
         "launcher",
         Finding::of("job", Ok(format!("{} can be read", arguments.shared.job.display()))),
@@ -56,9 +59,7 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
         Err(error) => (Vec::new(), Err(error)),
     };
     found("launcher", Finding::of("inputs", finding));
-    let named = advice::Job::new(&arguments.shared.job, &arguments.shared.sets);
-    let identity = try_identity(&job).map_err(|error| named.named_in(error));
-    found("launcher", Finding::of("identity", identity));
+    found("launcher", Finding::of("identity", try_identity(&job)));
     let output = export::check_place_of_run(&job)
         .and_then(|()| try_folder(&job.output.dir))
         .map(|_| writable(&job.output.dir));

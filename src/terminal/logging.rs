@@ -1,6 +1,7 @@
 //! Logs on stderr, errors included: lines for people on a terminal, JSON lines elsewhere.
 //! `RUST_LOG` overrides the flags: a level, or levels of modules (`warn,workers::mesh=debug`).
 
+use crate::advice;
 use crate::terminal::paint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -65,9 +66,9 @@ struct Failure {
 }
 
 /// Prints the error of a failed command, whatever the level of the log. If stderr is closed or
-/// full, the exit code still reports the failure.
+/// full, the exit code still reports the failure. Its advice names the job of the command line.
 pub fn print_failure(error: &Error) {
-    let message = error.to_string();
+    let message = advice::message(error);
     if std::io::stderr().is_terminal() {
         return print_plain(&message);
     }

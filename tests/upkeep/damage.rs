@@ -110,6 +110,33 @@ fn a_whole_head_needs_no_rollback() {
     assert_eq!(whole_epoch(), json!(2));
 }
 
+/// The cause of an error kept the word JOB in its command, which the shell then ran for a job of
+/// that name, and behind it stood an export that failed by the same missing file.
+#[test]
+fn a_missing_file_is_told_with_the_job() {
+    let bench = bench("");
+    std::fs::write(bench.at("in/1.jsonl"), pages(0, 5)).expect("written");
+    bench.run_well(&[]);
+    let table = &bench.head().manifest.tables["pages"];
+    let segment = table.runs[0].segments[0].path(&bench.at("store/data/pages"));
+    std::fs::remove_file(segment).expect("removed");
+    std::fs::remove_dir_all(bench.at("out")).expect("removed");
+    let output = bench.run(&[]);
+    let said = failure(&output.stderr);
+    assert_eq!(output.status.code(), Some(74), "{said}");
+    assert!(said.contains("`pagefold verify job.toml` says what helps"), "{said}");
+    assert!(!said.contains("JOB") && !said.contains("pagefold export"), "{said}");
+    let checked = bench.pagefold("check", &[]).stdout;
+    let checked = String::from_utf8(checked).expect("UTF-8");
+    assert!(checked.contains("pagefold verify job.toml") && !checked.contains("JOB"), "{checked}");
+    let manifest = manifest::path(&bench.at("store"), 1);
+    std::fs::write(&manifest, "{}").expect("written");
+    let checked = bench.pagefold("check", &[]).stdout;
+    let checked = String::from_utf8(checked).expect("UTF-8");
+    let name = manifest.file_name().expect("a name").to_string_lossy();
+    assert_eq!(checked.matches(&*name).count(), 1, "{checked}");
+}
+
 /// One flipped byte in a manifest of the past stopped every rollback and every `gc`, and `verify`
 /// called all manifests before a missing one sound. A damaged manifest stops only what needs it.
 #[test]

@@ -34,7 +34,11 @@ pub struct Report {
 
 impl Report {
     pub(super) fn find(&mut self, path: &Path, what: impl Into<String>) {
-        self.findings.push(Finding { path: path.to_owned(), what: what.into() });
+        let what = what.into();
+        // The error of a file begins with its path, which is shown before.
+        let named = format!("{}: ", path.display());
+        let what = what.strip_prefix(&named).unwrap_or(&what).to_owned();
+        self.findings.push(Finding { path: path.to_owned(), what });
     }
 }
 
