@@ -379,7 +379,8 @@ fn the_record_that_holds() {
 }
 
 /// A file of an epoch that a rollback undid counted as read, also under another name, and its pages
-/// were written nowhere. It is refused until its bytes are read again, and the error says so.
+/// were written nowhere. It is refused until its bytes are read again, and the error names the
+/// rollback for it.
 #[test]
 fn inputs_of_undone_epochs() {
     let bench = Bench::new(Path::new("in"), "");
@@ -396,10 +397,8 @@ fn inputs_of_undone_epochs() {
         let output = bench.pagefold("filter", &["--to", "kept"]);
         let stderr = failure(&output.stderr);
         assert_eq!(output.status.code(), Some(66), "{stderr}");
-        assert!(
-            stderr.contains(name) && stderr.contains("the epoch before it was read"),
-            "{stderr}"
-        );
+        assert!(stderr.contains(name) && stderr.contains("by epoch 2, which a"), "{stderr}");
+        assert!(stderr.contains("`pagefold rollback job.toml 1 --forget-inputs`"), "{stderr}");
     };
     let kept = || filter(&bench, &["--to", "kept"])["records"]["kept"].clone();
     put("1.jsonl", 1);

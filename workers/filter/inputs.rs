@@ -8,7 +8,7 @@ use crate::plan::examine::Passed;
 use crate::plan::inputs::{self, Input};
 use crate::read;
 use crate::store::Store;
-use crate::store::manifest::Head;
+use crate::store::manifest::{self, Head};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -67,13 +67,7 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Originals> {
             return Err(unread("is new, or changed since the store read it"));
         };
         if !history.holds(&input) {
-            let line = format!(
-                "{}: was read by an epoch that a rollback undid, so the store has none of its pages; \
-                 name other [read] inputs, or let `pagefold rollback JOB EPOCH --forget-inputs`, with \
-                 the epoch before it was read, and a run read it again",
-                input.shown()
-            );
-            return Err(Error::new(Kind::NoInput, line));
+            return Err(of_undone_epoch(store, &input, history.undone(&input)));
         }
         if history.is_read_otherwise(last, &input)? {
             let why = "was read with other [read.fields] or [read.limits]";
@@ -102,6 +96,30 @@ pub fn originals(job: &Job, store: &Store, head: &Head) -> Result<Originals> {
         return Err(inputs::none_found(&job.read.inputs));
     }
     Ok(originals)
+}
+
+/// The error for `input`, of which `epoch` took the pages until a rollback undid it.
+fn of_undone_epoch(store: &Store, input: &Input, epoch: Option<u64>) -> Error {
+    let by = epoch.map_or_else(|| "an epoch".into(), |epoch| format!("epoch {epoch}"));
+    let before =
+        epoch.map(|epoch| epoch.saturating_sub(1)).filter(|before| is_kept(store, *before));
+    let rollback = match before {
+        Some(before) => format!("`pagefold rollback JOB {before} --forget-inputs`"),
+        None => "`pagefold rollback JOB EPOCH --forget-inputs`, with an epoch before that,".into(),
+    };
+    let line = format!(
+        "{}: was read by {by}, which a rollback undid, so the store has none of its pages; name other \
+         [read] inputs, or let {rollback} and a run read it again",
+        input.shown()
+    );
+    Error::new(Kind::NoInput, line)
+}
+
+/// Whether the store still has a manifest of `epoch`.
+fn is_kept(store: &Store, epoch: u64) -> bool {
+    let versions = manifest::versions(store.root()).unwrap_or_default();
+    let mut kept = versions.iter().filter_map(|of| manifest::read(store.root(), *of).ok());
+    kept.any(|head| head.manifest.epoch == epoch)
 }
 
 /// `path` relative to the folder `root`. A path outside of it, by a link, keeps all its folders.

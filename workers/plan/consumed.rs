@@ -156,6 +156,8 @@ pub struct History {
     /// The digests that were read by epochs that no rollback undid. The list of such an epoch may
     /// also have the line of a renamed file that only an undone epoch read.
     read: BTreeSet<String>,
+    /// The first epoch that read each digest, of those that a rollback undid.
+    undone: BTreeMap<String, u64>,
     reading: Reading,
 }
 
@@ -164,14 +166,17 @@ impl History {
     pub fn read(job: &Job, store: &Store, head: Option<&Head>) -> Result<History> {
         let mut by_path: BTreeMap<String, Consumption> = BTreeMap::new();
         let mut former: BTreeMap<String, Vec<Consumption>> = BTreeMap::new();
-        let mut read = BTreeSet::new();
+        let (mut read, mut undone) = (BTreeSet::new(), BTreeMap::new());
         let mut lists = store.lists("consumed");
         for taken in head.into_iter().flat_map(|head| &head.manifest.consumed) {
             let epoch = (!taken.undone).then_some(taken.epoch);
-            let lines_read = if taken.undone { 0 } else { taken.read + taken.barren };
             for (at, line) in (0..).zip(list(store, &mut lists, taken)?) {
-                if at < lines_read {
-                    read.insert(line.input.digest.clone());
+                match (at < taken.read + taken.barren, taken.undone) {
+                    (true, false) => _ = read.insert(line.input.digest.clone()),
+                    (true, true) => {
+                        undone.entry(line.input.digest.clone()).or_insert(taken.epoch);
+                    }
+                    (false, _) => {}
                 }
                 let (path, digest) = (line.input.path.clone(), line.input.digest.clone());
                 let before = by_path.insert(path, Consumption { epoch, line });
@@ -184,7 +189,7 @@ impl History {
         for (path, last) in &by_path {
             by_digest.entry(last.line.input.digest.clone()).or_default().push(path.clone());
         }
-        Ok(History { by_path, former, by_digest, read, reading: Reading::of(job) })
+        Ok(History { by_path, former, by_digest, read, undone, reading: Reading::of(job) })
     }
 
     /// `input` with its digest. The file is read only if it does not look as it did when it was
@@ -294,6 +299,12 @@ impl History {
     /// undid, from this or another path.
     pub fn holds(&self, input: &Input) -> bool {
         self.read.contains(&input.digest)
+    }
+
+    /// The first epoch that read the bytes of `input`, which has its digest, and that a rollback
+    /// undid.
+    pub fn undone(&self, input: &Input) -> Option<u64> {
+        self.undone.get(&input.digest).copied()
     }
 
     /// The last consumption of the bytes of `input`, which has its digest, from this or another
