@@ -150,8 +150,8 @@ fn one_text_many_times() {
 }
 
 /// Of several records of one URL in an epoch the latest date wins; a missing or invalid date comes
-/// before 1970. Of equal dates the greater digest wins, and a removal wins over a page. The order
-/// of lines and files never matters.
+/// before 1970, and so does one far ahead of the epoch. Of equal dates the greater digest wins, and
+/// a removal wins over a page. The order of lines and files never matters.
 #[test]
 fn twice_in_an_epoch() {
     let at = |date: &str, n: u64| json!({ "date": date, "text": text(n) });
@@ -162,7 +162,7 @@ fn twice_in_an_epoch() {
         (at("2025-01-01T00:00:00Z", 7), at("20250101000001", 8)),
         (at("2025-01-01T00:00:00Z", 9), json!({ "date": "2025-01-01T00:00:00Z", "deleted": true })),
         (json!({ "deleted": true }), at("1969-12-31", 10)),
-        (at("2025-01-01T00:00:00Z", 11), at("2999-01-01T00:00:00Z", 12)),
+        (at("2999-01-01T00:00:00Z", 11), at("2025-01-01T00:00:00Z", 12)),
     ];
     let (mut one, mut other) = (String::new(), String::new());
     for (n, (older, newer)) in cases.iter().enumerate() {

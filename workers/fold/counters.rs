@@ -37,7 +37,7 @@ counters! {
     /// date or none.
     VisitsOverwritten = "visits_overwritten",
     /// Superseded visits that have another text than the visit that replaced them, and an earlier
-    /// date.
+    /// date, or one too far ahead.
     VisitsReplaced = "visits_replaced",
     /// Replaced visits that are in another input than the visit that replaced them, and not in the
     /// inbox of a server.

@@ -7,8 +7,9 @@
 //! archive that comes late does not bring the page back. A record without a date counts as being as
 //! new as the record that it replaces. Otherwise an old archive could replace it, and undo what a
 //! newer record had said before it. A record whose date is too far ahead of the epoch's time is
-//! treated in the same way: as if it had the date of the newest other record. Within the epoch its
-//! own date counts, because a server dates the records of one URL so that the last one wins.
+//! treated in the same way: as if it had the date of the newest record before the epoch. Within the
+//! epoch it loses to records with sound dates, because each of them may be the newer one, and would
+//! hold if a later epoch brought it. Among such records their own dates count.
 //!
 //! A complete snapshot is all there is of its source. So a record of it holds over a record of an
 //! earlier snapshot of that source, even if its date is earlier: a run from scratch knows no other.
@@ -80,7 +81,7 @@ pub struct WinnerRule<'a> {
 pub struct Lost {
     /// Rows with another text and the same date, or without a date.
     pub overwritten: usize,
-    /// Rows with another text and an earlier date.
+    /// Rows with another text and an earlier date, or one too far ahead.
     pub replaced: usize,
     /// Replaced rows that are in another input, and that no server inserted.
     pub replaced_elsewhere: usize,
@@ -121,6 +122,11 @@ impl WinnerRule<'_> {
         sound(date, self.time)
     }
 
+    /// Whether `visit` has a date that is not too far ahead.
+    fn is_dated_soundly(self, visit: &Visit) -> bool {
+        visit.date != NO_DATE && visit.date == self.capped_date(visit)
+    }
+
     /// The date by which a record competes with the record that holds. A date that is too far ahead
     /// is cut.
     fn capped_date(self, visit: &Visit) -> i64 {
@@ -141,13 +147,17 @@ impl WinnerRule<'_> {
 
     /// The visit that decides the state of a URL; `None` if the page was only seen.
     ///
-    /// Of the visits that are not older than the record that holds already, the greatest wins: by
-    /// date, removal over page, record over conversion, digest, and then the other columns.
+    /// Of the visits that are not older than the record that holds already, the greatest wins:
+    /// sound date over none and over one too far ahead, by date, removal over page, record over
+    /// conversion, digest, and then the other columns.
     pub fn winner<'v>(self, visits: &'v [Visit], before: &UrlState) -> Option<&'v Visit> {
         let candidates =
             visits.iter().filter(|visit| visit.kind != SEEN && !self.is_outdated(visit, before));
         // All visits here are of one page, so the order of the columns is the rule.
-        candidates.max_by_key(|visit| (visit.date, visit.kind, !visit.is_conversion(), *visit))
+        candidates.max_by_key(|visit| {
+            let is_sound = self.is_dated_soundly(visit);
+            (is_sound, visit.date, visit.kind, !visit.is_conversion(), *visit)
+        })
     }
 
     /// How many rows of a key lose to a row of the same epoch that says something else. Rows that
@@ -253,9 +263,8 @@ impl WinnerRule<'_> {
     /// ahead is wrong, and must not win over all future records. The other dates of the epoch
     /// count, also if a wrong one won.
     fn as_of(self, visits: &[Visit], before: &UrlState) -> i64 {
-        let sound = visits
-            .iter()
-            .filter(|visit| visit.kind != SEEN && visit.date == self.capped_date(visit));
+        let sound =
+            visits.iter().filter(|visit| visit.kind != SEEN && self.is_dated_soundly(visit));
         sound.map(|visit| visit.date).fold(self.date_min(before), i64::max)
     }
 
@@ -399,6 +408,7 @@ mod tests {
             (vec![visit(5, PAGE, 9), visit(5, REMOVED, 0)], (5, REMOVED, 0)),
             (vec![visit(5, PAGE, 1), visit(5, PAGE, 2)], (5, PAGE, 2)),
             (vec![visit(TIME * 2, PAGE, 1), visit(TIME * 3, PAGE, 0)], (TIME * 3, PAGE, 0)),
+            (vec![visit(TIME * 2, PAGE, 1), visit(NO_DATE, PAGE, 9)], (TIME * 2, PAGE, 1)),
             (
                 vec![visit(TIME * 2, REMOVED, 0), visit(TIME * 2 + 1, PAGE, 1)],
                 (TIME * 2 + 1, PAGE, 1),
@@ -501,37 +511,43 @@ mod tests {
         assert_eq!(place(&after(&known, &[at(visit(6, PAGE, 1), 1, 1)], rule(2))), (1, 1));
     }
 
-    /// A date that is far ahead wins within its epoch, but not over the records of later epochs.
-    /// There it counts as no date, so that an older archive still does not hold.
+    /// A date that is far ahead does not win over the records of later epochs. There it counts as
+    /// no date, so that an older archive still does not hold.
     #[test]
     fn a_date_far_ahead_does_not_last() {
-        let known = after(&UrlState::default(), &[visit(50, PAGE, 1)], rule(1));
-        let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(60, PAGE, 3)], rule(2));
+        let known = after(&UrlState::default(), &[visit(60, PAGE, 1)], rule(1));
+        let known = after(&known, &[visit(TIME * 2, PAGE, 2), visit(59, PAGE, 3)], rule(2));
         let content = |known: &UrlState| known.page().expect("a page").content.high;
         assert_eq!(content(&known), 2);
         assert_eq!(content(&after(&known, &[visit(60, PAGE, 4)], rule(3))), 4);
         assert_eq!(content(&after(&known, &[visit(59, PAGE, 4)], rule(3))), 2);
     }
 
-    /// A record replaced a newer one if a date that was far ahead came in the same epoch as the
-    /// newer one: the newer date was forgotten, of a page and of a removal.
+    /// A night that was dated years ahead held over the nights after it, and over their removals,
+    /// if one run read them together, and not if each was read by a run of its own. The date of
+    /// what holds also counts against later records.
     #[test]
-    fn sound_dates_beside_one_far_ahead_count() {
-        for (far, content) in
-            [(visit(TIME * 2, PAGE, 2), Some(2)), (visit(TIME * 2, REMOVED, 0), None)]
-        {
-            let known = after(&UrlState::default(), &[visit(50, PAGE, 1), far], rule(1));
-            let of = |known: &UrlState| known.page().map(|page| page.content.high);
-            assert_eq!(of(&known), content);
-            assert_eq!(of(&after(&known, &[visit(49, PAGE, 3)], rule(2))), content);
-            assert_eq!(of(&after(&known, &[visit(50, PAGE, 3)], rule(2))), Some(3));
+    fn a_date_far_ahead_loses_within_its_epoch() {
+        let far = [visit(TIME * 2, PAGE, 2), visit(TIME * 3, REMOVED, 0)];
+        for (sound, content) in [(visit(50, PAGE, 1), Some(1)), (visit(50, REMOVED, 0), None)] {
+            for far in &far {
+                let visits = [sound.clone(), far.clone()];
+                let together = after(&UrlState::default(), &visits, rule(1));
+                let of = |known: &UrlState| known.page().map(|page| page.content.high);
+                assert_eq!(of(&together), content);
+                let first = after(&UrlState::default(), std::slice::from_ref(far), rule(1));
+                assert_eq!(of(&after(&first, &visits[..1], rule(2))), content);
+                assert_eq!(of(&after(&together, &[visit(49, PAGE, 3)], rule(2))), content);
+                assert_eq!(of(&after(&together, &[visit(50, PAGE, 3)], rule(2))), Some(3));
+            }
         }
     }
 
     /// For random sequences of pages and removals, with dates, without, or with dates too far
     /// ahead, one or several an epoch, the result is that of a plain list of all records. In each
-    /// epoch the last record that has no date, or is not older than the record that holds, wins.
-    /// Later records must reach the greatest date of the epoch that is not too far ahead.
+    /// epoch the last record that is not older than the record that holds wins, or if there is none
+    /// with a sound date, the last one with another date or none. Later records must reach the
+    /// greatest date of the epoch that is not too far ahead.
     #[test]
     fn sequences_equal_brute_force() {
         for seed in 0..4000 {
@@ -556,7 +572,11 @@ mod tests {
                     .map(|visit| (visit.date, visit.kind, visit.content.high))
                     .collect();
                 sorted.sort_unstable();
-                let last = sorted.iter().rfind(|(date, ..)| *date == NO_DATE || *date >= newest);
+                let is_sound = |date: i64| date != NO_DATE && date < TIME * 2;
+                let last = sorted
+                    .iter()
+                    .rfind(|(date, ..)| is_sound(*date) && *date >= newest)
+                    .or_else(|| sorted.iter().rfind(|(date, ..)| !is_sound(*date)));
                 if let Some(&(date, kind, content)) = last {
                     let dates = sorted.iter().map(|(date, ..)| *date);
                     newest = dates.filter(|date| *date < TIME * 2).fold(newest, i64::max);
