@@ -137,7 +137,8 @@ fn epochs(
                 check_absent(&plan, &arguments.allow)?;
                 let forecast = forecast::of_inputs(job, &plan.inputs, topology);
                 let needed = forecast::disk_bytes(forecast.as_ref(), &plan.inputs);
-                guards::check_space(&job.store, "this epoch", needed, &arguments.allow)?;
+                guards::check_space(&job.store, "this epoch", needed, &arguments.allow)
+                    .map_err(|error| or_less_at_once(error, job, &plan))?;
                 let plan = plan.freeze(&job.store, topology.peers())?;
                 let forecast = forecast.filter(|_| forecast::is_large(&plan));
                 let upon = (store, head.as_ref());
@@ -270,6 +271,14 @@ pub fn check_absent(plan: &Plan, allowed: &[Guard]) -> Result<()> {
         Guard::Missing.name()
     );
     Err(Error::new(Kind::NoInput, line).with_guard(Guard::Missing.name()))
+}
+
+/// The refusal of a full disk; if an epoch of less than `plan` can be made, it says how.
+fn or_less_at_once(refusal: Error, job: &Job, plan: &Plan) -> Error {
+    match plan.inputs.len() > 1 && !job.read.complete {
+        true => refusal.and("; --max-inputs N reads less at once"),
+        false => refusal,
+    }
 }
 
 /// The time of the run.

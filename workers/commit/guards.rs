@@ -374,7 +374,7 @@ pub fn check_space(root: &Path, what: &str, needed: u64, allowed: &[Guard]) -> R
         return Ok(());
     }
     let what = format!(
-        "{}: {} are free, {what} may need {}: make room there",
+        "{}: {} are free, {what} may need {}: make room there, as `pagefold gc JOB --delete` may",
         root.display(),
         megabytes(free),
         megabytes(needed)
