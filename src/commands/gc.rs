@@ -1,27 +1,27 @@
 //! `pagefold gc`: deletes files that no kept epoch needs.
 
 use crate::cli;
-use crate::opened::{job_and_store, open_locked};
+use crate::opened::{committed, job_and_store};
 use crate::terminal::paint::plain;
 use crate::terminal::print::{counted, megabytes, print_json, show};
 use serde_json::json;
-use workers::error::Result;
+use workers::error::{Kind, Result};
 use workers::plan::time::now;
 use workers::store::Store;
 use workers::upkeep::gc;
 
 /// `pagefold gc`.
 pub fn command(arguments: &cli::Gc) -> Result<()> {
-    let (store, head, _lock) = match arguments.unfinished {
-        false => open_locked(&arguments.shared)
-            .map(|(_, store, head, lock)| (store, Some(head), lock))?,
+    let (job, store) = job_and_store(&arguments.shared)?;
+    let _lock = match Store::lock(&job.store) {
+        // A list deletes nothing, so a user who may only read the store gets it, too.
+        Err(error) if !arguments.delete && error.kind() != Kind::TryAgain => None,
+        lock => Some(lock?),
+    };
+    let head = match (store.head()?, arguments.unfinished) {
         // The first epoch may be the one that is not finished.
-        true => {
-            let (job, store) = job_and_store(&arguments.shared)?;
-            let lock = Store::lock(&job.store)?;
-            let head = store.head()?;
-            (store, head, lock)
-        }
+        (head, true) => head,
+        (head, false) => Some(committed(&store, head)?),
     };
     let keep = gc::Keep::last(arguments.keep_epochs.into(), arguments.keep_days, now());
     let found = gc::find(&store, head.as_ref(), &keep, arguments.unfinished)?;
