@@ -123,6 +123,9 @@ impl Outcome<'_> {
         if let Some(line) = self.lost().undated(self.job, self.plan.epoch) {
             tracing::warn!("{}", advice::worded(&line));
         }
+        if let Some(line) = self.missing_kept() {
+            tracing::warn!("{line}");
+        }
         if arguments.quiet {
             return Ok(());
         }
@@ -217,15 +220,21 @@ impl Outcome<'_> {
         if let Some(of) = self.leftovers.elsewhere {
             lines.line("elsewhere", elsewhere(self.job, of));
         }
-        let missing_kept = self.counted(Counter::PagesMissingKept);
-        if missing_kept > 0 {
-            let (pages, unreadable) =
-                (counted(missing_kept, "page"), grouped(self.counts.unreadable));
-            let why = format!(
-                "bad records or empty files ({unreadable}) do not say which pages they had"
-            );
-            lines.line("kept", format!("{pages} that the snapshot lacks: {why}"));
+        if let Some(line) = self.missing_kept() {
+            lines.line("missing", line);
         }
+    }
+
+    /// The line about pages that stay although a complete snapshot lacks them.
+    fn missing_kept(&self) -> Option<String> {
+        let missing_kept = self.counted(Counter::PagesMissingKept);
+        (missing_kept > 0).then(|| {
+            format!(
+                "{} that the snapshot lacks stay: bad records or empty files ({}) do not say which pages they had",
+                counted(missing_kept, "page"),
+                grouped(self.counts.unreadable)
+            )
+        })
     }
 
     /// The lines about records that are no pages, or not sound.
