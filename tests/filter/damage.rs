@@ -76,9 +76,10 @@ fn files_that_grow_much() {
     }
     assert_eq!(removed.len(), 6);
     assert_eq!(report["files_whole"], json!(["in/bomb.jsonl.gz"]), "{report}");
-    let said = bench.pagefold("filter", &["--to", "told", "--allow-whole"]).stderr;
+    let said = bench.pagefold("filter", &["--to", "told", "--allow-whole"]).stdout;
     let said = String::from_utf8_lossy(&said);
     assert!(said.contains("ratio_max") && !said.contains("damaged"), "{said}");
+    assert_eq!(said.matches("bomb.jsonl.gz").count(), 1, "{said}");
     assert_undone(&bench, &["bomb.jsonl.gz"]);
 }
 

@@ -140,9 +140,9 @@ impl Work<'_> {
             // The sidecar marks a damaged file as such; none of its bytes is lost.
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!(%error, "stays whole, with what folds");
-                let path = format!("{}: ", original.input.shown());
+                let path = format!("{}: ", original.input.file().display());
                 let why = error.to_string();
-                let whole_because = why.strip_prefix(&path).map_or(why.clone(), str::to_owned);
+                let whole_because = why.strip_prefix(&path).unwrap_or(&why).to_owned();
                 Note { whole_because, ..self.copy(original, true)? }
             }
             copied => copied?,
