@@ -166,7 +166,7 @@ fn mistakes() {
         );
         assert!(!bench.at("x.tsv").exists());
     };
-    let lexicon = "`pagefold lexicon JOB --out FILE` makes one";
+    let lexicon = "`pagefold lexicon OTHER_JOB --out FILE` makes one";
     fails("run", &["--set", "signatures=[{kind=\"i_match\"}]"], 78, &["i_match: lexicon", lexicon]);
     // The advice named a file of another kind, which was accepted although it had no meaning there.
     for (set, kind) in [
@@ -175,7 +175,7 @@ fn mistakes() {
         ("features.stop_words=\"gone.tsv\"", "stop-words"),
         ("extract.furniture=\"gone.tsv\"", "furniture"),
     ] {
-        let advice = format!("`pagefold lexicon JOB --kind {kind} --out FILE` makes one");
+        let advice = format!("`pagefold lexicon OTHER_JOB --kind {kind} --out FILE` makes one");
         fails("run", &["--set", set], 66, &["gone.tsv", &advice]);
     }
     fails("lexicon", &[], 64, &["--out"]);

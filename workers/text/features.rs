@@ -370,7 +370,7 @@ pub(crate) fn frozen(path: &Path, kind: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
             let line = format!(
-                "{}: no such file; `pagefold lexicon JOB --kind {kind} --out FILE` makes one, of a job \
+                "{}: no such file; `pagefold lexicon OTHER_JOB --kind {kind} --out FILE` makes one, of a job \
                  that does not name it yet",
                 path.display()
             );

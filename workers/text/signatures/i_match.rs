@@ -91,7 +91,7 @@ impl Options {
     pub fn check(&self) -> std::result::Result<(), String> {
         if self.lexicon.as_os_str().is_empty() {
             return Err(
-                "lexicon: names no file; `pagefold lexicon JOB --out FILE` makes one".into()
+                "lexicon: names no file; `pagefold lexicon OTHER_JOB --out FILE` makes one".into(),
             );
         }
         if self.documents_permille_max > 1000 {
