@@ -66,12 +66,23 @@ pub struct Job {
     pub path: PathBuf,
     /// The options of the command line that set keys in it.
     pub given: Vec<Given>,
+    /// The cluster file of the command line.
+    pub cluster: Option<PathBuf>,
 }
+
+/// The commands whose work a cluster does.
+const OF_CLUSTERS: [&str; 2] = ["run", "rebuild"];
 
 impl Job {
     /// The job at `path` with these `--set`.
     pub fn new(path: &Path, sets: &[String]) -> Job {
-        Job { path: path.to_owned(), given: sets.iter().map(|set| Given::set(set)).collect() }
+        let given = sets.iter().map(|set| Given::set(set)).collect();
+        Job { path: path.to_owned(), given, cluster: None }
+    }
+
+    /// The same job, whose work the cluster of this file does.
+    pub fn on(self, cluster: Option<&PathBuf>) -> Job {
+        Job { cluster: cluster.cloned(), ..self }
     }
 
     fn worded(&self, line: &str) -> String {
@@ -91,11 +102,15 @@ impl Job {
             .map(|given| format!(" --set {}", word(&given.set)))
             .collect();
         let job = shell::word(&self.path);
+        let cluster = self.cluster.as_ref();
+        let cluster =
+            cluster.map_or_else(String::new, |file| format!(" --cluster {}", shell::word(file)));
         let commands =
             ["run", "serve", "export", "rebuild", "verify", "gc", "rollback", "explain", "query"];
         for command in commands {
             let general = format!("pagefold {command} JOB");
-            text = text.replace(&general, &format!("pagefold {command} {job}{sets}"));
+            let cluster = if OF_CLUSTERS.contains(&command) { &cluster } else { "" };
+            text = text.replace(&general, &format!("pagefold {command} {job}{sets}{cluster}"));
         }
         text
     }
@@ -126,7 +141,7 @@ mod tests {
         put that back, or `pagefold rebuild JOB` obeys the job";
 
     fn worded(line: &str, given: Vec<Given>) -> String {
-        Job { path: "a b.toml".into(), given }.worded(line)
+        Job { path: "a b.toml".into(), given, cluster: None }.worded(line)
     }
 
     /// A rebuild with only the file's keys read all inputs again, and the next run was refused as
@@ -147,6 +162,13 @@ mod tests {
             "; leave out `--limit 3`, or `pagefold rebuild 'a b.toml' --set read.records_max=3` \
              makes the store anew with it"
         ));
+        // A rebuild of a large store was advised to be the work of one host.
+        let on = Job::new(Path::new("j.toml"), &[]).on(Some(&"hosts.toml".into()));
+        let said = on.with_commands("`pagefold rebuild JOB`, `pagefold verify JOB --full`");
+        assert_eq!(
+            said,
+            "`pagefold rebuild j.toml --cluster hosts.toml`, `pagefold verify j.toml --full`"
+        );
         let two = ONE.replace("; put", "; simhash.k = 3, the job says 2; put");
         assert!(worded(&two, vec![set]).contains(
             "; put back what the file says, and leave out `--set extract.main_text=false`, or "

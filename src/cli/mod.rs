@@ -168,12 +168,16 @@ impl Command {
                 return Some(job(&folder.join(JOB_IN_FOLDER), &[]));
             }
             Command::Run(Start { unattended: Unattended { run, .. }, limit, .. }) => {
-                let mut job = job(&run.job, &run.sets);
+                let mut job = job(&run.job, &run.sets).on(run.cluster.as_ref());
                 job.given.extend(limit.map(Given::limit));
                 return Some(job);
             }
             Command::Rank(Unattended { run, .. }) | Command::Rebuild(run) => {
-                return Some(job(&run.job, &run.sets));
+                return Some(job(&run.job, &run.sets).on(run.cluster.as_ref()));
+            }
+            Command::Check(check) => {
+                let shared = &check.shared;
+                return Some(job(&shared.job, &shared.sets).on(check.cluster.as_ref()));
             }
             Command::Schedule(schedule) => return Some(job(&schedule.job, &[])),
             _ => self.job_arguments()?,
