@@ -398,6 +398,8 @@ fn mistakes_are_named() {
     fails(&["--labels", "good.jsonl", "--plot", "plot.svg"], 64, "--sweep");
     fails(&[], 64, "--labels");
     fails(&["--labels", "good.jsonl", "--sweep", "--plot", "good.jsonl/plot.svg"], 73, "plot");
+    fails(&["--labels", "gone.jsonl", "--sweep", "--plot", "new/plot.svg"], 66, "gone.jsonl");
+    assert!(!bench.at("new").exists(), "a folder for a plot that is never drawn");
 }
 
 /// Labels were counted by a `[clusters]` that the store was not made with, so the measures were

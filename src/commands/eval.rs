@@ -26,9 +26,12 @@ pub fn command(arguments: &cli::Eval) -> Result<()> {
     let (job, store, head) = opened::open(&arguments.shared)?;
     if let Some(path) = &arguments.plot {
         ours::check_named("--plot", path, plot::MARK, &job)?;
-        durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
     }
     let labels = labels::read(&arguments.labels, job.read.key.naming())?;
+    if let Some(path) = &arguments.plot {
+        // A folder that cannot be made is told before the work.
+        durable::create_folder(durable::folder_of(path)).map_err(Error::as_output)?;
+    }
     let asked = EvaluateOptions { list: arguments.list as usize, sweep: arguments.sweep };
     let report = evaluate(&store, &head, &job, &labels, asked)?;
     if let (Some(path), Some(sweep)) = (&arguments.plot, &report.sweep) {
