@@ -290,6 +290,16 @@ impl World {
         let value = values[self.random.below(3) as usize];
         let table = if key.starts_with("keep.") { "keep." } else { key };
         self.settings.retain(|set| !set.starts_with(table));
+        // Only fingerprints have a distance.
+        let others = match key {
+            "confirm.distance_max" => "confirm.by",
+            "confirm.by" => "confirm.distance_max",
+            _ => table,
+        };
+        self.settings.retain(|set| !set.starts_with(others));
+        if key == "confirm.distance_max" {
+            self.settings.push("confirm.by=\"fingerprint\"".into());
+        }
         self.settings.push(format!("{key}={value}"));
         self.crawl("crawl");
         "another decision"

@@ -53,6 +53,10 @@ fn of_a_job_file() {
         &["job.toml:7: [features] characters: it has no effect without unit = \"characters\""],
     );
     says(
+        "[confirm]\ndistance_max = 1\n",
+        &["job.toml:7: [confirm] distance_max: it has no effect without by = \"fingerprint\""],
+    );
+    says(
         "[features]\ndictionary = 3\n",
         &["job.toml:7: [features] dictionary = 3: a path in quotes is wanted"],
     );

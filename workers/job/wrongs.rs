@@ -92,12 +92,18 @@ impl Job {
         })
     }
 
-    /// A distance that no pair of candidates has.
+    /// A distance that no pair of candidates has, or that nothing reads.
     fn wrong_distance(&self) -> Option<Wrong> {
         let k = self.simhash.k;
-        let why = || format!("[confirm] distance_max: more than [simhash] k = {k}");
-        let is_wrong = self.confirm.distance_max.is_some_and(|max| max > k);
-        is_wrong.then(|| Wrong::new("confirm.distance_max", why()))
+        let max = self.confirm.distance_max?;
+        let why = if max > k {
+            format!("[confirm] distance_max: more than [simhash] k = {k}")
+        } else if self.confirm.by != By::Fingerprint && max < k {
+            "[confirm] distance_max: it has no effect without by = \"fingerprint\"".into()
+        } else {
+            return None;
+        };
+        Some(Wrong::new("confirm.distance_max", why))
     }
 
     /// No evidence, in a job that decides by it.
