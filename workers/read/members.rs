@@ -96,7 +96,7 @@ pub struct Members {
 }
 
 /// How the bytes at the position of `input` are compressed. Skippable frames, with which zstd and
-/// lz4 files may begin, are passed over.
+/// lz4 files may begin, are passed over, also one with a wrong length, if a member is near.
 pub fn codec_of(input: &mut Input) -> Result<Codec> {
     let start = input.position();
     let first = Codec::of(input.peek(4)?);
@@ -105,6 +105,12 @@ pub fn codec_of(input: &mut Input) -> Result<Codec> {
         let behind = input.position() + length.min(input.left());
         input.seek(behind)?;
         codec = Codec::of(input.peek(4)?);
+    }
+    if first == Codec::Zstd && codec == Codec::Plain {
+        // A wrong length led into a member or beyond the file. The first member says what it is.
+        input.seek(start)?;
+        let magics = input.peek(TRIAL_BYTES)?.windows(4).filter(|at| !matches!(at[0], 0x50..=0x5f));
+        codec = magics.map(Codec::of).find(|of| *of != Codec::Plain).unwrap_or(first);
     }
     input.seek(start)?;
     Ok(if codec == Codec::Lz4 { codec } else { first })
