@@ -15,6 +15,9 @@ const DATE_BYTES_MAX: usize = 64;
 /// The seconds from the year 1 to the year 9999. A number outside counts smaller units.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
+/// The seconds of 400 years.
+const CALENDAR_SECONDS: i64 = 146_097 * 86_400;
+
 /// The second 0.
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
@@ -67,7 +70,14 @@ fn any_year(text: &str) -> Option<i64> {
     {
         return since_1970(-negative.parse::<i64>().ok()?);
     }
-    iso(text).or_else(|| rfc2822::parse(text).ok().map(|zoned| zoned.timestamp().as_second()))
+    iso(text).or_else(|| mail(text))
+}
+
+/// A date of RFC 2822. `jiff::Timestamp` lacks the last day of the year 9999. In 400 years the
+/// calendar comes again, with its days of the week.
+fn mail(text: &str) -> Option<i64> {
+    let second = |text: &str| Some(rfc2822::parse(text).ok()?.timestamp().as_second());
+    second(text).or_else(|| Some(second(&text.replacen(" 9999 ", " 9599 ", 1))? + CALENDAR_SECONDS))
 }
 
 /// `count` as seconds since 1970, if they fall into the years 1 to 9999.
@@ -226,6 +236,10 @@ mod tests {
             [("0001-01-01T00:00:00Z", *SECONDS.start()), ("9999-12-31T23:59:59Z", *SECONDS.end())]
         {
             assert_eq!((parse(text), &*iso_text(at)), (Some(at), text));
+        }
+        assert_eq!(parse("Fri, 31 Dec 9999 23:59:59 GMT"), Some(*SECONDS.end()));
+        for text in ["Thu, 31 Dec 9999 23:59:59 GMT", "Fri, 31 Dec 9999 23:59:59 -0100"] {
+            assert_eq!(parse(text), None, "{text}");
         }
         for text in ["0000", "0000-12-31", "Sat, 01 Jan 0000 00:00:00 +2359"] {
             assert_eq!(parse(text), None, "{text}");
