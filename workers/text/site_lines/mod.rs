@@ -45,6 +45,8 @@ const ABOVE_LETTERS_MAX: u32 = 100;
 const BODY_LINE_LETTERS: u32 = 30;
 /// The fewest letters of a text below its date.
 const DATED_LETTERS_MIN: u32 = 60;
+/// The most letters of lines below a list of titles that no list has, such as the address of a site.
+const FOOTER_LETTERS_MAX: u32 = 60;
 /// The fewest and the most titles below a heading.
 const TITLES_MIN: usize = 2;
 const TITLES_MAX: usize = 20;
@@ -144,35 +146,51 @@ impl SiteLines {
     /// Finds the lines that are furniture in any place or at the foot, from the last line up, to
     /// know what is below a line.
     fn find_furniture(&mut self, page: &mut Page<'_>) {
-        // Lines that may be titles below a heading, if only furniture is below them.
-        let (mut is_foot, mut list) = (true, Some(Vec::new()));
+        // Lines that may be titles below a heading, and the letters of other lines below them.
+        let (mut is_foot, mut titles, mut below) = (true, Some(Vec::new()), 0);
         for at in (0..page.lines.len()).rev() {
             let line = page.lines[at];
-            if line.trim().is_empty() {
-                list = is_foot.then(Vec::new);
-                continue;
-            }
-            let titles = list.as_ref().filter(|titles| titles.len() >= TITLES_MIN);
-            if let Some(titles) = titles
+            let is_blank = line.trim().is_empty();
+            let listed = titles.as_deref().unwrap_or_default();
+            if !is_blank
+                && listed.len() >= TITLES_MIN
                 && self.tells(line, |_, normal| edges::is_heading(normal))
             {
-                for title in titles {
-                    page.fates[*title] = Fate::Goes;
-                    page.titles += self.tells(page.lines[*title], |_, normal| weight(normal));
-                }
-                is_foot = true;
-            } else if !(self.is_furniture(line, is_foot)
-                || is_foot && self.is_of_site(&page.lines[..=at]))
+                page.titles += self.letters_of(page, listed);
+                listed.iter().for_each(|title| page.fates[*title] = Fate::Goes);
+                is_foot = below == 0;
+                titles = None;
+            } else if !is_blank
+                && !self.is_furniture(line, is_foot)
+                && !(is_foot && self.is_of_site(&page.lines[..=at]))
             {
                 is_foot = false;
-                let is_title = list.is_some() && self.is_title(line);
-                list = list.filter(|titles| is_title && titles.len() < TITLES_MAX);
-                list.iter_mut().for_each(|titles| titles.push(at));
+                if let Some(listed) = &mut titles
+                    && listed.len() < TITLES_MAX
+                    && self.is_title(line)
+                {
+                    listed.push(at);
+                } else if below <= FOOTER_LETTERS_MAX {
+                    below += self.letters_of(page, &titles.take().unwrap_or_default());
+                    below += self.letters_of(page, &[at]);
+                }
                 continue;
             }
-            page.fates[at] = Fate::Goes;
-            list = is_foot.then(Vec::new);
+            if !is_blank {
+                page.fates[at] = Fate::Goes;
+            }
+            below += self.letters_of(page, &titles.take().unwrap_or_default());
+            titles = (below <= FOOTER_LETTERS_MAX).then(Vec::new);
         }
+    }
+
+    /// The letters of the lines at these places.
+    fn letters_of(&mut self, page: &Page<'_>, places: &[usize]) -> u32 {
+        let letters = |at: &usize| match page.lines[*at].len() > LINE_BYTES_MAX {
+            true => LINE_BYTES_MAX as u32,
+            false => self.tells(page.lines[*at], |_, normal| weight(normal)),
+        };
+        places.iter().map(letters).sum()
     }
 
     /// Whether a line may be the title of another page.

@@ -238,6 +238,11 @@ fn headings_take_their_titles() {
     let titles = "Tram line to open in May\nWeekend weather: rain from the west";
     let page = format!("{ARTICLE}\nRelated articles\n{titles}\n\n12 comments");
     assert_eq!(without_lines_of_site(&page), format!("{ARTICLE}\n"));
+    // One line of the site that no list has kept all titles.
+    for footer in ["Westbury Post is a member of Ipso.", "Westbury Post Ltd, 12 High Street"] {
+        let page = format!("{ARTICLE}\nRelated articles\n{titles}\n\n{footer}\n");
+        assert_eq!(without_lines_of_site(&page), format!("{ARTICLE}\n\n{footer}"));
+    }
     for page in [
         format!("{ARTICLE}\nRelated work\n{titles}"),
         // A sentence goes on below.
