@@ -23,6 +23,8 @@ const NAME_LETTERS_MAX: u32 = 10;
 /// The most words of a line about its author, of their names, and of the name of a source.
 const WORDS_MAX: usize = 18;
 const NAME_WORDS_MAX: usize = 6;
+/// The most words of a name beside a date that may be that of an author or of a place.
+const DATED_NAMES_MAX: usize = 4;
 const SOURCE_WORDS_MAX: usize = 5;
 /// The most words of a line that asks something, and of one that names a device.
 const ASK_WORDS_MAX: usize = 10;
@@ -341,6 +343,11 @@ impl Said {
         self.opens && self.has_account || tells && (is_of_author || is_marked)
     }
 
+    /// Whether the line is a name and a date, parted by a mark.
+    fn is_name_with_date(&self) -> bool {
+        (1..=DATED_NAMES_MAX).contains(&self.names) && self.has_mark && self.sum.is_date()
+    }
+
     /// Whether the line names an author, and says nothing else.
     fn is_byline(&self) -> bool {
         let has_name = self.names >= 2 && !self.joins_single;
@@ -352,6 +359,12 @@ impl Said {
 /// `By Anna Holt | March 14, 2024`, `Clara Meyer · Mar 14 · 5 min read`.
 fn has_author(line: &str) -> bool {
     Said::of(line).is_some_and(|said| said.is_credit())
+}
+
+/// Whether a line between a headline and its text is a name, of a person or a place, and a date:
+/// `Anna Holt | March 14, 2024`. `normal` is the normal form of `line`.
+pub fn is_name_with_date(line: &str, normal: &str) -> bool {
+    Said::of(line).is_some_and(|said| said.is_name_with_date()) && !is_of_event(normal, 15)
 }
 
 /// Whether a line between a headline and its text is the name of the author: `By Anna Holt`. Below

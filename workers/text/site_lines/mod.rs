@@ -258,13 +258,14 @@ impl SiteLines {
     /// What becomes of a line of the head of a page, if it is no headline.
     fn fate_in_head(&mut self, line: &str, is_first: bool) -> Option<Fate> {
         self.tells(line, |line, normal| {
-            let label = || is_first.then(|| edges::label_of_date(line, normal)).flatten();
-            match edges::is_date(normal) {
-                true => Some(Fate::Barred(0)),
-                false if edges::is_credit(line, normal) || edges::is_byline(line) => {
-                    Some(Fate::Goes)
-                }
-                false => label().map(Fate::Barred),
+            if edges::is_date(normal) {
+                Some(Fate::Barred(0))
+            } else if edges::is_credit(line, normal) || edges::is_byline(line) {
+                Some(Fate::Goes)
+            } else if edges::is_name_with_date(line, normal) {
+                Some(Fate::Barred(0))
+            } else {
+                is_first.then(|| edges::label_of_date(line, normal)).flatten().map(Fate::Barred)
             }
         })
     }

@@ -205,6 +205,11 @@ fn dates_in_the_head_get_bars() {
         format!("Fish lorry blocks road\n| 8 March 2024 |\n{ARTICLE}")
     );
     assert_eq!(page("By Anna Holt\nFish lorry"), format!("Fish lorry\n{ARTICLE}"));
+    // The name may be that of a place, so it stays, too.
+    assert_eq!(
+        page("Fish lorry blocks road\nAnna Holt | 8 March 2024"),
+        format!("Fish lorry blocks road\n| Anna Holt | 8 March 2024 |\n{ARTICLE}")
+    );
     assert_eq!(page("2024-03-08 10:32"), format!("2024-03-08 10:32 |\n{ARTICLE}"));
     assert_eq!(
         page("Date: 8 March 2024\n\nFish lorry"),
