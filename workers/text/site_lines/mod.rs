@@ -160,9 +160,9 @@ impl SiteLines {
                 listed.iter().for_each(|title| page.fates[*title] = Fate::Goes);
                 is_foot = below == 0;
                 titles = None;
-            } else if !is_blank
-                && !self.is_furniture(line, is_foot)
-                && !(is_foot && self.is_of_site(&page.lines[..=at]))
+            } else if !(is_blank
+                || self.is_furniture(line, is_foot)
+                || is_foot && self.is_of_site(&page.lines[..=at]))
             {
                 is_foot = false;
                 if let Some(listed) = &mut titles
