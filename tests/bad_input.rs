@@ -30,7 +30,7 @@
 //                                                       extract/charset.rs,
 //                                                       formats.rs::one_page_in_every_form
 // deep HTML, many attributes, giant inline data         hostile_pages,
-//                                                     extract/tests/mod.rs::hostile_pages_are_linear
+//                                                    extract/tests/mod.rs::hostile_pages_are_linear
 // empty, one word, chrome only                          visits::short_texts
 // one document many times                               visits::one_text_many_times
 // hot bucket, crafted collisions                        oracle.rs, hamming/mod.rs

@@ -52,8 +52,8 @@ struct Present {
 }
 
 impl Present {
-    /// Whether it has the bytes of `former`. A file that was moved with its folder has its times and
-    /// its inode, too, and is not read.
+    /// Whether it has the bytes of `former`. A file that was moved with its folder has its times
+    /// and its inode, too, and is not read.
     fn has_bytes_of(&self, former: &Input) -> bool {
         let digest = || {
             let digested = self.input.clone().digest();
@@ -305,9 +305,9 @@ impl Replay {
         })
     }
 
-    /// The path among the job's inputs to which `input` was moved: one with its bytes, best with the
-    /// same name. Two inputs with the same bytes have two paths, because a copy that no epoch has
-    /// taken is due.
+    /// The path among the job's inputs to which `input` was moved: one with its bytes, best with
+    /// the same name. Two inputs with the same bytes have two paths, because a copy that no epoch
+    /// has taken is due.
     fn moved(&self, input: &Input) -> Option<String> {
         let mut moved = self.moved.borrow_mut();
         let key = (input.path.clone(), input.digest.clone());

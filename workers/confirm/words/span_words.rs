@@ -103,8 +103,8 @@ impl SpanWords {
     }
 
     /// Whether wrong characters broke the words of one of two sides of as many tokens: the other
-    /// side has words of the dictionary, one of which reaches beyond the span or has a particle that
-    /// sounds like one of this side, and nothing is left of them but particles and fragments.
+    /// side has words of the dictionary, one of which reaches beyond the span or has a particle
+    /// that sounds like one of this side, and nothing is left of them but particles and fragments.
     /// Symmetric.
     pub fn is_broken(left: &SpanWords, right: &SpanWords) -> bool {
         let broken = |side: &SpanWords, other: &SpanWords| {

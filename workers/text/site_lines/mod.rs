@@ -45,7 +45,8 @@ const ABOVE_LETTERS_MAX: u32 = 100;
 const BODY_LINE_LETTERS: u32 = 30;
 /// The fewest letters of a text below its date.
 const DATED_LETTERS_MIN: u32 = 60;
-/// The most letters of lines below a list of titles that no list has, such as the address of a site.
+/// The most letters of lines below a list of titles that no list has, such as the address of a
+/// site.
 const FOOTER_LETTERS_MAX: u32 = 60;
 /// The fewest and the most titles below a heading.
 const TITLES_MIN: usize = 2;
