@@ -32,6 +32,10 @@ const DEVICE_WORDS_MAX: usize = 6;
 /// The fewest bytes of the name of an account. `A7` is a road.
 const ACCOUNT_BYTES_MIN: usize = 4;
 
+/// The minutes of a clock that people choose for an event or a meeting are a multiple of these.
+const EVENT_MINUTES: u32 = 15;
+const MEETING_MINUTES: u32 = 5;
+
 /// Marks that end a sentence.
 const SENTENCE_ENDS: [char; 7] = ['。', '.', '!', '?', '！', '？', '…'];
 /// Marks between the pieces of a line.
@@ -102,7 +106,7 @@ pub fn is_heading(line: &str) -> bool {
 /// else. An event begins at a quarter of an hour.
 pub fn is_date(line: &str) -> bool {
     let mut sum = Sum::default();
-    sum.add_words(line) && sum.is_date_alone() && !is_of_event(line, 15)
+    sum.add_words(line) && sum.is_date_alone() && !is_of_event(line, EVENT_MINUTES)
 }
 
 /// Whether the clock of `line`, in normal form, is one that people choose: its minutes are a
@@ -121,18 +125,51 @@ fn is_of_event(line: &str, minutes: u32) -> bool {
 /// In the first line of a page this is its date.
 pub fn label_of_date(line: &str, normal: &str) -> Option<usize> {
     let date = without(normal, &["日期", "时间", "date"])?.trim_start_matches([':', ' ']);
-    let is_of_meeting = normal.starts_with("时间") && is_of_event(date, 5);
+    let is_of_meeting = normal.starts_with("时间") && is_of_event(date, MEETING_MINUTES);
     let (label, rest) = line.split_at(line.find([':', '：'])?);
     let bytes = label.len() + rest.chars().next().map_or(0, char::len_utf8);
     (is_date(date) && !is_of_meeting && label.trim().chars().count() <= "date".len())
         .then_some(bytes)
 }
 
+/// What a line between a headline and its text is, if it is neither of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadLine {
+    /// A date, alone or beside the name of a person or a place.
+    Date,
+    /// Who wrote the text, where it comes from, or when and how often it was read.
+    Credit,
+}
+
+/// What `line` is between a headline and its text. There the name of an author stands alone, too:
+/// `By Anna Holt`. Below a text such a line may be a fact: `By Order of the County Court`, `Clara
+/// Meyer, Editor`. `normal` is the normal form of `line`.
+pub fn head_line(line: &str, normal: &str) -> Option<HeadLine> {
+    if is_date(normal) {
+        return Some(HeadLine::Date);
+    }
+    let ends = line.trim_end().ends_with(SENTENCE_ENDS);
+    if !ends && has_credit(line, normal) {
+        return Some(HeadLine::Credit);
+    }
+    let said = Said::of(line)?;
+    if !ends && (said.is_credit() || said.is_byline()) {
+        return Some(HeadLine::Credit);
+    }
+    let is_dated = said.is_name_with_date() && !is_of_event(normal, EVENT_MINUTES);
+    is_dated.then_some(HeadLine::Date)
+}
+
 /// Whether a line says who wrote a text, where it comes from, or when and how often it was read,
 /// with names that no list has. `normal` is the normal form of `line`.
 pub fn is_credit(line: &str, normal: &str) -> bool {
     let ends = line.trim_end().ends_with(SENTENCE_ENDS);
-    !ends && (has_role(normal) || has_reporter(normal) || has_source(line) || has_author(line))
+    !ends && (has_credit(line, normal) || Said::of(line).is_some_and(|said| said.is_credit()))
+}
+
+/// Whether words of the list say that a line is a credit.
+fn has_credit(line: &str, normal: &str) -> bool {
+    has_role(normal) || has_reporter(normal) || has_source(line)
 }
 
 /// Whether a line below a text is of the site: a credit, a device, or what asks the reader to pay.
@@ -245,7 +282,8 @@ fn is_account(word: &str) -> bool {
     has_digit && word.starts_with(char::is_alphabetic) && word.len() >= ACCOUNT_BYTES_MIN
 }
 
-/// What the words of a line say of its author.
+/// What the words of a line in a script with capitals say of its author, and what sites put beside
+/// that: `By Anna Holt | March 14, 2024`, `Clara Meyer · Mar 14 · 5 min read`.
 #[derive(Default)]
 struct Said {
     sum: Sum,
@@ -355,24 +393,6 @@ impl Said {
     }
 }
 
-/// Whether a line in a script with capitals says who wrote a text and what sites put beside that:
-/// `By Anna Holt | March 14, 2024`, `Clara Meyer · Mar 14 · 5 min read`.
-fn has_author(line: &str) -> bool {
-    Said::of(line).is_some_and(|said| said.is_credit())
-}
-
-/// Whether a line between a headline and its text is a name, of a person or a place, and a date:
-/// `Anna Holt | March 14, 2024`. `normal` is the normal form of `line`.
-pub fn is_name_with_date(line: &str, normal: &str) -> bool {
-    Said::of(line).is_some_and(|said| said.is_name_with_date()) && !is_of_event(normal, 15)
-}
-
-/// Whether a line between a headline and its text is the name of the author: `By Anna Holt`. Below
-/// a text, such a line may be a fact: `By Order of the County Court`, `Clara Meyer, Editor`.
-pub fn is_byline(line: &str) -> bool {
-    !line.trim_end().ends_with(SENTENCE_ENDS) && Said::of(line).is_some_and(|said| said.is_byline())
-}
-
 /// Whether a line says with what a text was written: `Sent from my iPhone`.
 fn is_device(line: &str) -> bool {
     let line = line.trim();
@@ -401,6 +421,10 @@ fn asks_reader(line: &str) -> bool {
 mod tests {
     use super::*;
     use crate::text::normalize::{Options, normalize};
+
+    fn is_credit_of_head(line: &str) -> bool {
+        of_normal(line, head_line) == Some(HeadLine::Credit)
+    }
 
     fn of_normal<T>(line: &str, tell: impl Fn(&str, &str) -> T) -> T {
         let mut normal = String::new();
@@ -458,7 +482,7 @@ mod tests {
             "Von Sabine Kurz, Lokalredaktion",
             "Por Ana Ruiz",
         ] {
-            assert!(is_byline(line) && !of_normal(line, is_credit), "{line}");
+            assert!(is_credit_of_head(line) && !of_normal(line, is_credit), "{line}");
         }
     }
 
@@ -504,7 +528,7 @@ mod tests {
             "Doors open at 7 pm",
             "Bring a mat and a blanket",
         ] {
-            assert!(!of_normal(line, is_credit) && !is_byline(line), "{line}");
+            assert!(!of_normal(line, is_credit) && !is_credit_of_head(line), "{line}");
         }
     }
 

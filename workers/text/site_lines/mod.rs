@@ -22,6 +22,7 @@ mod tests;
 
 use crate::text::letters::weight;
 use crate::text::normalize::{self, normalize};
+use crate::text::site_lines::edges::HeadLine;
 use crate::text::site_lines::known::{is_known_whole, is_page_of};
 use crate::text::site_lines::phrases::{TITLE_LETTERS_MAX, WORD_BYTES_MAX, first_word, phrases};
 use crate::text::site_lines::sum::Sum;
@@ -187,18 +188,21 @@ impl SiteLines {
 
     /// The letters of the lines at these places.
     fn letters_of(&mut self, page: &Page<'_>, places: &[usize]) -> u32 {
-        let letters = |at: &usize| match page.lines[*at].len() > LINE_BYTES_MAX {
+        places.iter().map(|at| self.letters(page.lines[*at])).sum()
+    }
+
+    /// The letters of a line; of one that is too long, more than any limit.
+    fn letters(&mut self, line: &str) -> u32 {
+        match line.len() > LINE_BYTES_MAX {
             true => LINE_BYTES_MAX as u32,
-            false => self.tells(page.lines[*at], |_, normal| weight(normal)),
-        };
-        places.iter().map(letters).sum()
+            false => self.tells(line, |_, normal| weight(normal)),
+        }
     }
 
     /// Whether a line may be the title of another page.
     fn is_title(&mut self, line: &str) -> bool {
         // Most paragraphs end with a full stop, and need no normal form.
-        ends_as_title(line)
-            && (1..=TITLE_LETTERS_MAX).contains(&self.tells(line, |_, normal| weight(normal)))
+        ends_as_title(line) && (1..=TITLE_LETTERS_MAX).contains(&self.letters(line))
     }
 
     /// Whether the last of `lines`, below which only furniture stands, is of the site: only such
@@ -259,14 +263,11 @@ impl SiteLines {
     /// What becomes of a line of the head of a page, if it is no headline.
     fn fate_in_head(&mut self, line: &str, is_first: bool) -> Option<Fate> {
         self.tells(line, |line, normal| {
-            if edges::is_date(normal) {
-                Some(Fate::Barred(0))
-            } else if edges::is_credit(line, normal) || edges::is_byline(line) {
-                Some(Fate::Goes)
-            } else if edges::is_name_with_date(line, normal) {
-                Some(Fate::Barred(0))
-            } else {
-                is_first.then(|| edges::label_of_date(line, normal)).flatten().map(Fate::Barred)
+            let label = || is_first.then(|| edges::label_of_date(line, normal)).flatten();
+            match edges::head_line(line, normal) {
+                Some(HeadLine::Date) => Some(Fate::Barred(0)),
+                Some(HeadLine::Credit) => Some(Fate::Goes),
+                None => label().map(Fate::Barred),
             }
         })
     }
@@ -294,10 +295,7 @@ impl SiteLines {
     fn has_letters(&mut self, lines: &[&str], least: u32) -> bool {
         let mut letters = 0;
         lines.iter().any(|line| {
-            letters += match line.len() > LINE_BYTES_MAX {
-                true => least,
-                false => self.tells(line, |_, normal| weight(normal)),
-            };
+            letters += self.letters(line);
             letters >= least
         })
     }
