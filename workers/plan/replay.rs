@@ -15,7 +15,7 @@ use crate::store::past::{Past, Step};
 use crate::store::{Store, digest_of, durable};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -35,9 +35,9 @@ pub struct Replay {
     paths: BTreeMap<String, BTreeSet<String>>,
     /// The job's `[read] inputs`, which may be patterns.
     patterns: Vec<PathBuf>,
-    /// The job's inputs at present, listed when an input is at none of its paths: the folder may
-    /// have been moved.
-    present: OnceCell<Vec<Present>>,
+    /// The job's inputs at present by their sizes, listed when an input is at none of its paths:
+    /// the folder may have been moved.
+    present: OnceCell<BTreeMap<u64, Vec<Present>>>,
     /// Where moved inputs are, by their former paths and digests.
     moved: RefCell<BTreeMap<(String, String), String>>,
     /// The job's options of reading.
@@ -49,20 +49,21 @@ struct Present {
     input: Input,
     /// The digest of its bytes, after its first use; `None` if it cannot be read.
     digest: OnceCell<Option<String>>,
+    /// Whether an input was moved to it.
+    is_taken: Cell<bool>,
 }
 
 impl Present {
-    /// Whether it has the bytes of `former`. A file that was moved with its folder has its times
-    /// and its inode, too, and is not read.
+    /// Whether it has the bytes of `former`, which has the same size. A file that was moved with
+    /// its folder has its times and its inode, too, and is not read.
     fn has_bytes_of(&self, former: &Input) -> bool {
         let digest = || {
             let digested = self.input.clone().digest();
             let warned = digested.inspect_err(|error| tracing::warn!("{error}"));
             warned.ok().map(|input| input.digest)
         };
-        self.input.bytes == former.bytes
-            && (self.input.looks_like(former)
-                || self.digest.get_or_init(digest).as_ref() == Some(&former.digest))
+        self.input.looks_like(former)
+            || self.digest.get_or_init(digest).as_ref() == Some(&former.digest)
     }
 }
 
@@ -295,13 +296,18 @@ impl Replay {
     }
 
     /// The job's inputs at present.
-    fn present(&self) -> &[Present] {
+    fn present(&self) -> &BTreeMap<u64, Vec<Present>> {
         self.present.get_or_init(|| {
             // A folder that is not there any more hides no other one.
             let found = |pattern| inputs::find(std::slice::from_ref(pattern)).unwrap_or_default();
             let paths = self.patterns.iter().flat_map(found);
-            let inputs = paths.filter_map(|path| Input::stat(&path).ok());
-            inputs.map(|input| Present { input, digest: OnceCell::new() }).collect()
+            let mut by_size: BTreeMap<u64, Vec<Present>> = BTreeMap::new();
+            for input in paths.filter_map(|path| Input::stat(&path).ok()) {
+                let (digest, is_taken) = (OnceCell::new(), Cell::new(false));
+                let same_size = by_size.entry(input.bytes).or_default();
+                same_size.push(Present { input, digest, is_taken });
+            }
+            by_size
         })
     }
 
@@ -314,17 +320,21 @@ impl Replay {
         if let Some(path) = moved.get(&key) {
             return Some(path.clone());
         }
-        let (former, mut best) = (input.file(), None);
-        for present in self.present().iter().filter(|present| present.has_bytes_of(input)) {
+        let former = input.file();
+        let fitness = |present: &&Present| {
             let file = present.input.file();
             let parts = file.components().rev().zip(former.components().rev());
             let same_end = parts.take_while(|(own, other)| own == other).count();
-            let is_free = !moved.values().any(|path| *path == present.input.path);
-            best = best.max(Some(((same_end > 0, is_free, same_end), &present.input.path)));
-        }
-        let path = best.map(|(_, path)| path.clone())?;
-        moved.insert(key, path.clone());
-        Some(path)
+            (same_end > 0, !present.is_taken.get(), same_end)
+        };
+        let same_size = self.present().get(&input.bytes)?.iter();
+        let equal = same_size.filter(|present| present.has_bytes_of(input));
+        let best = equal.max_by(|a, b| {
+            fitness(a).cmp(&fitness(b)).then_with(|| a.input.path.cmp(&b.input.path))
+        })?;
+        best.is_taken.set(true);
+        moved.insert(key, best.input.path.clone());
+        Some(best.input.path.clone())
     }
 
     /// The file with the bytes of `input`, under its path, under a later one, or among the job's
