@@ -46,8 +46,8 @@ pub fn command(arguments: &cli::Check) -> Result<()> {
     let job = jobs::read(&arguments.shared.job, &arguments.shared.sets)?;
     let topology = arguments.cluster.as_deref().map(cluster_file::read).transpose()?;
     let mut lines = Vec::new();
-    let mut found = |host: &str, Finding { check, line, code }: Finding| {
-        let finding = Finding { check, line: advice::of_line(&line), code };
+    let mut found = |host: &str, finding: Finding| {
+        let finding = Finding { line: advice::of_line(&finding.line), ..finding };
         lines.push(Line { host: host.to_owned(), finding });
     };
     found(
